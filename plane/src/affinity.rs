@@ -1,17 +1,14 @@
-//! Pins each IPv6 customer, or all customers of a prefix, to one worker, so that no two workers have state of the same
-//! customer.
+//! Pins each IPv6 customer, or all customers of a prefix, to one worker, which alone has their state.
 
 use crate::chain::{gather, scatter};
 use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
-/// Spreads packets from the customers over the workers: by all octets of the IPv6 source, as test customers may share a
-/// /64.
+/// By all octets of the customer's IPv6 source, as test customers may share a /64.
 pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
 
-/// Default length of a subscriber's prefix: that of a single link (RFC 7421), of which a host may use any address (RFC
-/// 8981).
+/// Length of a single link's prefix (RFC 7421), of which a host may use any address (RFC 8981).
 pub const SUBSCRIBER_PREFIX: u8 = 64;
 
 static FIRST: [[(usize, usize); 1]; 17] = {
@@ -24,13 +21,13 @@ static FIRST: [[(usize, usize); 1]; 17] = {
     all
 };
 
-/// Octets of an address that select its worker: those wholly in a prefix of this length.
+/// Octets wholly in a prefix of this length.
 #[must_use]
 pub(crate) fn octets(prefix: u8) -> usize {
     usize::from(prefix / 8).min(16)
 }
 
-/// As [`STEER_CUSTOMER`], where one worker has all customers with a common prefix of this length.
+/// As [`STEER_CUSTOMER`], by a common prefix of this length.
 #[must_use]
 pub fn steering(prefix: u8) -> Steering {
     Steering::Hash(&FIRST[octets(prefix)])
@@ -53,21 +50,20 @@ impl Affinity {
         Affinity { worker, workers, octets: 16, handed_over: 0 }
     }
 
-    /// Where one worker has all customers with a common prefix of this length.
+    /// One worker has all customers with a common prefix of this length.
     #[must_use]
     pub fn together_by(self, prefix: u8) -> Affinity {
         Affinity { octets: octets(prefix), ..self }
     }
 
-    /// The worker that a frame from the customers belongs to, unless it is this one. An ICMPv6 error belongs to the
-    /// customer that the quoted packet was sent to.
+    /// Unless it is this worker. An ICMPv6 error belongs to the customer that the quoted packet was sent to.
     #[inline(always)]
     fn elsewhere(&self, b: &[u8]) -> Option<u16> {
         worker(b, self.workers, self.octets).filter(|w| usize::from(*w) != self.worker)
     }
 }
 
-/// The worker that the first `octets` octets of the source select; `None` if it is no IPv6 packet.
+/// By the first `octets` octets of the source; `None` if it is no IPv6 packet.
 #[inline(always)]
 pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
@@ -79,7 +75,7 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
 }
 
 impl Affinity {
-    /// As [`Function::process`]; `function` processes the packets of this worker's customers.
+    /// `function` processes the packets of this worker's customers.
     #[inline]
     pub(crate) fn process<F: Function, P: Packet>(
         &mut self,
@@ -110,12 +106,10 @@ impl Affinity {
         scatter(batch, verdicts, &order[..ours]);
     }
 
-    /// Its counter: name and value.
     pub(crate) fn counter(&self) -> (&'static str, u64) {
         (NAME, self.handed_over)
     }
 
-    /// Checks whether the same customers are pinned to the same workers in `new`.
     pub(crate) fn can_become(&self, new: &Affinity) -> Result<(), String> {
         if (self.worker, self.workers) == (new.worker, new.workers) {
             Ok(())

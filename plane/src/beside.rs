@@ -15,7 +15,6 @@ pub struct Beside {
     networks: [Prefix6; 2],
 }
 
-/// Offset of the destination address.
 const DST: usize = header::ETH + 24;
 
 impl Beside {
@@ -29,7 +28,7 @@ impl Beside {
         be16(h, 12) == TYPE_IPV6 && self.networks[usize::from(from == Side::Customer)].contains(be128(h, DST))
     }
 
-    /// Forwards the leading native packets of a batch; returns how many there were, and how many others follow.
+    /// Returns how many leading packets were native, and how many others follow.
     fn forward_first<P: Packet>(
         &mut self,
         (now, from): (u64, Side),
@@ -54,7 +53,7 @@ impl Wrapper for Beside {
         mut verdicts: &mut [Verdict],
         spare: &mut dyn Spare<P>,
     ) {
-        // Runs of packets of one kind, so that they keep their order.
+        // In runs of one kind, to keep their order.
         loop {
             let (native, others) = self.forward_first((now, from), batch, verdicts, spare);
             (batch, verdicts) = (&mut batch[native..], &mut verdicts[native..]);

@@ -1,11 +1,11 @@
-//! Two functions in a row as one: the customer's half and the Internet's half, joined by an inner link of Ethernet
-//! frames that never leave the machine.
+//! Two functions in a row: the customer's half and the Internet's half, joined by an inner link of
+//! Ethernet frames that never leave the machine.
 //!
-//! **Other workers.** If a packet is handed over after it has crossed the inner link, the other worker must continue at
-//! the same half. So the packet's Ethernet destination holds a mark that names the half, derived from the seed so that
-//! an outsider cannot forge it. The Ethernet source stays the half's own, as NAT44 has marks there (`original_id`).
-//! Chains nest: each outer chain adds a step to the mark, and all use the marks of the outermost one
-//! ([`Function::nest`]).
+//! **Other workers.** A packet that is handed over after it has crossed the inner link must
+//! continue at the same half. So its Ethernet destination holds a mark that names the half, derived
+//! from the seed so that an outsider cannot forge it. The Ethernet source stays the half's own, as
+//! NAT44 has marks there (`original_id`). Chains nest: each outer chain adds a step to the mark,
+//! and all use the marks of the outermost one ([`Function::nest`]).
 
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nested};
@@ -14,8 +14,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// How often a packet may cross the inner link: there, back (hairpins), and there again for an ICMP error. The limit is
-/// necessary because the inner link does not decrement the hop limit.
+/// There, back (hairpins), and there again for an ICMP error: the inner link does not decrement the hop limit.
 const MOST_CROSSINGS: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +25,7 @@ struct Count {
     loops: u64,
 }
 
-/// Counters of the pair: packets that crossed the inner link; packets handed over after that; drops of packets that a
+/// Packets that crossed the inner link; packets handed over after that; drops of packets that a
 /// half then wanted to leave to the machine; drops of packets that crossed too often.
 pub const NAMES: [&str; 4] = ["inner-link", "inner-handed-over", "inner-local", "inner-loop"];
 
@@ -41,10 +40,10 @@ pub struct Chain<A, B> {
     count: Count,
 }
 
-/// Maximum depth of nested chains: the steps that a mark holds.
+/// Steps that a mark holds.
 const MOST_NESTED: u32 = 7;
 
-/// The spare of one half, which keeps packets for the other half until the batch is done.
+/// Keeps one half's packets for the other until the batch is done.
 struct Inner<'a, P> {
     spare: &'a mut dyn Spare<P>,
     across: &'a mut Vec<P>,
@@ -77,8 +76,7 @@ impl<P: Packet> Spare<P> for Inner<'_, P> {
     }
 }
 
-/// Marks a packet that is handed over between the halves with the half that must process it next; true if it needed
-/// that.
+/// True if the packet needs a mark with the half that must process it next.
 fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
     let needed = marks.filter(|m| middle || m.way(b).is_some());
     if let Some(m) = needed {
@@ -90,10 +88,10 @@ fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
 struct Run<'a, P> {
     now: u64,
     spare: &'a mut dyn Spare<P>,
-    /// Packets that wait to cross the inner link, by the half they go to.
+    /// By the half they go to.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
-    /// Packets to be sent after packets that have waited, so that fragments keep their order.
+    /// Sent after packets that have waited, so that fragments keep their order.
     behind: Option<Vec<(Side, P)>>,
 }
 
@@ -104,7 +102,7 @@ impl<P> Run<'_, P> {
 }
 
 impl<A: Function, B: Function> Chain<A, B> {
-    /// A pair, each half with the prefix of its counters' names. All workers have the same seed.
+    /// Each half has the prefix of its counters' names. All workers have the same seed.
     ///
     /// # Panics
     /// When more than seven chains are nested.
@@ -132,8 +130,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         self.count.handed_over += inner.handed_over;
     }
 
-    /// Takes a batch through `half`, and the other half if it is forwarded there; `crossings` counts the crossings so
-    /// far.
+    /// Takes a batch through `half`, and the other half if it is forwarded there.
     fn pass<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -167,7 +164,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         scatter(batch, verdicts, &order[..on]);
     }
 
-    /// Final verdicts: after a crossing, a verdict may need a mark, or is impossible and becomes a drop.
+    /// After a crossing, a verdict may need a mark, or is impossible and becomes a drop.
     fn end<P: Packet>(&mut self, half: Half, crossings: u32, batch: &mut [P], verdicts: &mut [Verdict]) {
         for (p, v) in batch.iter_mut().zip(verdicts) {
             match *v {
@@ -183,7 +180,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Takes packets that the halves made for each other through, until there are no more.
+    /// Until there are no more packets.
     fn cross<P: Packet>(&mut self, run: &mut Run<P>) {
         for round in 0..=MOST_CROSSINGS {
             for half in [Half::Internet, Half::Customer] {
@@ -200,7 +197,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Takes the first packets of a queue through; forwarded ones are emitted, as they are not in the caller's batch.
+    /// Forwarded packets are emitted, as they are not in the caller's batch.
     fn some<P: Packet>(&mut self, run: &mut Run<P>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -216,7 +213,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
-    /// As `pass`, for a batch that may contain packets handed over between the halves.
+    /// For a batch that may contain packets handed over between the halves.
     fn sort<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -304,7 +301,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     }
 
     fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        // The places of the Internet's half follow those of the customers'.
+        // Of the Internet's half, behind the customers'.
         let first = self.customer.places();
         let [from, to] = [places.start, places.end].map(|place| place.saturating_sub(first));
         let near = self.customer.sessions(now, places.start.min(first)..places.end.min(first));
@@ -321,7 +318,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
             return Err(format!("{} is no {}; restart the gateway", new.prefixes.join(", "), self.prefixes.join(", ")));
         }
         let of = |half: &str, said: Result<(), String>| said.map_err(|why| format!("{half}: {why}"));
-        // The Internet's half first: its error names the key of the file.
+        // First, as its error names the key of the file.
         of(self.prefixes[1], self.internet.can_adopt(&new.internet))?;
         of(self.prefixes[0], self.customer.can_adopt(&new.customer))
     }
@@ -342,7 +339,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     }
 }
 
-/// Moves the packets with this verdict to the front, in order. Returns the old position of each.
+/// Moves packets with this verdict to the front. Returns the old position of each.
 pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdict) -> [u8; BATCH] {
     let (mut order, mut k) = ([0u8; BATCH], 0);
     for i in 0..batch.len().min(BATCH) {
@@ -356,7 +353,6 @@ pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdi
     order
 }
 
-/// Moves packets back to their positions before [`gather`].
 pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]) {
     for (k, &i) in order.iter().enumerate().rev() {
         batch.swap(k, i.into());
@@ -364,11 +360,11 @@ pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]
     }
 }
 
-/// `prefix.name`, made once for each pair: names of counters are never freed.
+/// Names of counters are never freed.
 pub(crate) fn prefixed(prefix: &str, name: &str) -> &'static str {
     static MADE: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let name = format!("{prefix}.{name}");
-    // If a thread panicked while it made a name, the name is made again.
+    // After a panic, the name is made again.
     let mut made = MADE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let made = made.get_or_insert_default();
     if let Some(known) = made.get(name.as_str()) {

@@ -1,4 +1,4 @@
-//! Named counters and drop reasons of a technology, by a macro.
+//! Named counters and drop reasons of a technology.
 
 /// From documented names: the enumeration `Event`, its `NAMES`, and `Counters`.
 macro_rules! events {

@@ -1,11 +1,12 @@
-//! The dictionary of customers: an IPv6 address, or a softwire and the IPv4 address inside, ↔ a number that plays the
-//! customer's IPv4 address in a NAT44 (NAT64, AFTR). Numbers never leave the machine.
+//! The dictionary of customers: an IPv6 address, or a softwire and the IPv4 address inside, ↔ a
+//! number that plays the customer's IPv4 address in a NAT44 (NAT64, AFTR). Numbers never leave the
+//! machine.
 //!
-//! Numbers lie in a prefix free of the gateway's own and outside addresses ([`numbers`]). A remote host may have such
-//! an address: the side on which a packet arrives tells them apart.
+//! Numbers lie in a prefix free of the gateway's own and outside addresses ([`numbers`]). A remote
+//! host may have such an address: the side on which a packet arrives tells them apart.
 //!
-//! A full dictionary refuses new customers and removes none with state. It frees a number when its customer has had no
-//! session and sent nothing for two epochs ([`crate::nat44::Nat44::epochs_without_session`]).
+//! A full dictionary refuses new customers. It frees a number when its customer has had no session
+//! and sent nothing for two epochs ([`crate::nat44::Nat44::epochs_without_session`]).
 
 use crate::hash::Hasher;
 use crate::table::{Guess, Index, NONE, Slab};
@@ -18,11 +19,11 @@ use wire::{AddrRange, Prefix4};
 pub trait Key: Copy + Eq + Send + 'static {
     /// A key that no customer has.
     const NONE: Self;
-    /// 64 well-mixed bits of it.
+    /// 64 well-mixed bits.
     fn hash(&self, hasher: &Hasher) -> u64;
 }
 
-/// An IPv6 address; never the unspecified one.
+/// Never the unspecified address.
 impl Key for u128 {
     const NONE: u128 = 0;
     #[inline(always)]
@@ -31,7 +32,7 @@ impl Key for u128 {
     }
 }
 
-/// The far end of a softwire and an IPv4 address inside (RFC 6333, section 6.6).
+/// A softwire's far end and an IPv4 address inside (RFC 6333, section 6.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftwireHost {
     end: [u8; 16],
@@ -44,7 +45,7 @@ impl SoftwireHost {
     pub fn new(end: u128, inner: u32) -> SoftwireHost {
         SoftwireHost { end: end.to_ne_bytes(), inner }
     }
-    /// IPv6 address of the far end.
+    /// Far end.
     #[inline(always)]
     pub fn end(&self) -> u128 {
         u128::from_ne_bytes(self.end)
@@ -66,11 +67,11 @@ impl Key for SoftwireHost {
     }
 }
 
-/// Maximum number of customers known at once: the largest prefix of numbers is a /4.
+/// The largest prefix of numbers is a /4.
 pub const MOST: u64 = (1 << 28) - 1;
-/// Packets between the prefetch of a bucket and that of its entry.
+/// In packets, from the prefetch of a bucket to that of its entry.
 const BEHIND: u32 = 8;
-/// Prefetched keys that are kept: a batch.
+/// Prefetched keys of a batch.
 const KEPT: usize = 32;
 
 #[derive(Clone, Copy)]
@@ -80,7 +81,7 @@ struct Asked<K> {
     entry: u32,
 }
 
-/// Entries that one step checks for being unused.
+/// Entries that one step checks.
 const STEP: u32 = 32;
 const STEP_IDLE: u32 = 512;
 
@@ -92,21 +93,21 @@ pub struct Customers<K: Key> {
     /// Epoch of each entry's last use.
     used: Array<u8>,
     epoch: u8,
-    /// Next entry to check; past the last one until the next epoch begins.
+    /// Past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// Permanent customers, which have the first entries.
+    /// These have the first entries.
     permanent: Vec<K>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Asked<K>>; KEPT],
-    /// How many were put there, had their entry prefetched, and were taken out.
+    /// Keys put, prefetched and taken so far.
     put: Cell<u32>,
     near: Cell<u32>,
     taken: Cell<u32>,
 }
 
 impl<K: Key> Customers<K> {
-    /// Room for `capacity` customers with numbers in `numbers`. The first number is never given out.
+    /// Room for `capacity` customers. The first number is never given out.
     ///
     /// # Errors
     /// Too little memory.
@@ -114,7 +115,7 @@ impl<K: Key> Customers<K> {
         Customers::with_permanent(capacity, numbers, seed, Vec::new())
     }
 
-    /// As [`Customers::new`], with permanent customers: they have the first numbers, in this order, and keep them.
+    /// As [`Customers::new`], with permanent customers, which have the first numbers.
     ///
     /// # Errors
     /// Too little memory.
@@ -150,17 +151,17 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Permanent customers, with their numbers.
+    /// With their numbers.
     pub fn permanent(&self) -> impl Iterator<Item = (u32, K)> {
         (self.base..).zip(self.permanent.iter().copied())
     }
 
-    /// Bytes of memory for `capacity` customers, the NAT's census included.
+    /// For `capacity` customers, the NAT's census included.
     pub fn bytes_for(capacity: u64) -> u64 {
         capacity * (size_of::<K>() as u64 + 4 + 1 + 1) + Index::bytes_for(capacity)
     }
 
-    /// How many are known.
+    /// Known customers.
     pub fn len(&self) -> u32 {
         self.slab.len()
     }
@@ -170,7 +171,7 @@ impl<K: Key> Customers<K> {
         self.slab.is_empty()
     }
 
-    /// The number of a customer, new if it was not known; `None` when the dictionary is full.
+    /// Number of a customer, new if it was not known; `None` when the dictionary is full.
     #[inline]
     pub fn number(&mut self, key: K) -> Option<u32> {
         self.number_if(key, || true)
@@ -203,12 +204,12 @@ impl<K: Key> Customers<K> {
         Some(e)
     }
 
-    /// The number of a customer that is known.
+    /// Number of a known customer.
     pub fn known(&self, key: K) -> Option<u32> {
         self.index.find(key.hash(&self.hasher), |e| self.slab[e] == key).map(|e| self.base + e)
     }
 
-    /// The customer that has a number.
+    /// Customer with a number.
     #[inline]
     pub fn customer(&self, number: u32) -> Option<K> {
         let e = number.wrapping_sub(self.base);
@@ -219,8 +220,8 @@ impl<K: Key> Customers<K> {
         (key != K::NONE).then_some(key)
     }
 
-    /// Prefetches what [`Self::number`] will read. Called for all packets of a batch before the first look-up: each
-    /// call prefetches the bucket of its key, and the entry of an earlier key.
+    /// Prefetches what [`Self::number`] will read: the bucket of this key, and the entry of an
+    /// earlier one. Call it for all packets of a batch before the first look-up.
     #[inline(always)]
     pub fn prefetch_key(&self, key: K) {
         let hash = key.hash(&self.hasher);
@@ -236,7 +237,6 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Prefetch the next entry whose bucket was prefetched.
     #[inline(always)]
     fn bring_entry(&self) {
         let near = self.near.get();
@@ -252,7 +252,7 @@ impl<K: Key> Customers<K> {
         self.near.set(near.wrapping_add(1));
     }
 
-    /// What the prefetch of a key found; skips keys that were never looked up.
+    /// Skips keys that were never looked up.
     #[inline(always)]
     fn asked(&self, key: K) -> Option<Asked<K>> {
         self.bring_entry();
@@ -268,7 +268,7 @@ impl<K: Key> Customers<K> {
         None
     }
 
-    /// Hashes a key and prefetches its bucket: the first of three steps, before [`Self::guess`] and [`Self::entry`].
+    /// The first of three steps, before [`Self::guess`] and [`Self::entry`].
     #[inline(always)]
     pub(crate) fn ask(&self, key: K) -> u64 {
         let hash = key.hash(&self.hasher);
@@ -276,7 +276,7 @@ impl<K: Key> Customers<K> {
         hash
     }
 
-    /// The probable entry of this hash, prefetched; [`NONE`] without one.
+    /// Probable and prefetched; [`NONE`] without one.
     #[inline(always)]
     pub(crate) fn guess(&self, hash: u64) -> u32 {
         match self.index.guess(hash) {
@@ -288,7 +288,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// The entry of a known customer, from the results of [`Self::ask`] and [`Self::guess`].
+    /// From the results of [`Self::ask`] and [`Self::guess`].
     #[inline(always)]
     pub(crate) fn entry(&self, key: K, hash: u64, guess: u32) -> Option<u32> {
         if guess != NONE && self.slab[guess] == key {
@@ -310,7 +310,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Prefetch what [`Self::customer`] will read.
+    /// Prefetches what [`Self::customer`] will read.
     #[inline(always)]
     pub fn prefetch_number(&self, number: u32) {
         let e = number.wrapping_sub(self.base);
@@ -319,7 +319,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Frees numbers of customers without state: a few entries a call, each once an epoch. `idle` tells for how many
+    /// Frees numbers of customers without state, a few entries a call. `idle` tells for how many
     /// epochs a number has had no session.
     #[inline]
     pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
@@ -361,13 +361,14 @@ impl<K: Key> Customers<K> {
     }
 }
 
-/// The smallest ordinary prefix (RFC 1122, section 3.2.1.3) for the numbers of `capacity` customers that holds none of
-/// these addresses, in 10.0.0.0/8 if possible. `None` when none is free, or `capacity` is above [`MOST`].
+/// The smallest ordinary prefix (RFC 1122, section 3.2.1.3) for `capacity` customers that holds
+/// none of these addresses, in 10.0.0.0/8 if possible. `None` when none is free, or `capacity` is
+/// above [`MOST`].
 pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix4> {
     if capacity > MOST {
         return None;
     }
-    // One more: the first number is never given out.
+    // The first number is never given out.
     let bits = (64 - capacity.leading_zeros()).max(8);
     let size = 1u64 << bits;
     let taken = |first: u64| {

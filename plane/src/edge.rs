@@ -1,5 +1,4 @@
-//! A customer edge that keeps state: a NAT44 within the customer's address and ports, and behind it the tunnel (lw4o6,
-//! MAP-E) or the translator (MAP-T).
+//! A customer edge that keeps state: a NAT44, and behind it the tunnel (lw4o6, MAP-E) or the translator (MAP-T).
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::function::{Function, Side};
@@ -9,20 +8,20 @@ use crate::side::{Side4, Side6, inner_address};
 use crate::{translate, tunnel};
 use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
-/// Octets by which an IPv6 header exceeds an IPv4 header, and the IPv6 MTU that of the customer's side.
+/// Octets by which an IPv6 header exceeds an IPv4 header.
 const GROWTH: u16 = 20;
 
 /// The links of an edge.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
-    /// The customer's side.
+    /// IPv4.
     pub customer: Side4,
-    /// The side where IPv6 is spoken.
+    /// IPv6.
     pub internet: Side6,
 }
 
 impl Edge {
-    /// The NAT44 before a tunnel, which decides itself about packets that are too large.
+    /// The NAT44 before a tunnel, which itself decides about packets that are too large.
     pub fn nat_before_tunnel(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, u16::MAX)
     }
@@ -35,31 +34,29 @@ impl Edge {
     fn nat(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
         let internet = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
         let mut c = NatConfig::new(self.customer, internet, inside, vec![pool]);
-        // A shared address has few ports, so the NAT uses those below 1024 too.
+        // A shared address has few ports.
         c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
         c.port_set = ports;
         c
     }
 
-    /// The tunnel behind the NAT44, with the defaults of the RFCs; the NAT44 is the hop.
+    /// The tunnel behind the NAT44, which is the hop.
     pub fn tunnel(&self) -> tunnel::Config {
         tunnel::Config { hop: false, ..tunnel::Config::new(Side::Internet, self.inner(), self.internet) }
     }
 
-    /// The translator behind the NAT44, with the defaults of the RFCs; the NAT44 is the hop.
+    /// The translator behind the NAT44, which is the hop.
     pub fn translator(&self) -> translate::Config {
         translate::Config { hop: false, ..translate::Config::new(Side::Internet, self.inner(), self.internet) }
     }
 
-    /// The inner link as the half behind the NAT44 sees it.
     fn inner(&self) -> Side4 {
         let address = inner_address(self.customer.address);
         Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX }
     }
 }
 
-/// Worker number `worker` of `workers` of an edge: its NAT44, and behind it a function with this prefix of its
-/// counters.
+/// One worker's NAT44, and behind it a function with this prefix of its counters.
 ///
 /// # Errors
 /// An invalid configuration, or too little memory.

@@ -10,15 +10,14 @@ const MORE: u16 = 0x2000;
 pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
-    /// Octets of payload in all fragments but the last.
+    /// In all fragments but the last.
     piece: usize,
-    /// The packet's own fragment field, as fragments may be fragmented again.
+    /// Fragments may be fragmented again.
     fragment: u16,
 }
 
 impl Cut {
-    /// How to fragment the packet at `b[0]` to `mtu` octets; `None` where not even eight octets of payload fit. Does
-    /// not check DF.
+    /// Fragments of `mtu` octets; `None` where not even eight octets of payload fit. Does not check DF.
     pub(crate) fn of(b: &[u8], mtu: usize) -> Option<Cut> {
         let (total, ihl) = (usize::from(be16(b, 2)), usize::from(b[0] & 15) * 4);
         let piece = mtu.checked_sub(ihl)? & !7;
@@ -34,7 +33,6 @@ impl Cut {
         self.ihl + part.len()
     }
 
-    /// Writes the fragment with this part of the packet at `b[0]` into `o`.
     pub(crate) fn write(&self, b: &[u8], part: &Range<usize>, o: &mut [u8]) {
         o[..self.ihl].copy_from_slice(&b[..self.ihl]);
         keep_copied_options(&mut o[20..self.ihl]);
@@ -43,7 +41,7 @@ impl Cut {
         self.finish(o, part.len(), ((self.fragment & 0x1fff) + (part.start / 8) as u16) | more);
     }
 
-    /// Makes the packet the first fragment. Returns the length to which the caller must shorten the frame.
+    /// Returns the length to which the caller must shorten the frame.
     pub(crate) fn first(&self, b: &mut [u8]) -> usize {
         self.finish(b, self.piece, (self.fragment & 0x1fff) | MORE);
         self.ihl + self.piece
@@ -58,7 +56,7 @@ impl Cut {
     }
 }
 
-/// Only the first fragment has options without the "copied" bit (RFC 791, section 3.1).
+/// Options without the "copied" bit stay in the first fragment (RFC 791, section 3.1).
 fn keep_copied_options(o: &mut [u8]) {
     let mut at = 0;
     while at < o.len() {

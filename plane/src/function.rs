@@ -6,7 +6,7 @@ pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::time::Duration;
-/// Maximum number of packets of one batch.
+/// Packets of one batch.
 pub use wire::BATCH;
 
 /// What becomes of a packet.
@@ -16,26 +16,25 @@ pub enum Verdict {
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
-    /// Put it into that worker's inbox, with its side. The function may have written into it, so the other worker must
-    /// get the same bytes.
+    /// Put it into that worker's inbox, with its side. The function may have written into it.
     HandOver(u16),
-    /// For the machine itself (ARP, ND, management): the caller keeps it.
+    /// For the machine itself (ARP, ND, management).
     Local,
-    /// A fragment that the function copied, or that belongs to a datagram already sent. The caller frees the packet.
+    /// Copied, or part of a datagram already sent: the caller frees the packet.
     Held,
 }
 
-/// Where a function gets and leaves packets outside the batch: fragments, ICMP errors.
+/// Packets outside the batch: fragments, ICMP errors.
 pub trait Spare<P> {
-    /// A packet of `len` bytes, contents undefined; `None` without memory.
+    /// A packet of `len` undefined bytes; `None` without memory.
     fn fresh(&mut self, len: usize) -> Option<P>;
-    /// Send a packet out on a side, after the packets of the batch.
+    /// Sends a packet out on a side, after those of the batch.
     fn emit(&mut self, to: Side, packet: P);
-    /// Put a packet into another worker's inbox as if it had come in on `from`. Never called with one worker.
+    /// Puts a packet into another worker's inbox as if it had come in on `from`. Never called with one worker.
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
-/// Provides and sends no packets: for benchmarks.
+/// Without packets, for benchmarks.
 pub struct NoSpare;
 
 impl<P> Spare<P> for NoSpare {
@@ -46,10 +45,10 @@ impl<P> Spare<P> for NoSpare {
     fn hand_over(&mut self, _: u16, _: Side, _: P) {}
 }
 
-/// Shortest Ethernet frame without FCS.
+/// In octets, without FCS.
 pub(crate) const LEAST_FRAME: usize = 60;
 
-/// A zeroed packet for a frame of `len` octets, of at least the minimum length.
+/// Zeroed, of at least the minimum length.
 pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P> {
     let want = len.max(LEAST_FRAME);
     let mut p = spare.fresh(want).filter(|p| p.bytes().len() == want)?;
@@ -57,8 +56,9 @@ pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P
     Some(p)
 }
 
-/// Keeps what a function emits about a packet until the packet has been sent, so that fragments keep their order (RFC
-/// 7915, section 4). Not for frames of the batch, which precede emitted packets anyway.
+/// Keeps what a function emits about a packet until the packet has been sent, so that fragments
+/// keep their order (RFC 7915, section 4). Not for frames of the batch, which precede emitted
+/// packets.
 pub(crate) struct Behind<'a, P> {
     spare: &'a mut dyn Spare<P>,
     emitted: Vec<(Side, P)>,
@@ -69,7 +69,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         Behind { spare, emitted: Vec::new() }
     }
 
-    /// Executes the verdict on the packet, then sends the kept packets.
+    /// Then sends the kept packets.
     pub(crate) fn send(self, verdict: Verdict, from: Side, packet: P) {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
@@ -83,7 +83,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         self.emitted.into_iter().for_each(|(to, p)| self.spare.emit(to, p));
     }
 
-    /// As [`Self::send`], with a copy; false without memory.
+    /// False without memory.
     #[must_use]
     fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
         if matches!(verdict, Verdict::Drop | Verdict::Held | Verdict::Local) {
@@ -109,7 +109,7 @@ impl<P> Spare<P> for Behind<'_, P> {
     }
 }
 
-/// Decides about a packet outside the caller's frames, and sends a copy as its verdict says; false without memory.
+/// For a packet outside the caller's frames; false without memory.
 #[must_use]
 pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
@@ -122,13 +122,13 @@ pub(crate) fn decide_copy<F: Packet, P: Packet>(
     behind.send_copy(verdict, from, p.bytes())
 }
 
-/// Named counters in a fixed order: name and value.
+/// Name and value, in a fixed order.
 pub type Drops = Vec<(&'static str, u64)>;
 
-/// A plane function: one worker's share of a technology.
+/// One worker's share of a technology.
 pub trait Function: Send {
-    /// Works on at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any monotonic clock);
-    /// `verdicts[i]` belongs to `batch[i]`. Without traffic, an empty batch is needed from time to time: packets due
+    /// Works on at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any
+    /// monotonic clock). Without traffic, an empty batch is needed from time to time: packets due
     /// later are emitted through `spare`.
     fn process<P: Packet>(
         &mut self,
@@ -139,25 +139,24 @@ pub trait Function: Send {
         spare: &mut dyn Spare<P>,
     );
 
-    /// A little background work (timers), when idle or every few batches.
+    /// Background work (timers), when idle or every few batches.
     fn idle(&mut self, now: u64);
 
-    /// Forget all state, in constant time.
+    /// Forgets all state, in constant time.
     fn clear(&mut self);
 
-    /// Entries of state: (sessions, mappings). `None` for stateless functions.
+    /// Sessions and mappings; `None` for stateless functions.
     fn entries(&self) -> Option<(u64, u64)>;
 
-    /// Counters, drop reasons included.
+    /// With drop reasons.
     fn counters(&self) -> Drops;
 
-    /// Places of the state table that a complete listing must read.
+    /// What a complete listing must read.
     fn places(&self) -> u64 {
         0
     }
 
-    /// The entries in these [places](Function::places), unordered. A caller lists a large table in parts, so that
-    /// packets do not wait.
+    /// The entries in these [places](Function::places), unordered.
     fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
         Vec::new()
     }
@@ -170,9 +169,9 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Takes over the configuration of `new` without losing state, counters or waiting packets. `new` may have minimal
-    /// tables and another seed. Afterwards it holds what is no longer needed, to be dropped where that delays no
-    /// packets.
+    /// Takes over the configuration of `new` without losing state, counters or waiting packets.
+    /// `new` may have minimal tables and another seed. Afterwards it holds what is no longer
+    /// needed.
     ///
     /// Required: replacing the function would reset its counters.
     ///
@@ -182,21 +181,20 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Becomes part of a [`crate::Chain`]: the marks of all inner links follow from the outermost one's. Functions that
-    /// hold others pass it on.
+    /// Becomes part of a [`crate::Chain`]. Functions that hold others pass it on.
     fn nest(&mut self, nested: Nested);
 }
 
-/// An entry of a state table, for display.
+/// For display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The half that keeps it; empty for a single function.
+    /// The half with the entry; empty for a single function.
     pub part: &'static str,
-    /// The far end of the customer's tunnel, where it identifies the customer.
+    /// Far end of the customer's tunnel, where it identifies the customer.
     pub softwire: Option<Ipv6Addr>,
     /// Protocol number.
     pub protocol: u8,
-    /// The customer's end point; the port of ICMP is the identifier.
+    /// Customer's end point; the port of ICMP is the identifier.
     pub inside: SocketAddr,
     /// The outside end point.
     pub outside: SocketAddr,
@@ -206,7 +204,7 @@ pub struct Entry {
     pub idle: Duration,
 }
 
-/// Returns an error for the first setting that differs.
+/// Names the first setting that differs.
 pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
     let differs = settings.iter().find(|(_, differs)| *differs);
     differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))

@@ -1,27 +1,27 @@
 //! The seeded hash of state-table keys.
 
-/// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic, but without the seed
-/// no sender can choose the bucket.
+/// A keyed hash of two words by folded multiplications. Not cryptographic, but without the seed no
+/// sender can choose the bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     keys: [u64; 3],
 }
 
 impl Hasher {
-    /// The hash of a seed.
+    /// Keyed by a seed.
     pub fn new(seed: u64) -> Hasher {
         let mut state = seed;
         Hasher { keys: std::array::from_fn(|_| splitmix(&mut state) | 1) }
     }
 
-    /// 64 well-mixed bits of a pair of words.
+    /// Mixes a pair of words.
     #[inline(always)]
     pub fn pair(&self, a: u64, b: u64) -> u64 {
         let m = fold(a ^ self.keys[0], b ^ self.keys[1]);
         fold(m ^ self.keys[2], 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// 64 well-mixed bits of one word.
+    /// Mixes one word.
     #[inline(always)]
     pub fn one(&self, a: u64) -> u64 {
         self.pair(a, 0)
@@ -34,7 +34,7 @@ fn fold(a: u64, b: u64) -> u64 {
     (p as u64) ^ ((p >> 64) as u64)
 }
 
-/// The next number of the splitmix64 sequence.
+/// Next number of the splitmix64 sequence.
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,7 +42,7 @@ pub fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Maps 32 uniform high bits of a hash onto [0, n) without division.
+/// Maps the high 32 bits of a hash onto [0, n).
 #[inline(always)]
 pub fn range(hash: u64, n: u32) -> u32 {
     (((hash >> 32) * n as u64) >> 32) as u32

@@ -1,12 +1,12 @@
-//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): messages, quotes and rate limits.
+//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443).
 
 use crate::ip6::put128;
 use wire::checksum::Sum;
 use wire::header::{ICMP, ICMPV6, IPV4, IPV6, put16, put32};
 
-/// Octets quoted of the offending packet: the error has 576 octets at most (RFC 1812, 4.3.2.3).
+/// Octets of the offending packet: the error has 576 at most (RFC 1812, 4.3.2.3).
 pub(crate) const QUOTE4: usize = 576 - HEADERS4;
-/// The same for IPv6: 1280 octets at most (RFC 4443, section 2.4 c).
+/// 1280 octets at most (RFC 4443, section 2.4 c).
 pub(crate) const QUOTE6: usize = 1280 - HEADERS6;
 pub(crate) const HEADERS4: usize = IPV4 + ICMP_HEADER;
 pub(crate) const HEADERS6: usize = IPV6 + ICMP_HEADER;
@@ -15,21 +15,19 @@ const ICMP_HEADER: usize = 8;
 const TTL: u8 = 64;
 /// Precedence "internetwork control" for errors (RFC 1812, 4.3.2.5).
 const CONTROL: u8 = 0xc0;
-/// Errors that may be sent back to back after a pause.
+/// Back to back after a pause.
 const BURST: u64 = 32;
 
-/// Type, code and the four octets behind the checksum of an ICMP or ICMPv6 error.
+/// `rest` is behind the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Error {
     pub kind: u8,
     pub code: u8,
-    /// MTU or pointer in its place, or zero.
+    /// MTU, pointer, or zero.
     pub rest: u32,
 }
 
-/// ICMP: TTL ran out on the way.
 pub(crate) const TIME_EXCEEDED: Error = Error::new(11, 0);
-/// ICMP: host unreachable.
 pub(crate) const HOST_UNREACHABLE: Error = Error::new(3, 1);
 
 impl Error {
@@ -37,12 +35,12 @@ impl Error {
         Error { kind, code, rest: 0 }
     }
 
-    /// ICMP: too large for the next link and not to be fragmented (RFC 1191).
+    /// RFC 1191.
     pub(crate) const fn fragmentation_needed(mtu: u32) -> Error {
         Error { kind: 3, code: 4, rest: mtu }
     }
 
-    /// Writes the IPv4 packet with this error into `b`, which is all zeros.
+    /// `b` is all zeros.
     pub(crate) fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
         (b[0], b[1]) = (0x45, CONTROL);
         put16(b, 2, b.len() as u16);
@@ -55,7 +53,7 @@ impl Error {
         self.message(&mut b[IPV4..], quote, Sum::default());
     }
 
-    /// Writes the IPv6 packet with this error into `b`, which is all zeros.
+    /// `b` is all zeros.
     pub(crate) fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
         let len = b.len() - IPV6;
         b[0] = 0x60;
@@ -67,7 +65,7 @@ impl Error {
         self.message(&mut b[IPV6..], quote, pseudo);
     }
 
-    /// Writes the message with its quote; `pseudo` is the sum of the pseudo header, if any.
+    /// `pseudo` is the sum of the pseudo header, if any.
     fn message(self, b: &mut [u8], quote: &[u8], pseudo: Sum) {
         (b[0], b[1]) = (self.kind, self.code);
         put32(b, 4, self.rest);
@@ -80,12 +78,12 @@ impl Error {
 /// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limiter {
-    /// When the next error would be due at an even rate.
+    /// At an even rate.
     due: u64,
 }
 
 impl Limiter {
-    /// Whether an error may be sent at `now` (nanoseconds) at this average rate.
+    /// `now` is in nanoseconds.
     pub(crate) fn allow(&mut self, now: u64, per_second: u32) -> bool {
         let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
         if self.due > now + BURST * apart {

@@ -1,13 +1,12 @@
-//! The inner link of a [`crate::Chain`]: Ethernet addresses of the halves, and marks of packets handed over between
-//! them.
+//! Ethernet addresses and marks on the inner link of a [`crate::Chain`].
 
 use crate::hash::Hasher;
 use crate::side::Side;
 use wire::Mac;
 
-/// Ethernet address of the customer's half.
+/// Of the customer's half.
 pub const CUSTOMER_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0a]);
-/// Ethernet address of the Internet's half.
+/// Of the Internet's half.
 pub const INTERNET_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0b]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +33,16 @@ impl Half {
     }
 }
 
-/// What a [`crate::Function`] in a chain is told about the chain.
+/// What a function in a chain must know of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested {
     pub(crate) marks: Option<Marks>,
     pub(crate) depth: u32,
 }
 
-/// Ethernet destinations of packets handed over between the halves: a group address, four octets that cannot be
-/// guessed, and the way through nested chains. A step of the way is a bit, the outermost chain's the lowest; a one
-/// precedes the first step.
+/// Ethernet destinations of packets handed over between the halves: a group address, four octets
+/// that cannot be guessed, and the way through nested chains. A step of the way is a bit, the
+/// outermost chain's the lowest; a one precedes the first step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks([u8; 5]);
 
@@ -53,20 +52,20 @@ impl Marks {
         Marks([3, a, b, c, d])
     }
 
-    /// The rest of the way of a marked packet.
+    /// Of a marked packet.
     #[inline(always)]
     pub(crate) fn way(self, b: &[u8]) -> Option<u8> {
-        // Nearly always the first octet decides: unicast.
+        // Nearly always unicast.
         if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
     }
 
-    /// The half that must process a marked packet next.
+    /// Must process the packet next.
     #[inline(always)]
     pub(crate) fn half(self, b: &[u8]) -> Option<Half> {
         self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
     }
 
-    /// Marks a packet for this half; steps that an inner chain has marked remain.
+    /// Steps that an inner chain has marked remain.
     pub(crate) fn put(self, half: Half, b: &mut [u8]) {
         let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
         if let Some(d) = b.get_mut(..6) {
@@ -75,7 +74,7 @@ impl Marks {
         }
     }
 
-    /// Takes the step to this half, which gets the rest of the mark, if any.
+    /// The half gets the rest of the mark.
     pub(crate) fn step(half: Half, b: &mut [u8]) {
         match b[5] >> 1 {
             0 | 1 => b[..6].copy_from_slice(&half.mac()),

@@ -5,18 +5,18 @@ use crate::fragment::{Key, Piece};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32};
 
-/// Why a header cannot be used.
+/// Why a header is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Shorter than any header.
+    /// Than any header.
     Short,
     /// Version or header length.
     Header,
-    /// A length that does not fit another.
+    /// Does not fit another length.
     Length,
     /// Header checksum.
     Checksum,
-    /// Options that do not parse.
+    /// These do not parse.
     Option,
 }
 
@@ -35,47 +35,46 @@ impl From<Fault> for Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Free,
-    /// A source route followed to its end.
+    /// To its end.
     Followed,
-    /// A source route with hops left.
+    /// With hops left.
     Fixed,
 }
 
-/// An IPv4 header that was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head4 {
     pub src: u32,
     pub dst: u32,
-    /// Type of service, or DSCP and ECN.
+    /// DSCP and ECN.
     pub tos: u8,
     pub protocol: u8,
     pub ttl: u8,
     pub id: u16,
     pub df: bool,
     pub more: bool,
-    /// Offset of this fragment in octets.
+    /// In octets.
     pub offset: usize,
     pub l3: usize,
     pub l4: usize,
-    /// Where the packet ends; padding may follow.
+    /// Padding may follow.
     pub end: usize,
 }
 
 impl Head4 {
-    /// Reads and checks the header of a packet at `l3` that must be complete in `b`.
+    /// At `l3`; the packet must be complete in `b`.
     pub(crate) fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
-        // A fragment behind the largest datagram (RFC 791, section 3.1) attacks the host that reassembles it.
+        // Fragments behind the largest datagram attack the host that reassembles it (RFC 791, section 3.1).
         if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
-    /// Reads and checks the header at `l3` of a packet that may be truncated behind it, as in a quote.
+    /// Of a packet that may be truncated behind the header, as in a quote.
     pub(crate) fn sealed(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::read(b, l3)?;
         if Sum::default().bytes(&b[h.l3..h.l4]).is_valid() { Ok(h) } else { Err(Fault::Checksum) }
     }
 
-    /// As [`Self::sealed`] without the checksum: routers quote packets that they have already changed.
+    /// Without the checksum: routers quote packets that they have already changed.
     pub(crate) fn read(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         if b.len() < l3 + header::IPV4 {
             return Err(Fault::Short);
@@ -113,7 +112,7 @@ impl Head4 {
         self.more || self.offset > 0
     }
 
-    /// The key of its datagram's fragments from this tunnel or side.
+    /// From this tunnel or side.
     pub(crate) fn key(&self, from: u128) -> Key {
         Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }
@@ -122,12 +121,11 @@ impl Head4 {
         Piece { offset: self.offset, len: self.end - self.l4, more: self.more }
     }
 
-    /// Walks over the options.
     pub(crate) fn route(&self, b: &[u8]) -> Result<Route, Fault> {
         route(&b[self.l3 + header::IPV4..self.l4])
     }
 
-    /// Refuses unparsable options and source routes (RFC 7126, 4.3 and 4.4).
+    /// RFC 7126, 4.3 and 4.4.
     pub(crate) fn without_route(&self, b: &[u8]) -> Result<(), Fault> {
         if self.route(b)? == Route::Free { Ok(()) } else { Err(Fault::Option) }
     }
@@ -164,11 +162,10 @@ fn route(mut o: &[u8]) -> Result<Route, Fault> {
     Ok(found)
 }
 
-/// Whether an address is an ordinary unicast one (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), and not link-local (RFC 3927,
-/// section 7).
+/// Ordinary unicast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), and not link-local (RFC 3927, section 7).
 #[inline(always)]
 pub(crate) fn is_ordinary(a: u32) -> bool {
-    /// Common bits of 127 and 169: few other addresses need a second check.
+    /// Few addresses but 127 and 169 have these bits.
     const BOTH: u32 = 0x7f & 0xa9;
     let top = a >> 24;
     top.wrapping_sub(1) < 223 && (top & BOTH != BOTH || top != 127 && a >> 16 != 0xa9fe)

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use wire::Prefix6;
 use wire::header::{self, be16, be32};
 
-/// Header numbers of the extension headers that are walked.
+/// Numbers of extension headers.
 pub mod next {
     /// Hop-by-hop options.
     pub const HOP_BY_HOP: u8 = 0;
@@ -21,23 +21,22 @@ pub mod next {
     pub const IPV4: u8 = 4;
 }
 
-/// Maximum number of extension headers.
 const MOST_EXTENSIONS: usize = 8;
 
-/// Outside addresses of a NAT with an IPv6 Internet: those of a short prefix, numbered.
+/// Numbered outside addresses, those of a short prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool6(Prefix6);
 
-/// A prefix that cannot be a [`Pool6`].
+/// Why a prefix cannot be a [`Pool6`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("pool {0}: {1}")]
 pub struct Pool6Error(Prefix6, &'static str);
 
 impl Pool6 {
-    /// The addresses of this prefix.
+    /// The addresses of a prefix.
     ///
     /// # Errors
-    /// When there are too many, or no router would forward to them.
+    /// Too many, or no router would forward to them.
     pub fn new(prefix: Prefix6) -> Result<Pool6, Pool6Error> {
         if !(112..=128).contains(&prefix.len) {
             return Err(Pool6Error(prefix, "write a prefix of length 112 to 128: at most 65,536 outside addresses"));
@@ -60,25 +59,25 @@ impl Pool6 {
         self.0
     }
 
-    /// How many there are.
+    /// Number of addresses.
     pub fn count(&self) -> u32 {
         1 << (128 - self.0.len)
     }
 
-    /// An address by its number.
+    /// Address number `number`.
     #[inline(always)]
     pub fn nth(&self, number: u32) -> Option<u128> {
         (number < self.count()).then(|| self.0.first() | number as u128)
     }
 
-    /// The number of an address.
+    /// Number of an address.
     #[inline(always)]
     pub fn number(&self, addr: u128) -> Option<u32> {
         self.0.contains(addr).then(|| (addr & !self.0.mask()) as u32)
     }
 }
 
-/// Sixteen bytes at `at`, as the number that an address is.
+/// Sixteen bytes at `at`.
 #[inline(always)]
 pub fn be128(b: &[u8], at: usize) -> u128 {
     let mut w = [0; 16];
@@ -86,7 +85,7 @@ pub fn be128(b: &[u8], at: usize) -> u128 {
     u128::from_be_bytes(w)
 }
 
-/// Store an address at `at`.
+/// Stores an address at `at`.
 #[inline(always)]
 pub fn put128(b: &mut [u8], at: usize, v: u128) {
     b[at..at + 16].copy_from_slice(&v.to_be_bytes());
@@ -96,34 +95,33 @@ pub(crate) fn is_link_local(a: u128) -> bool {
     a >> 118 == 0xfe80 >> 6
 }
 
-/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291),
-/// IPv4-mapped (RFC 6890, section 2.2.3).
+/// No router forwards it: unspecified, loopback, link-local, multicast (RFC 4291), IPv4-mapped (RFC
+/// 6890, section 2.2.3).
 pub(crate) fn is_martian(a: u128) -> bool {
     a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
-/// Whether an IPv6 address needs no further check: it lies neither in ::/64 (unspecified, loopback) nor in fe00::/7
-/// (link-local, multicast).
+/// Outside ::/64 (unspecified, loopback) and fe00::/7 (link-local, multicast).
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
     // One comparison for both.
     ((a >> 64) as u64).wrapping_sub(1) < 0xfe00_0000_0000_0000 - 1
 }
 
-/// Whether a header number is that of an extension header other than ESP (RFC 7045, section 4).
+/// Other than ESP (RFC 7045, section 4).
 pub(crate) fn is_extension(protocol: u8) -> bool {
     matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
 }
 
-/// ICMPv6 types of neighbour discovery.
+/// Of neighbour discovery.
 const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
-/// A fragment header that was read.
+/// A fragment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Where the fragment header begins.
+    /// Its position.
     pub at: usize,
-    /// Offset of this fragment in octets.
+    /// In octets.
     pub offset: usize,
     /// More fragments follow.
     pub more: bool,
@@ -137,14 +135,13 @@ impl Part {
         Part { at, offset: usize::from(field & !7), more: field & 1 == 1, id: be32(b, at + 4) }
     }
 
-    /// A datagram of one fragment (RFC 6946).
+    /// Whether it is the only fragment (RFC 6946).
     pub fn is_atomic(&self) -> bool {
         self.offset == 0 && !self.more
     }
 }
 
-/// Whether a Hop-by-Hop Options header or a second Fragment Header may follow a Fragment Header, against RFC 8200,
-/// section 4.1.
+/// Whether a Hop-by-Hop Options header or a second Fragment Header may follow, against RFC 8200, section 4.1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BehindFragment {
     Refused,
@@ -164,24 +161,24 @@ pub struct Head6 {
     pub flow: u32,
     /// Hop limit.
     pub hop_limit: u8,
-    /// What stands at `l4`.
+    /// At `l4`.
     pub protocol: u8,
-    /// Where the field stands that names `protocol`.
+    /// Where `protocol` is named.
     pub protocol_at: usize,
-    /// The fragment header, if there is one.
+    /// If there is one.
     pub part: Option<Part>,
-    /// Where a routing header with segments left stands (RFC 7915, section 5.1).
+    /// Position of a routing header with segments left (RFC 7915, section 5.1).
     pub source_route: Option<usize>,
-    /// Where the header begins.
+    /// Start of the header.
     pub l3: usize,
-    /// Where the payload behind all extension headers begins.
+    /// Start of the payload behind all extension headers.
     pub l4: usize,
-    /// Where the packet ends; padding may follow.
+    /// End of the packet; padding may follow.
     pub end: usize,
 }
 
 impl Head6 {
-    /// Read the header of a frame: everything that it claims must be there.
+    /// Reads the header of a frame, which must be complete.
     ///
     /// # Errors
     /// The reason to drop it.
@@ -189,8 +186,8 @@ impl Head6 {
         Head6::read(b, header::ETH)?.not_cut(b)
     }
 
-    /// Reads the header of a frame whose Fragment Header may be followed by misplaced headers: a translator sends an
-    /// error about these (RFC 7915, sections 5.1.1 and 5.4).
+    /// Misplaced headers may follow the Fragment Header: a translator sends an error about these
+    /// (RFC 7915, sections 5.1.1 and 5.4).
     pub(crate) fn of_frame_in_any_order(b: &[u8]) -> Result<Head6, Event> {
         Head6::walked(b, header::ETH, BehindFragment::Read)?.not_cut(b)
     }
@@ -246,7 +243,7 @@ impl Head6 {
             }
             let misplaced = match self.protocol {
                 next::FRAGMENT => self.part.is_some(),
-                // Hop-by-hop options come first or not at all (RFC 8200, section 4.1).
+                // First or not at all (RFC 8200, section 4.1).
                 next::HOP_BY_HOP => at != self.l3 + header::IPV6,
                 _ => false,
             };
@@ -276,8 +273,7 @@ impl Head6 {
         Err(Event::BadExtension)
     }
 
-    /// Checks the options as the destination must (RFC 8200, section 4.2); in a fragment only those before the fragment
-    /// header, as others belong to the datagram.
+    /// As the destination must (RFC 8200, section 4.2); in a fragment only those before the fragment header.
     pub(crate) fn options(&self, b: &[u8]) -> Result<(), BadOption> {
         let (mut number, mut at) = (b[self.l3 + 6], self.l3 + header::IPV6);
         while at < self.l4 {
@@ -299,7 +295,7 @@ impl Head6 {
         icmp && self.hop_limit == 255 && DISCOVERY.contains(&b[self.l4])
     }
 
-    /// Whether it is a fragment of several; an atomic fragment is not.
+    /// Whether it is a fragment of several.
     pub fn is_fragment(&self) -> bool {
         self.part.is_some_and(|p| !p.is_atomic())
     }
@@ -308,9 +304,9 @@ impl Head6 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadOption {
     Length,
-    /// Unknown, and not to be skipped.
+    /// Not to be skipped.
     Unknown,
-    /// Unknown, at this offset; the sender gets an error.
+    /// At this offset; the sender gets an error.
     Told(usize),
 }
 
@@ -325,7 +321,7 @@ fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
         if behind > end {
             return Err(BadOption::Length);
         }
-        // Options known here may be skipped by nodes that do not know them.
+        // Nodes that do not know these options may skip them.
         match b[at] >> 6 {
             0 => at = behind,
             1 => return Err(BadOption::Unknown),

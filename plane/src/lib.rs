@@ -1,5 +1,5 @@
-//! What each technology does to a packet, and the tester's views: the frames and expectations of each set-up. Sends no
-//! packets and reads no clock.
+//! What each technology does to a packet, and the tester's views: the frames and expectations of
+//! each set-up. Sends no packets and reads no clock.
 
 #![forbid(unsafe_code)]
 

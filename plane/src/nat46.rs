@@ -1,5 +1,5 @@
-//! Stateful NAT46: IPv4 customers share a few IPv6 addresses of an IPv6 Internet (a stateful NATxy of RFC 9693). A
-//! NAT44 in front of the translator, as in a MAP-T CE.
+//! Stateful NAT46: IPv4 customers share a few IPv6 addresses of an IPv6 Internet (a stateful NATxy
+//! of RFC 9693). A NAT44 in front of the translator, as in a MAP-T CE.
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
@@ -21,19 +21,19 @@ const GROWTH: u16 = 20;
 /// A NAT46.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The IPv6 side.
+    /// IPv6 side.
     pub internet: Side6,
     /// Outside addresses.
     pub pool: Pool6,
-    /// Remote hosts that customers reach by IPv4 addresses: explicit maps (RFC 7757); `pref64` is for all others.
+    /// Explicit maps (RFC 7757) of remote hosts; `pref64` is for all others.
     pub maps: Vec<Pair>,
-    /// The prefix for IPv4 addresses without a map (RFC 6052).
+    /// For IPv4 addresses without a map (RFC 6052).
     pub pref64: Option<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,
-    /// The size to which packets without DF are fragmented (RFC 7915, section 4.1).
+    /// Fragment size of packets without DF (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
-    /// The customers' side, ports, behaviour, timeouts and limits. Its Internet's side and pool are not used.
+    /// Customers' side, ports, behaviour, timeouts and limits. Its Internet's side and pool are not used.
     pub nat: nat44::Config,
 }
 
@@ -54,13 +54,13 @@ pub enum Nat46Error {
         "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
     )]
     NoRemotes,
-    /// No IPv4 addresses are left to represent the pool.
+    /// Too few IPv4 addresses to represent the pool.
     #[error("a NAT46 whose customers and maps have every IPv4 address: leave a /16 free, for its own use")]
     Full,
-    /// The NAT44's part.
+    /// Of the NAT44.
     #[error("state of a NAT46: {0}")]
     Nat(#[from] NatError),
-    /// The translator's part.
+    /// Of the translator.
     #[error("translation of a NAT46, {0}")]
     Translator(#[from] translate::ConfigError),
 }
@@ -69,7 +69,7 @@ pub enum Nat46Error {
 pub type Nat46 = Chain<Nat44, Translate<Outside>>;
 
 impl Config {
-    /// A NAT46 with the defaults of the RFCs.
+    /// Defaults of the RFCs.
     pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix4>, pool: Pool6) -> Config {
         let nat = nat44::Config::new(customer, customer, inside, Vec::new());
         Config {
@@ -95,7 +95,7 @@ impl Config {
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
         t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
-        // Outside addresses have no IPv4 address, so customers cannot reach each other.
+        // Outside addresses have no IPv4 address.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
@@ -104,12 +104,12 @@ impl Config {
         Ok(Chain::new(("nat44", nat), ("translate", translate), workers, seed))
     }
 
-    /// Spreads customers' packets over the workers.
+    /// As NAT44.
     pub const STEER_CUSTOMER: Steering = Nat44::STEER_CUSTOMER;
-    /// Spreads packets from the Internet over the workers: by block of the outside port.
+    /// By block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// The NAT44, whose pool is the numbers of the outside addresses.
+    /// Its pool is the numbers of the outside addresses.
     fn nat_before(&self, first: Ipv4Addr) -> nat44::Config {
         let mtu = self.internet.mtu.saturating_sub(GROWTH);
         nat44::Config {
@@ -146,9 +146,9 @@ fn range(p: Prefix4) -> AddrRange {
 /// A number for each outside address, and the rules of SIIT for remote hosts.
 pub struct Outside {
     pool: Pool6,
-    /// Number of the first outside address.
+    /// Of the first outside address.
     first: u32,
-    /// Further addresses that the numbers must not overlap: the customers' and the gateway's.
+    /// The numbers must not overlap these: the customers' and the gateway's.
     inside: Vec<Prefix4>,
     address: Ipv4Addr,
     remotes: Siit,
@@ -161,7 +161,7 @@ impl Addressing for Outside {
             return self.pool.nth(point.addr.wrapping_sub(self.first)).ok_or(Event::SourceUnmapped);
         }
         let remote = self.remotes.to_ipv6(end, point)?;
-        // An outside address is no remote host.
+        // No remote host has an outside address.
         if self.pool.number(remote).is_some() { Err(Event::DestinationUnmapped) } else { Ok(remote) }
     }
 
@@ -187,7 +187,7 @@ impl Addressing for Outside {
         }
     }
 
-    /// Every session has an outside address, by its number.
+    /// Every session has the number of an outside address.
     fn can_adopt(&self, new: &Outside) -> Result<(), String> {
         unchanged(&[("pool", self.pool != new.pool)], SESSIONS)?;
         if self.first == new.first {

@@ -1,4 +1,4 @@
-//! A NAT44 behind a half that gives each customer a number as inside IPv4 address: what NAT64 and AFTR have in common.
+//! A NAT44 behind a half that gives each customer a number as inside IPv4 address, as NAT64 and AFTR do.
 
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nested};
@@ -17,15 +17,15 @@ use wire::Prefix4;
 pub trait Numbering: Function {
     /// What distinguishes customers.
     type Key: Key;
-    /// The configuration of both halves.
+    /// Of both halves.
     type Config: Send;
     /// The dictionary.
     fn dictionary(&self) -> &Customers<Self::Key>;
     /// See [`Customers::tidy`].
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
-    /// A session with the customer's address in place of the number.
+    /// With the customer's address in place of the number.
     fn named(&self, session: Entry) -> Option<Entry>;
-    /// The configuration of the NAT behind it.
+    /// Configuration of the NAT.
     fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
     /// Whether [`Self::follow`] is possible.
     ///
@@ -36,7 +36,7 @@ pub trait Numbering: Function {
     fn follow(&mut self, config: &Self::Config, numbers: Prefix4, new: &mut Self);
 }
 
-/// One worker of a half with numbers and the NAT behind it.
+/// One worker.
 pub struct Numbered<H: Numbering> {
     affinity: Affinity,
     pair: Chain<H, Nat44>,
@@ -45,8 +45,7 @@ pub struct Numbered<H: Numbering> {
 }
 
 impl<H: Numbering> Numbered<H> {
-    /// A half, whose counters have the prefix `name`, and the NAT behind it. All workers have the same configuration
-    /// and seed.
+    /// The half's counters have the prefix `name`. All workers have the same configuration and seed.
     pub(crate) fn join(
         (name, half): (&'static str, H),
         nat: Nat44,
@@ -60,15 +59,14 @@ impl<H: Numbering> Numbered<H> {
         Numbered { affinity: Affinity::new(worker, workers), pair, config, numbers }
     }
 
-    /// Where one worker has all customers of a prefix of this length.
+    /// One worker has all customers of a prefix of this length.
     pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
         Numbered { affinity: self.affinity.together_by(prefix), ..self }
     }
 
-    /// Spreads customers' packets over the workers by IPv6 source. For counted subscribers, [`affinity::steering`] by
-    /// their prefix saves handing over.
+    /// By IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// Spreads packets from the Internet over the workers: by block of the outside port.
+    /// By block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
 
     /// Customers in the dictionary.
@@ -76,12 +74,12 @@ impl<H: Numbering> Numbered<H> {
         self.half().dictionary().len()
     }
 
-    /// The half at the customers' side.
+    /// Half at the customers' side.
     pub fn half(&self) -> &H {
         &self.pair.customer
     }
 
-    /// The half that keeps the state.
+    /// Half with the state.
     pub fn nat(&self) -> &Nat44 {
         &self.pair.internet
     }
@@ -130,7 +128,7 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 
     fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        // A host with a session is a customer.
+        // Every host with a session is a customer.
         self.nat().sessions(now, places).into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 
@@ -144,7 +142,7 @@ impl<H: Numbering> Function for Numbered<H> {
             ));
         }
         self.nat().config().can_become(&nat)?;
-        // The NAT knows their hosts by numbers only.
+        // The NAT knows hosts by numbers only.
         let [own, other] = [self, new].map(|n| n.half().dictionary().permanent().map(|(_, host)| host));
         unchanged(&[("static", !own.eq(other))], SESSIONS)?;
         self.half().can_follow(&new.config, self.numbers)
@@ -164,12 +162,12 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 }
 
-/// Bytes of memory of all workers' tables, each with `customers` in its dictionary.
+/// Each worker has `customers` in its dictionary.
 pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: usize) -> u64 {
     Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
 }
 
-/// The hosts of static mappings, each once: the permanent customers, which have the first numbers.
+/// Each once: the permanent customers.
 pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
     hosts.sort_unstable();
@@ -177,14 +175,12 @@ pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     hosts
 }
 
-/// Static mappings to the numbers of their hosts.
 pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix4) -> Vec<StaticMapping> {
     let hosts = hosts(statics);
     let place = |host: A| hosts.partition_point(|h| *h < host);
     statics.iter().map(|m| m.with_inside(number_of_host(numbers, place(m.inside)))).collect()
 }
 
-/// Tells the NAT which worker each host of static mappings is pinned to.
 pub(crate) fn place_statics<A: Inside>(
     nat: &mut Nat44,
     statics: &[StaticMapping<A>],
@@ -200,7 +196,7 @@ fn number_of_host(numbers: Prefix4, place: usize) -> Ipv4Addr {
     (u32::from(first(numbers)) + 1 + place as u32).into()
 }
 
-/// The first number, which no customer has: the source of packets that the customers' half itself sends.
+/// No customer has it: the source of packets that the customers' half itself sends.
 pub(crate) fn first(numbers: Prefix4) -> Ipv4Addr {
     (u32::from(numbers.addr) & numbers.mask()).into()
 }
@@ -209,8 +205,7 @@ pub(crate) fn near(address: Ipv4Addr, mtu: u16) -> Side4 {
     Side4 { mac: chain::CUSTOMER_HALF, next_hop: chain::INTERNET_HALF, address, mtu }
 }
 
-/// The NAT's configuration; packets that it sends itself have the source `address`. The customers' half handles packet
-/// sizes on its side.
+/// Packets that the NAT itself sends have the source `address`. The customers' half handles packet sizes on its side.
 pub(crate) fn far(nat: &nat44::Config, numbers: Prefix4, address: Ipv4Addr) -> nat44::Config {
     let mut nat = nat.clone();
     nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address, mtu: u16::MAX };

@@ -4,7 +4,7 @@ use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::any::Any;
 use std::ops::Range;
 
-/// A [`Function`] for packets of one type. All methods are those of [`Function`].
+/// A [`Function`] for packets of one type, with its methods.
 #[allow(missing_docs, reason = "each method is documented at Function")]
 pub trait DynFunction<P>: Any + Send {
     fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>);
@@ -31,7 +31,7 @@ pub trait DynFunction<P>: Any + Send {
 /// A function as a boxed trait object.
 pub type Boxed<P> = Box<dyn DynFunction<P>>;
 
-/// The error if the new function has another type.
+/// The new function has another type.
 const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
 
 impl<P: Packet, F: Function + 'static> DynFunction<P> for F {

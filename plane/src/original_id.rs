@@ -1,6 +1,6 @@
-//! The original identification of a packet, which a NAT44 that draws another passes to the half behind it, as ICMP
-//! errors must quote the packet as it was sent (RFC 792). The Ethernet source holds it, unused on the inner link of a
-//! [`crate::Chain`].
+//! The original identification of a packet, which a NAT44 that draws another passes to the half
+//! behind it, as ICMP errors must quote the packet as it was sent (RFC 792). The Ethernet source
+//! holds it, unused on the inner link of a [`crate::Chain`].
 
 use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::side::Side4;
@@ -8,22 +8,21 @@ use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{ETH, IPV4, be16, put16};
 
-/// The octets before the identification; no half has such an address.
+/// No half has an address that begins with these.
 const KEPT: [u8; 4] = [2, 0x6e, 0x6d, 1];
 
-/// Whether a side is the inner link to a half that sends ICMP errors.
+/// To a half that sends ICMP errors.
 pub(crate) fn leads_inside(side: &Side4) -> bool {
     (side.mac, side.next_hop) == (CUSTOMER_HALF, INTERNET_HALF)
 }
 
-/// Stores the original identification for the inner link.
 #[inline(always)]
 pub(crate) fn keep(b: &mut [u8], identification: u16) {
     b[6..10].copy_from_slice(&KEPT);
     put16(b, 10, identification);
 }
 
-/// Changes the identification of a frame, and its header checksum; returns the old one.
+/// Also changes the header checksum; returns the old identification.
 #[inline]
 pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     let old = be16(b, ETH + 4);
@@ -33,7 +32,7 @@ pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     old
 }
 
-/// Restores a stored original identification, and the Ethernet source `own`, for a function that quotes the packet.
+/// With the Ethernet source `own`, for a function that quotes the packet.
 pub(crate) fn restore(own: Mac, b: &mut [u8]) {
     if own == INTERNET_HALF && b.len() >= ETH + IPV4 && b[6..10] == KEPT {
         identify(b, be16(b, 10));

@@ -1,4 +1,4 @@
-//! A plain IPv4 router: the forwarding baseline, and the core of the known-truth device. Stateless.
+//! A plain IPv4 router: the forwarding baseline, and the core of the known-truth device.
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::inner_link::Nested;
@@ -6,12 +6,12 @@ use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{TYPE_IPV4, be16};
 
-/// Ethernet addresses of one side: ours, and the next hop's.
+/// Ethernet addresses of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
-    /// Our own address on this side.
+    /// Our own.
     pub own: Mac,
-    /// The next hop of all frames that leave on this side.
+    /// Of the next hop.
     pub next: Mac,
 }
 
@@ -25,7 +25,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router with one next hop a side.
+    /// One next hop a side.
     pub fn new(customer: Hop, internet: Hop) -> Router {
         Router { customer, internet, forwarded: 0, ttl_expired: 0, not_ipv4: 0 }
     }

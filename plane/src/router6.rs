@@ -1,4 +1,4 @@
-//! A plain IPv6 router (RFC 8200): the forwarding baseline of IPv6 functions (RFC 5180). Stateless.
+//! A plain IPv6 router (RFC 8200): the forwarding baseline of IPv6 functions (RFC 5180).
 
 use crate::count::events;
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict, fresh};
@@ -41,7 +41,7 @@ events! {
     NoMemory = "no-memory",
 }
 
-/// Hop limit ran out on the way (RFC 4443, section 3.3).
+/// RFC 4443, section 3.3.
 const TIME_EXCEEDED: Error = Error::new(3, 0);
 const L3: usize = header::ETH;
 const L4: usize = L3 + header::IPV6;
@@ -56,12 +56,12 @@ pub struct Config {
     pub customer: Side6,
     /// The Internet's side.
     pub internet: Side6,
-    /// Maximum number of ICMPv6 errors in a second; 0 for none.
+    /// 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
 impl Config {
-    /// A router between these sides, with 1,000 ICMPv6 errors in a second.
+    /// With 1,000 ICMPv6 errors in a second.
     pub fn new(customer: Side6, internet: Side6) -> Config {
         Config { customer, internet, icmp_errors_per_second: 1_000 }
     }
@@ -90,7 +90,7 @@ pub struct Router6 {
 }
 
 impl Router6 {
-    /// A router with one next hop a side.
+    /// One next hop a side.
     pub fn new(config: Config) -> Router6 {
         let sides = [config.customer, config.internet];
         Router6 {
@@ -103,10 +103,10 @@ impl Router6 {
         }
     }
 
-    /// Spreads packets over the workers by addresses and ports; any worker may process any packet.
+    /// By addresses and ports; any worker may process any packet.
     pub const STEER: Steering = Steering::Hash(&[(SRC, L4 + 4 - SRC)]);
 
-    /// How often something happened.
+    /// Value of a counter.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
     }
@@ -115,7 +115,6 @@ impl Router6 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Rewrites a packet for the other side.
     #[inline]
     fn forward(&self, from: Side, b: &mut [u8]) -> Result<(), Event> {
         let Some(h) = b.first_chunk::<L4>() else {
@@ -149,7 +148,7 @@ impl Router6 {
         Ok(())
     }
 
-    /// Whether a router forwards between these addresses (RFC 4291, sections 2.5.2, 2.5.3, 2.5.6 and 2.7).
+    /// RFC 4291, sections 2.5.2, 2.5.3, 2.5.6 and 2.7.
     #[inline]
     fn route(&self, src: u128, dst: u128, is_group: bool, b: &[u8]) -> Result<(), Event> {
         let is_own = self.addresses.contains(&dst) || is_link_local(dst) || is_link_local(src);
@@ -167,8 +166,7 @@ impl Router6 {
         if is_martian(dst) { Err(Event::MartianDestination) } else { Ok(()) }
     }
 
-    /// Sends the ICMPv6 error that a drop owes, if any: none about ICMPv6 errors and redirects, or later fragments of
-    /// ICMPv6 (RFC 4443, section 2.4 e).
+    /// None about ICMPv6 errors and redirects, or later fragments of ICMPv6 (RFC 4443, section 2.4 e).
     fn refuse<P: Packet>(&mut self, from: Side, frame: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         let error = match why {
             Event::HopLimit => TIME_EXCEEDED,

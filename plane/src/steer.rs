@@ -1,21 +1,20 @@
-//! How packets are spread over the workers of a plane function: as data for links and NICs, and as a function.
+//! How packets are spread over the workers of a plane function.
 
-/// Which bytes of a frame decide the worker.
+/// The bytes of a frame that select its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// A hash over these bytes (offset, length), scaled onto the workers: see [`by_hash`].
+    /// A hash over bytes (offset, length), scaled onto the workers: see [`by_hash`].
     Hash(&'static [(usize, usize)]),
     /// Blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo workers.
     Block {
-        /// Offset of the field.
+        /// Of the field.
         at: usize,
         /// log2 of the block size.
         shift: u32,
     },
 }
 
-/// The worker for these bytes: 64-bit FNV-1a from a fixed start, multiplied once more, the upper 32 bits scaled onto
-/// the workers.
+/// 64-bit FNV-1a from a fixed start, multiplied once more, the upper 32 bits scaled onto the workers.
 #[inline]
 pub fn by_hash(bytes: impl IntoIterator<Item = u8>, workers: usize) -> usize {
     let h =
@@ -24,7 +23,7 @@ pub fn by_hash(bytes: impl IntoIterator<Item = u8>, workers: usize) -> usize {
 }
 
 impl Steering {
-    /// The worker for a frame; the first if it is too short.
+    /// The first worker if the frame is too short.
     pub fn worker(&self, frame: &[u8], workers: usize) -> usize {
         match *self {
             Steering::Hash(fields) => {

@@ -1,5 +1,5 @@
-//! Which customers are one subscriber for quotas and port blocks: all behind a softwire of an AFTR (RFC 6333, section
-//! 8.3; RFC 6888, section 2), all in a prefix of a NAT64 or NAT66.
+//! Customers that are one subscriber for quotas and port blocks: all behind a softwire of an AFTR
+//! (RFC 6333, section 8.3; RFC 6888, section 2), all in a prefix of a NAT64 or NAT66.
 
 use crate::customers::Key;
 use crate::hash::Hasher;
@@ -8,22 +8,19 @@ use arena::{ArenaError, Array, AtomicArray};
 use std::sync::Arc;
 use wire::Prefix4;
 
-/// Subscribers of one worker, with unique numbers above zero.
+/// Numbered above zero.
 pub(crate) struct Subscribers {
     ends: Slab<u128>,
     index: Index,
     hasher: Hasher,
     customers: Array<u32>,
-    /// The subscriber of each customer's number, for the NAT.
+    /// For the NAT.
     of: Arc<AtomicArray>,
     numbers: Prefix4,
 }
 
 impl Subscribers {
-    /// Room for as many subscribers as customers.
-    ///
-    /// # Errors
-    /// Too little memory.
+    /// As many as customers.
     pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
@@ -45,7 +42,7 @@ impl Subscribers {
         Arc::clone(&self.of)
     }
 
-    /// A customer behind this softwire, or in the prefix that begins with `end`, got a number.
+    /// `end` is the softwire, or begins the prefix.
     #[cold]
     pub(crate) fn add(&mut self, number: u32, end: u128) {
         let hash = end.hash(&self.hasher);
@@ -55,14 +52,13 @@ impl Subscribers {
             self.customers[e as usize] = 0;
             Some(e)
         });
-        // There is room: no more subscribers than customers.
+        // No more subscribers than customers.
         let Some(e) = e else { return };
         self.customers[e as usize] += 1;
         self.of.store(self.place(number), u64::from(e) + 1);
     }
 
-    /// The subscriber behind this softwire, or with the prefix that begins with `end`; `None` without numbered
-    /// customers.
+    /// `None` without numbered customers.
     pub(crate) fn known(&self, end: u128) -> Option<u32> {
         self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
     }
@@ -78,7 +74,7 @@ impl Subscribers {
         }
     }
 
-    /// Forgets everything, in constant time: entries become valid when their number is assigned again.
+    /// Entries become valid when their number is assigned again.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.index.clear();
@@ -89,7 +85,6 @@ impl Subscribers {
     }
 }
 
-/// The first address of the prefix of this length around an address.
 pub(crate) fn prefix(addr: u128, len: u8) -> u128 {
     addr & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Functions around another function, with verdicts, counters and state of their own.
+//! Functions around another function.
 
 use crate::function::{Drops, Entry, Packet, Side, Spare, Verdict};
 use crate::object::{Boxed, DynFunction};
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What is put around a function.
 pub trait Wrapper: Send + Sized + 'static {
-    /// Works on a batch as [`Function::process`](crate::Function::process) does, with the function inside.
+    /// Works on a batch as [`Function::process`](crate::Function::process) does.
     fn process<P: Packet>(
         &mut self,
         function: &mut dyn DynFunction<P>,
@@ -17,7 +17,7 @@ pub trait Wrapper: Send + Sized + 'static {
         spare: &mut dyn Spare<P>,
     );
 
-    /// Returns its own counters, which follow those of the function inside.
+    /// Its own counters, which follow those of the function inside.
     fn counters(&self) -> Drops {
         Drops::new()
     }
@@ -31,7 +31,7 @@ pub trait Wrapper: Send + Sized + 'static {
     }
 }
 
-/// A function in a wrapper, which never adopts another configuration.
+/// Never adopts another configuration.
 struct Wrapped<P, W> {
     function: Boxed<P>,
     wrapper: W,
@@ -78,7 +78,6 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for Wrapped<P, W> {
     }
 }
 
-/// The error when a function in a wrapper is to adopt another one.
 const FIXED: &str = "a device that is measured keeps its configuration";
 
 #[cfg(test)]

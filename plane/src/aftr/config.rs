@@ -12,9 +12,9 @@ use wire::{AddrRange, Prefix4, Prefix6};
 /// A host behind a softwire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Host {
-    /// The customer's end of the tunnel.
+    /// Customer's end of the tunnel.
     pub softwire: Ipv6Addr,
-    /// IPv4 address of the host behind it.
+    /// IPv4 address of the host.
     pub address: Ipv4Addr,
 }
 
@@ -32,13 +32,13 @@ impl Inside for Host {
 /// An AFTR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Customers' side; its address is the AFTR's end of every tunnel.
+    /// Its address is the AFTR's end of every tunnel.
     pub customer: Side6,
     /// Where the far ends of tunnels may be; anywhere when empty.
     pub softwires: Vec<Prefix6>,
     /// IPv4 addresses that customers may have; all but the AFTR's own when empty.
     pub inner: Vec<Prefix4>,
-    /// Customers (softwire and address inside) with state at once, of all workers together.
+    /// Customers (softwire and address inside) with state at once, of all workers.
     pub customers: u64,
     /// Static mappings to hosts behind softwires.
     pub statics: Vec<StaticMapping<Host>>,
@@ -52,15 +52,15 @@ pub struct Config {
     pub flow_label: FlowLabel,
     /// Packets larger than a tunnel.
     pub oversize: Oversize,
-    /// Limits for fragmented tunnel packets (RFC 6333, section 6.3).
+    /// For fragmented tunnel packets (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
-    /// The NAT. Its settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used. A
-    /// subscriber of its quotas and port blocks is a softwire.
+    /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`)
+    /// are not used. A subscriber of its quotas and port blocks is a softwire.
     pub nat: nat44::Config,
 }
 
 impl Config {
-    /// An AFTR with the defaults of the RFCs.
+    /// Defaults of the RFCs.
     pub fn new(customer: Side6, internet: Side4, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,
@@ -78,8 +78,7 @@ impl Config {
         }
     }
 
-    /// Customers that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
-    /// uneven.
+    /// A worker's share, and with several workers 1/16 more because hashing is uneven.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

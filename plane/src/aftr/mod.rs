@@ -27,13 +27,13 @@ pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
 /// Why an AFTR cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum AftrError {
-    /// A mistake in the tunnel's part of the configuration.
+    /// Of the tunnel.
     #[error("tunnels of an AFTR: {0}")]
     Tunnel(#[from] tunnel::ConfigError),
-    /// A mistake in the static mappings.
+    /// Of the static mappings.
     #[error("AFTR configuration, {0}")]
     Static(ConfigError),
-    /// The NAT's part.
+    /// Of the NAT.
     #[error("state of an AFTR: {0}")]
     Nat(#[from] NatError),
     /// Too many customers.
@@ -74,12 +74,12 @@ impl Aftr {
             nat.count_by(subscribers.of());
             softwires.count(subscribers);
         }
-        // All fragments from a softwire arrive at one worker: the tunnel half has nothing to hand over.
+        // All fragments from a softwire arrive at one worker.
         let tunnel = Tunnel::new(config.tunnel(numbers), softwires, 0, 1, seed ^ (worker as u64) << 32)?;
         Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
 
-    /// Bytes of memory of all workers' tables.
+    /// Of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
@@ -125,13 +125,12 @@ impl Config {
         self.nat.counts_subscribers()
     }
 
-    /// The NAT44. Packets that it sends to customers itself have the well-known address as their source.
+    /// Packets that the NAT44 itself sends to customers have the well-known address as their source.
     fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let statics = nat_behind::by_number(&self.statics, numbers);
         nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }
     }
 
-    /// Why this cannot be a customer's host; `None` if it can.
     fn not_a_customer(&self, host: Host) -> Option<String> {
         let Host { softwire, address } = host;
         let (end, inner) = (softwire.to_bits(), u32::from(address));

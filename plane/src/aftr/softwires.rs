@@ -1,4 +1,4 @@
-//! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it.
+//! A customer of an AFTR: a softwire and an IPv4 address inside it.
 
 use crate::customers::{Customers, SoftwireHost};
 use crate::event::Event;
@@ -20,14 +20,14 @@ pub struct Customer {
     customers: Customers<SoftwireHost>,
     subscribers: Option<Subscribers>,
     own: u128,
-    /// Where far ends may be; anywhere when empty.
+    /// Anywhere when empty.
     ends: Vec<Prefix6>,
-    /// What customers may have inside; anything when empty.
+    /// Anything when empty.
     inner: Vec<Prefix4>,
 }
 
 impl Customer {
-    /// With this dictionary; `own` is the AFTR's end of every tunnel.
+    /// `own` is the AFTR's end of every tunnel.
     pub fn new(customers: Customers<SoftwireHost>, own: Ipv6Addr, ends: Vec<Prefix6>, inner: Vec<Prefix4>) -> Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
@@ -49,7 +49,7 @@ impl Customer {
         &self.customers
     }
 
-    /// The softwire and the inside address that an address on the inner link represents.
+    /// The customer with an address on the inner link.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<(Ipv6Addr, Ipv4Addr)> {
         let IpAddr::V4(number) = inner else { return None };
         self.customers.customer(number.into()).map(|c| (c.end().into(), c.inner().into()))
@@ -97,7 +97,7 @@ impl Softwires for Customer {
             return Err(Event::Spoofed);
         }
         let known = self.customers.len();
-        // No customer has the AFTR's own address, so only new customers need be compared with it.
+        // No customer has the AFTR's own address.
         let number = self.customers.number_if(SoftwireHost::new(src, a), || src != dst);
         let number = number.ok_or(if src == dst { Event::MartianSource } else { Event::TableFull })?;
         if let Some(s) = &mut self.subscribers

@@ -11,7 +11,6 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Empty, with room for `len` octets.
     pub(crate) fn with_room(len: usize) -> Buffer {
         let mut bytes = Vec::with_capacity(HEADROOM + len);
         bytes.resize(HEADROOM, 0);

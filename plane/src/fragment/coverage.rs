@@ -2,35 +2,35 @@
 
 use super::Piece;
 
-/// Runs of a datagram at a time: the worst order of a 64-KiB datagram in Ethernet frames needs 22.
+/// The worst order of a 64-KiB datagram in Ethernet frames needs 22.
 const RUNS: usize = 24;
 
-/// The octets that have arrived: disjoint runs in order, each as its first octet and the one after its last.
+/// Disjoint runs in order, each as its first octet and the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
     runs: [(u32, u32); RUNS],
     used: u8,
-    /// Octets in all; 0 until the last fragment has arrived.
+    /// 0 until the last fragment has arrived.
     total: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     New,
-    /// New octets, and none is missing.
+    /// None is missing.
     Complete,
     /// A duplicate.
     Again,
-    /// It overlaps in part, or disagrees about the end.
+    /// In part, or it disagrees about the end.
     Overlap,
-    /// It would make more gaps than are kept.
+    /// More gaps than are kept.
     Scattered,
 }
 
 impl Coverage {
     pub(super) const NOTHING: Coverage = Coverage { runs: [(0, 0); RUNS], used: 0, total: 0 };
 
-    /// Adds a fragment. Only `New` and `Complete` add something.
+    /// Only `New` and `Complete` add something.
     pub(super) fn add(&mut self, piece: Piece) -> Fit {
         let (first, end, last) = (piece.offset as u32, (piece.offset + piece.len) as u32, !piece.more);
         let used = usize::from(self.used);
@@ -41,7 +41,7 @@ impl Coverage {
         if first >= end || ends_elsewhere || (last && farthest > end) {
             return Fit::Overlap;
         }
-        // The first run that may overlap the fragment.
+        // First run that may overlap.
         let at = runs.iter().position(|run| run.1 > first).unwrap_or(used);
         if let Some(run) = runs.get(at).filter(|run| run.0 < end) {
             return if run.0 <= first && end <= run.1 { Fit::Again } else { Fit::Overlap };

@@ -1,4 +1,4 @@
-//! Fragments of datagrams: a store with limits on number, octets and time (`Tracker`), and reassembly (`Reassembly`).
+//! Fragments of datagrams: a store with limits (`Tracker`), and reassembly (`Reassembly`).
 
 mod buffer;
 mod coverage;
@@ -13,8 +13,7 @@ pub(crate) use tracker::{Bounds, Tracker, Whose};
 use crate::steer::by_hash;
 use std::time::Duration;
 
-/// What the fragments of a datagram have in common, with the tunnel or side they arrived from: fragments of different
-/// senders must not match.
+/// With the tunnel or side that fragments arrived from: those of different senders must not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub from: u128,
@@ -24,7 +23,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The worker that collects the fragments of a datagram.
+    /// Collects the fragments of a datagram.
     pub(crate) fn worker(&self, workers: u16) -> u16 {
         let (src, dst) = self.addresses;
         let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
@@ -34,33 +33,33 @@ impl Key {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// Offset in octets.
+    /// In octets.
     pub offset: usize,
-    /// Octets of payload.
+    /// In octets.
     pub len: usize,
     pub more: bool,
 }
 
 pub(crate) type Ports = [Option<u16>; 2];
 
-/// What waits in a store.
+/// Contents of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Octets of the fragments kept, with overhead.
+    /// Of the fragments kept, with overhead.
     pub octets: usize,
 }
 
-/// Limits of a store of fragments. A full store removes the datagram that has waited longest: complete datagrams need
-/// milliseconds, so a flood of incomplete ones displaces only itself.
+/// Limits of a store. A full store removes the datagram that has waited longest: complete datagrams
+/// need milliseconds, so a flood of incomplete ones displaces only itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartLimits {
     /// Datagrams known at a time.
     pub datagrams: u32,
     /// Octets of all fragments kept.
     pub octets: u32,
-    /// How long the rest of a datagram may take.
+    /// For the rest of a datagram.
     pub lifetime: Duration,
 }
 
@@ -72,12 +71,12 @@ impl PartLimits {
     /// For datagrams that are reassembled (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
     pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
-    /// Whether `waiting` is within the limits.
+    /// Whether the store is within the limits.
     pub fn allow(&self, waiting: Waiting) -> bool {
         waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
     }
 
-    /// Whether a datagram of `least` octets fits, and has time.
+    /// `least` octets fit, and have time.
     pub(crate) fn suffice(&self, least: u32) -> bool {
         self.datagrams > 0 && self.octets >= least && !self.lifetime.is_zero()
     }

@@ -1,5 +1,5 @@
-//! Reassembly of IPv4 or IPv6 fragments in any order (RFC 791, section 3.2; RFC 8200, section 4.5). Overlapping
-//! fragments, and all others of their datagram, are dropped (RFC 5722; RFC 3128, section 3).
+//! Reassembly of IPv4 or IPv6 fragments in any order (RFC 791, section 3.2; RFC 8200, section 4.5).
+//! A datagram with overlapping fragments is dropped (RFC 5722; RFC 3128, section 3).
 
 use super::coverage::Fit;
 use super::tracker::{Kept, Tracker};
@@ -9,28 +9,28 @@ use crate::event::{Counters, Event};
 const CE: u8 = 3;
 
 pub(crate) struct Fragment<'a> {
-    /// Offset in octets.
+    /// In octets.
     pub offset: usize,
     pub more: bool,
-    /// Headers in front; those of the first fragment are kept.
+    /// Those of the first fragment are kept.
     pub headers: &'a [u8],
     pub payload: &'a [u8],
-    /// ECN field in the lowest bits.
+    /// In the lowest bits.
     pub ecn: u8,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// Length of the first fragment's headers.
+    /// Of the first fragment.
     headers: usize,
-    /// The ECN fields of its fragments, a bit each.
+    /// ECN fields of the fragments, a bit each.
     ecn: u8,
-    /// Fragments overlapped: all are dropped.
+    /// Fragments overlapped.
     dead: bool,
 }
 
 pub(crate) struct Datagram {
-    /// In the order of their offsets, the headers in front of the first.
+    /// By offset, the headers in front of the first.
     kept: Vec<Kept>,
     seen: Seen,
 }
@@ -44,7 +44,6 @@ impl Datagram {
         self.kept.iter().map(|k| k.bytes.len()).sum::<usize>() - self.seen.headers
     }
 
-    /// The ECN field that the datagram gets from all its fragments.
     pub(crate) fn ecn(&self) -> Option<u8> {
         join_ecn(self.seen.ecn)
     }
@@ -60,7 +59,7 @@ impl Datagram {
 
 pub(crate) struct Late {
     pub fragments: u64,
-    /// The first fragment with its headers, if it had arrived.
+    /// With its headers.
     pub first: Option<Vec<u8>>,
 }
 
@@ -83,15 +82,12 @@ impl<K: Ord + Copy> Reassembly<K> {
         self.0.knows(key)
     }
 
-    /// Forgets a datagram; returns the number of its fragments.
+    /// Returns the number of its fragments.
     pub(crate) fn give_up(&mut self, key: &K) -> u64 {
         self.0.forget(key)
     }
 
-    /// Adds a fragment of checked length; returns the datagram if it is complete. Counts displaced fragments.
-    ///
-    /// # Errors
-    /// The reason to drop it.
+    /// Returns the datagram if it is complete, or the reason to drop the fragment.
     pub(crate) fn add(
         &mut self,
         now: u64,
@@ -143,7 +139,6 @@ impl<K: Ord + Copy> Reassembly<K> {
         Err(Event::FragmentFull)
     }
 
-    /// Removes one datagram that was not complete in time.
     pub(crate) fn expire(&mut self, now: u64) -> Option<Late> {
         let key = self.0.expired(now)?;
         let kept = self.0.take_kept(&key);
@@ -163,8 +158,7 @@ fn has<K: Ord + Copy>(store: &mut Tracker<K, Seen>, key: &K, f: &Fragment) -> bo
     store.kept(key).iter().any(|k| k.offset == f.offset && k.bytes[headers..] == *f.payload)
 }
 
-/// The ECN field of a datagram from its fragments' fields, a bit each: CE if one has it, `None` if another is then
-/// Not-ECT (RFC 3168, section 5.3).
+/// CE if a fragment has it, `None` if another is then Not-ECT (RFC 3168, section 5.3).
 fn join_ecn(seen: u8) -> Option<u8> {
     match (seen & 1 << CE != 0, seen & 1 != 0) {
         (true, true) => None,

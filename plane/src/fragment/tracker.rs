@@ -1,5 +1,5 @@
-//! The store: for each datagram the ports of its first fragment, and copies of the fragments that wait for it (RFC
-//! 6269, section 11; RFC 7596, section 8; RFC 7597, section 8.3.2; RFC 4787, REQ-14).
+//! The store: for each datagram the ports of its first fragment, and copies of fragments that wait
+//! for it (RFC 6269, section 11; RFC 7596, section 8; RFC 7597, section 8.3.2; RFC 4787, REQ-14).
 
 use super::coverage::{Coverage, Fit};
 use super::{Key, PartLimits, Piece, Ports, Waiting};
@@ -7,16 +7,16 @@ use crate::event::{Counters, Event};
 use crate::function::Verdict;
 use std::collections::BTreeMap;
 
-/// Maximum number of fragments kept of a datagram: the largest has 52 at a path MTU of 1280 octets.
+/// The largest datagram has 52 at a path MTU of 1280 octets.
 const MOST_KEPT: usize = 128;
-/// Overhead of a kept fragment, in octets.
+/// Of a kept fragment, in octets.
 const EXTRA: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Datagrams known.
+    /// In store.
     pub datagrams: usize,
-    /// Fragments kept, and their octets with overhead.
+    /// Octets include overhead.
     pub fragments: usize,
     pub octets: usize,
     /// In nanoseconds.
@@ -49,21 +49,21 @@ struct Entry<V> {
 
 pub(crate) enum Whose {
     Known(Ports),
-    /// The first has not arrived, or another worker has the ports.
+    /// Or another worker has the ports.
     Not(Verdict),
 }
 
-/// The store, with a value for each datagram.
+/// With a value for each datagram.
 pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     bounds: Bounds,
     datagrams: BTreeMap<K, Entry<V>>,
-    /// All datagrams by number, and those of which no fragment has been sent on.
+    /// By number; `idle` are those of which no fragment has been sent on.
     order: BTreeMap<u64, K>,
     idle: BTreeMap<u64, K>,
     number: u64,
     fragments: usize,
     octets: usize,
-    /// Fragments displaced since the last call of [`Self::take_lost`].
+    /// Since the last call of [`Self::take_lost`].
     lost: u64,
 }
 
@@ -97,14 +97,13 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.get_mut(key).map(|d| &mut d.value)
     }
 
-    /// Adds a datagram; a full store removes another one.
+    /// A full store removes another datagram.
     pub(crate) fn open(&mut self, now: u64, key: K) {
         if self.knows(&key) {
             return;
         }
         if self.datagrams.len() >= self.bounds.datagrams {
-            // Preferably one of which nothing was sent on: fragments of incomplete datagrams displace each other (RFC
-            // 4787, REQ-14a).
+            // Fragments of incomplete datagrams displace each other (RFC 4787, REQ-14a).
             let gone = self.idle.first_key_value().or(self.order.first_key_value()).map(|(_, k)| *k);
             self.lost += gone.map_or(0, |k| self.forget(&k));
         }
@@ -120,7 +119,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.get_mut(key).map_or(Fit::Scattered, |d| d.coverage.add(piece))
     }
 
-    /// Notes whether fragments were sent on: such datagrams are displaced last.
+    /// Datagrams sent in part are displaced last.
     pub(crate) fn set_sent(&mut self, key: &K, sent: bool) {
         let Some(d) = self.datagrams.get(key) else { return };
         if sent {
@@ -130,7 +129,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
     }
 
-    /// Keeps octets of a known datagram, displacing older datagrams; false where the octets may not wait.
+    /// Displaces older datagrams; false where the octets may not wait.
     #[must_use]
     pub(crate) fn keep(&mut self, key: &K, offset: usize, bytes: Vec<u8>) -> bool {
         let need = bytes.len() + EXTRA;
@@ -161,7 +160,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         kept
     }
 
-    /// Forgets a datagram; returns how many fragments waited.
+    /// Returns how many fragments waited.
     pub(crate) fn forget(&mut self, key: &K) -> u64 {
         let waited = self.take_kept(key).len() as u64;
         if let Some(d) = self.datagrams.remove(key) {
@@ -180,7 +179,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.get(key).filter(|d| d.due <= now).map(|_| *key)
     }
 
-    /// Removes expired datagrams; returns how many fragments waited.
+    /// Returns how many fragments waited.
     pub(crate) fn expire(&mut self, now: u64) -> u64 {
         let mut late = 0;
         while let Some(key) = self.expired(now) {
@@ -195,11 +194,8 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
 }
 
 impl<K: Ord + Copy> Tracker<K> {
-    /// The ports of a fragment's datagram; `None` when the first fragment has not arrived: then a copy of `frame`
-    /// waits.
-    ///
-    /// # Errors
-    /// An impossible fragment, or one larger than the store's limit.
+    /// The ports of a fragment's datagram; `None` when the first fragment has not arrived: then a
+    /// copy of `frame` waits. Refuses impossible and too large fragments.
     pub(crate) fn ports(
         &mut self,
         now: u64,
@@ -225,7 +221,8 @@ impl<K: Ord + Copy> Tracker<K> {
         };
         let mut fit = d.coverage.add(piece);
         if offset == 0 && !matches!(fit, Fit::New | Fit::Complete) {
-            // A duplicate, or the sender reused the identification (RFC 4963): all other fragments may still arrive.
+            // The sender reused the identification (RFC 4963), or it is a duplicate: all other
+            // fragments may still arrive.
             d.coverage = Coverage::NOTHING;
             fit = d.coverage.add(piece);
         }

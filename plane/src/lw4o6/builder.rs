@@ -1,4 +1,4 @@
-//! Making a binding table: sorts softwires, checks them against each other, and lays them out.
+//! Sorts softwires, checks them against each other, and lays them out as a binding table.
 
 use super::table::{DENSE, Forbidden, STARTS, Segment, Softwire, Table};
 use crate::ip4::is_ordinary;
@@ -7,7 +7,7 @@ use arena::{ArenaError, Array};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{PortSet, PortSetError};
 
-/// Maximum number of softwires: a sparse table has up to four 32-bit places for each.
+/// A sparse table has up to four 32-bit places for each.
 const MOST: usize = 1 << 29;
 
 /// Why there is no table.
@@ -20,11 +20,11 @@ pub enum TableError {
         file: String,
         /// Line, from 1.
         line: u64,
-        /// Where the word begins, from 1.
+        /// Start of the word, from 1.
         column: usize,
         /// The word.
         word: String,
-        /// What it should be.
+        /// What is expected.
         what: &'static str,
         /// Why it is invalid.
         why: String,
@@ -145,12 +145,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty builder. Errors name the table by `name`; `own` is the lwAFTR's address of softwires that name none.
+    /// Errors name the table by `name`; `own` is the lwAFTR's address of softwires that name none.
     pub fn new(name: &str, own: Ipv6Addr) -> Builder {
         Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()], gateway: Vec::new() }
     }
 
-    /// For a gateway with these further addresses, which no softwire may have.
+    /// With the gateway's addresses, which no softwire may have.
     #[must_use]
     pub fn at(self, gateway: &[IpAddr]) -> Builder {
         Builder { gateway: gateway.to_vec(), ..self }
@@ -160,7 +160,7 @@ impl Builder {
         self.name.clone()
     }
 
-    /// A builder with the softwires of a table.
+    /// Begins with the softwires of a table.
     pub fn of(name: &str, table: &Table) -> Builder {
         let rows = Vec::with_capacity(table.len() as usize);
         let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };
@@ -179,10 +179,10 @@ impl Builder {
         b
     }
 
-    /// Add a softwire. Errors give its number, from 1, as a line.
+    /// Adds a softwire. Errors give its number, from 1, as a line.
     ///
     /// # Errors
-    /// When the softwire is invalid; the builder is unchanged then.
+    /// An invalid softwire; the builder is unchanged then.
     pub fn add(&mut self, s: &Softwire) -> Result<(), Fault> {
         let line = self.rows.len() as u32 + 1;
         self.add_line(s, line)
@@ -211,7 +211,7 @@ impl Builder {
         if !is_unicast6(own) {
             return Err(Fault::Own);
         }
-        // Successive softwires mostly have the same of a few addresses.
+        // Mostly, the last address.
         let last = self.rows.last().map_or(0, |r| usize::from(r.own));
         let known = if self.own[last] == own { Some(last) } else { self.own.iter().position(|o| *o == own) };
         let k = known.unwrap_or_else(|| {
@@ -224,17 +224,17 @@ impl Builder {
         })
     }
 
-    /// Remove the softwire of this address and PSID; false if there is none.
+    /// Removes a softwire; false if there is none.
     pub fn remove(&mut self, ipv4: Ipv4Addr, psid: u16) -> bool {
         let before = self.rows.len();
         self.rows.retain(|r| (r.ipv4, r.psid) != (ipv4.to_bits(), psid));
         self.rows.len() < before
     }
 
-    /// The table.
+    /// Makes the table.
     ///
     /// # Errors
-    /// When softwires overlap or have an address of the gateway, or there is not enough memory.
+    /// Softwires that overlap or have an address of the gateway, or too little memory.
     pub fn build(mut self) -> Result<Table, TableError> {
         let forbidden = self.forbidden();
         if let Some((r, why)) = self.rows.iter().find_map(|r| taken(&forbidden, r).map(|why| (r, why))) {

@@ -1,5 +1,5 @@
-//! A binding table that changes while in use: each worker takes a new table over before its next batch, and takes a
-//! lock only when a counter has changed.
+//! A binding table that changes while in use: each worker takes a new table over before its next
+//! batch, and takes a lock only when a counter has changed.
 
 use super::table::Table;
 use crate::event::Event;
@@ -7,7 +7,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The table in force, shared by workers and by the caller that changes it.
+/// Shared by workers and by the caller that changes it.
 pub struct Live {
     state: Mutex<State>,
     version: AtomicU64,
@@ -15,28 +15,28 @@ pub struct Live {
 
 struct State {
     current: Arc<Table>,
-    /// Tables that workers may still read. Freeing one in a worker would take milliseconds.
+    /// Workers may still read these. Freeing one in a worker would take milliseconds.
     former: Vec<Arc<Table>>,
 }
 
 impl Live {
-    /// Begin with this table.
+    /// Begins with this table.
     pub fn new(table: Table) -> Arc<Live> {
         let state = State { current: Arc::new(table), former: Vec::new() };
         Arc::new(Live { state: Mutex::new(state), version: AtomicU64::new(0) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a single assignment, so a panic leaves it whole.
+        // Every change is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The table in force.
+    /// Table in force.
     pub fn current(&self) -> Arc<Table> {
         self.state().current.clone()
     }
 
-    /// Replaces the table, and frees tables without readers.
+    /// Replaces the table, and frees those without readers.
     pub fn replace(&self, table: Table) {
         let table = Arc::new(table);
         let mut state = self.state();
@@ -47,7 +47,7 @@ impl Live {
         self.tidy();
     }
 
-    /// As [`Live::replace`], for a worker: leaves freeing to [`Live::tidy`].
+    /// Leaves freeing to [`Live::tidy`].
     fn put(&self, table: &Arc<Table>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
@@ -85,7 +85,7 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// The table that this worker reads.
+    /// As this worker reads it.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -140,7 +140,7 @@ impl Softwires for Bindings {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 
-    /// The worker keeps its [`Live`]; the other one's table replaces this one's for all its workers.
+    /// The other one's table replaces this one's for all its workers.
     fn adopt(&mut self, new: &mut Bindings) {
         if !Arc::ptr_eq(&self.live, &new.live) {
             self.live.put(&new.table);

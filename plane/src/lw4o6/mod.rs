@@ -1,5 +1,5 @@
-//! Lightweight 4over6 (RFC 7596): the lwAFTR's binding table as a strategy of [`crate::tunnel::Tunnel`]. An lwB4 is a
-//! restricted NAT44 chained to a tunnel end with one tunnel.
+//! Lightweight 4over6 (RFC 7596): the lwAFTR's binding table. An lwB4 is a restricted NAT44 chained
+//! to a tunnel end with one tunnel.
 
 mod builder;
 mod live;

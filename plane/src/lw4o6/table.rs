@@ -10,21 +10,21 @@ use arena::Array;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-/// A softwire: the lwB4, its IPv4 address and ports, and the lwAFTR's end of the tunnel.
+/// A lwB4 with its IPv4 address and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softwire {
-    /// The lwB4's IPv6 address.
+    /// IPv6 address of the lwB4.
     pub b4: Ipv6Addr,
-    /// The IPv4 address, shared or not.
+    /// Shared or not.
     pub ipv4: Ipv4Addr,
-    /// The ports; [`PortSet::ALL`] for an unshared address.
+    /// [`PortSet::ALL`] for an unshared address.
     pub ports: PortSet,
-    /// The lwAFTR's IPv6 address; `None` for the table's.
+    /// `None`: the table's address.
     pub own: Option<Ipv6Addr>,
 }
 
-/// Addresses of the gateway, which no softwire may have, ascending: a tunnel to oneself is a loop (RFC 2473, section
-/// 4.1.2), and packets to the gateway's IPv4 address enter no tunnel.
+/// Ascending. A tunnel to oneself is a loop (RFC 2473, section 4.1.2), and packets to the gateway's
+/// IPv4 address enter no tunnel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forbidden {
     v6: Vec<u128>,
@@ -59,7 +59,7 @@ pub(super) struct Segment {
     pub first: u32,
     pub last: u32,
     pub base: u32,
-    /// Where the list of PSIDs begins, or [`DENSE`].
+    /// Start of the list of PSIDs, or [`DENSE`].
     pub list: u32,
     pub listed: u32,
     /// Ports below this belong to no port set.
@@ -74,7 +74,7 @@ impl Segment {
     }
 }
 
-/// The first segment that does not end before an address.
+/// Does not end before the address.
 #[inline(never)]
 fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
     segments.get(segments.partition_point(|s| s.last < addr))
@@ -82,25 +82,25 @@ fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
 
 /// All softwires of a lwAFTR.
 pub struct Table {
-    /// lwB4 addresses by place; 0 for none.
+    /// 0 for none.
     pub(super) b4: Array<u128>,
     pub(super) segments: Vec<Segment>,
-    /// The first segment of each upper half of addresses, and one past the last.
+    /// For each upper half of addresses, and one past the last.
     pub(super) starts: Box<[u32; STARTS]>,
     /// A bit for each upper half with segments: fits the first-level cache.
     pub(super) inhabited: [u64; 1024],
-    /// PSIDs of sparse segments, in ascending order.
+    /// Ascending.
     pub(super) psids: Vec<u16>,
     pub(super) own: Vec<u128>,
     pub(super) forbidden: Forbidden,
     pub(super) gateway: Vec<IpAddr>,
-    /// The lwAFTR address of each softwire, by place, if there are several.
+    /// By place, if there are several.
     pub(super) own_of: Option<Array<u16>>,
     pub(super) softwires: u64,
 }
 
 impl Table {
-    /// How many softwires.
+    /// Number of softwires.
     pub fn len(&self) -> u64 {
         self.softwires
     }
@@ -116,7 +116,7 @@ impl Table {
         (self.b4.bytes() + self.own_of.as_ref().map_or(0, Array::bytes) + lists + 8192) as u64
     }
 
-    /// All softwires, by address and PSID.
+    /// By address and PSID.
     pub fn iter(&self) -> impl Iterator<Item = Softwire> + '_ {
         self.segments.iter().flat_map(move |s| self.of_segment(s))
     }
@@ -150,7 +150,7 @@ impl Table {
         (addr >= s.first && addr <= s.last).then_some(s)
     }
 
-    /// The place of an end point's softwire, if it is in use.
+    /// If it is in use.
     #[inline(always)]
     fn place(&self, point: Point4) -> Result<usize, Event> {
         let s = self.segment(point.addr).ok_or(Event::DestinationUnmapped)?;
@@ -183,7 +183,7 @@ impl Table {
         self.own[k]
     }
 
-    /// The place of an end point, prefetched.
+    /// Prefetches the place.
     #[inline(always)]
     fn seek(&self, point: Point4) -> u32 {
         let Ok(place) = self.place(point) else { return NOWHERE };
@@ -195,7 +195,6 @@ impl Table {
     }
 }
 
-/// Look-ups in an immutable table; [`super::Bindings`] has those in a live one.
 impl Softwires for &Table {
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {

@@ -1,5 +1,4 @@
-//! Reads a binding table from a stream of text, one softwire a line. Reading is strict: nothing is loaded from a file
-//! with a mistake.
+//! Reads a binding table from text, one softwire a line. Nothing is loaded from a file with a mistake.
 //!
 //! ```text
 //! # lwB4's address     IPv4 address  PSID/length[@offset]  lwAFTR's address
@@ -9,8 +8,8 @@
 //! 2001:db8:b4::4       192.0.2.3
 //! ```
 //!
-//! Words are separated by blanks or tabs. Without a port set the address is not shared (`0/0`); the offset is 0 unless
-//! given; the lwAFTR's address is the gateway's unless given. `#` begins a comment.
+//! Blanks or tabs separate words. Without a port set the address is not shared (`0/0`); the offset
+//! is 0 unless given; the lwAFTR's address is the gateway's unless given. `#` begins a comment.
 
 use super::builder::{Builder, Fault, TableError};
 use super::table::Softwire;
@@ -19,10 +18,9 @@ use std::io::BufRead;
 use std::net::Ipv6Addr;
 use wire::PortSet;
 
-/// Maximum length of a line.
 const LONGEST: usize = 1024;
 
-/// Read a table. `file` is its name in errors; `own` is the lwAFTR's address of lines that name none.
+/// Reads a table. `file` is its name in errors; `own` is the lwAFTR's address of lines that name none.
 ///
 /// # Errors
 /// The first line that is wrong, or two that contradict each other.
@@ -30,7 +28,7 @@ pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, Tabl
     read_into(Builder::new(file, own), text)
 }
 
-/// As [`read`], into a builder that has the name and the gateway's addresses.
+/// As [`read`], into a builder with the name and the gateway's addresses.
 ///
 /// # Errors
 /// As [`read`].
@@ -80,7 +78,6 @@ struct Line<'a> {
     text: &'a [u8],
 }
 
-/// A word, and its position.
 #[derive(Clone, Copy, Default)]
 struct Word<'a> {
     text: &'a str,

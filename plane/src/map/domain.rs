@@ -1,5 +1,4 @@
-//! All rules of a MAP domain: longest match for an IPv4 address and port, and for an IPv6 address, among nested
-//! prefixes (RFC 7597, section 5; RFC 7599, section 8).
+//! All rules of a MAP domain, with longest match among nested prefixes (RFC 7597, section 5; RFC 7599, section 8).
 
 use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{CustomerId, Mapping, Rule, RuleError};
@@ -7,19 +6,19 @@ use crate::event::Event;
 use crate::strategy::Point4;
 use wire::Prefix6;
 
-/// Maximum number of rules of a domain.
+/// Largest number of rules.
 pub const MOST_RULES: usize = 1 << 20;
 
-/// Rules that the first-level cache holds.
+/// What the first-level cache holds.
 const NEAR: usize = 128;
 
-/// Why a set of rules is invalid. Rules are counted from 0, in the order given.
+/// Rules are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
     /// A single rule is invalid.
     #[error("{why}")]
     Rule {
-        /// Which.
+        /// Number of the rule.
         at: usize,
         /// Why.
         why: RuleError,
@@ -27,11 +26,11 @@ pub enum DomainError {
     /// The same customers twice.
     #[error("the IPv6 prefix {prefix} has a rule already: prefixes may lie in each other, but must differ")]
     SameIpv6 {
-        /// Which.
+        /// Number of the rule.
         at: usize,
-        /// The one before.
+        /// Number of the earlier one.
         other: usize,
-        /// The prefix of both.
+        /// Of both.
         prefix: Prefix6,
     },
     /// The same addresses twice, without different explicit PSIDs.
@@ -40,9 +39,9 @@ pub enum DomainError {
          and all different, may share one"
     )]
     SameIpv4 {
-        /// Which.
+        /// Number of the rule.
         at: usize,
-        /// The one before.
+        /// Number of the earlier one.
         other: usize,
         /// The later one.
         rule: Rule,
@@ -53,7 +52,7 @@ pub enum DomainError {
 }
 
 impl DomainError {
-    /// The wrong rule, and the earlier rule that it collides with.
+    /// Number of the rule, and of an earlier one that it collides with.
     pub fn place(&self) -> Option<(usize, Option<usize>)> {
         match *self {
             DomainError::Rule { at, .. } => Some((at, None)),
@@ -65,17 +64,17 @@ impl DomainError {
     }
 }
 
-/// A rule among the others: one cache line.
+/// One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Slot {
     mapping: Mapping,
-    /// Following rules with the same IPv4 prefix, in the order of their PSIDs.
+    /// Following rules with the same IPv4 prefix, by PSID.
     siblings: u32,
-    /// The rule with the enclosing IPv4 prefix, or [`NONE`].
+    /// Of the enclosing IPv4 prefix, or [`NONE`].
     around: u32,
     given: u32,
-    /// Whether another rule's IPv6 prefix lies inside this one's.
+    /// Another rule's IPv6 prefix lies inside this one's.
     pierced: bool,
 }
 
@@ -89,7 +88,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// A set of rules, which may be empty.
+    /// Makes a set, which may be empty.
     ///
     /// # Errors
     /// The first rule that is invalid, or that collides with another one.
@@ -110,7 +109,7 @@ impl Domain {
         Ok(Domain { rules, slots, ipv4: Lpm::new(groups), ipv6: Lpm::new(ipv6) })
     }
 
-    /// The rules, in the order given.
+    /// In the order given.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
@@ -121,7 +120,7 @@ impl Domain {
         (rules + self.ipv4.bytes() + self.ipv6.bytes()) as u64
     }
 
-    /// A rule ready for packets, by its number in the order given.
+    /// By number in the order given.
     ///
     /// # Panics
     /// When there is no such rule.
@@ -129,19 +128,19 @@ impl Domain {
         self.rules[number].prepare().expect("was checked when the set was made")
     }
 
-    /// The rule with the longest match for an IPv6 address, given by its upper half.
+    /// Longest match for the upper half of an IPv6 address.
     #[inline]
     pub fn by_ipv6(&self, upper: u64) -> Option<usize> {
         let s = self.ipv6.get(upper);
         (s != NONE).then(|| self.slots[s as usize].given as usize)
     }
 
-    /// A rule that has addresses in common with this prefix.
+    /// A rule with addresses in this prefix.
     pub fn overlaps(&self, prefix: Prefix6) -> Option<usize> {
         self.rules.iter().position(|r| r.ipv6.contains(prefix.first()) || prefix.contains(r.ipv6.first()))
     }
 
-    /// Whether an IPv4 address belongs to any rule.
+    /// Whether any rule has this address.
     #[inline]
     pub fn serves(&self, addr: u32) -> bool {
         self.ipv4.get((addr as u64) << 32) != NONE
@@ -150,16 +149,17 @@ impl Domain {
     /// The MAP address of the customer with this IPv4 address and port.
     ///
     /// # Errors
-    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when no customer has the port or a
-    /// needed port is missing.
+    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when no customer
+    /// has the port or a needed port is missing.
     #[inline(always)]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         let (slot, id) = self.find(addr, port)?;
         Ok(id.address(self.slots[slot as usize].mapping.padded(addr)))
     }
 
-    /// The IPv6 address that this IPv4 address is translated to. A customer's prefix keeps the whole address in the
-    /// interface identifier, so that it can be translated back (RFC 7599, section 6, figure 2).
+    /// The IPv6 address that this IPv4 address is translated to. A customer's prefix keeps the
+    /// whole address in the interface identifier, so that it can be translated back (RFC 7599,
+    /// section 6, figure 2).
     ///
     /// # Errors
     /// As [`Self::tunnel_end`].
@@ -168,16 +168,16 @@ impl Domain {
         self.find(addr, port).map(|(_, id)| id.address(addr))
     }
 
-    /// Whether an IPv4 address of a rule is shared, so that its customer cannot be found without a port.
+    /// Whether customers share an address, and a port must tell them apart.
     pub fn is_shared(&self, addr: u32) -> bool {
         self.find(addr, None).is_err_and(|why| why == Event::OutsidePortSet)
     }
 
-    /// Checks that a tunnel packet from `src` may hold a packet from this address and port (RFC 7597, section 8.1).
+    /// Checks that a tunnel packet from `src` may hold a packet from this customer (RFC 7597, section 8.1).
     ///
     /// # Errors
-    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port belong to
-    /// another customer.
+    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or
+    /// port belong to another customer.
     #[inline(always)]
     pub fn check_tunnel(&self, src: u128, customer: Point4) -> Result<(), Event> {
         match self.tunnel_end(customer.addr, customer.port) {
@@ -202,8 +202,8 @@ impl Domain {
         }
     }
 
-    /// As above for packets without port (later fragments), which the source alone identifies; for others, why they are
-    /// refused.
+    /// For packets without port (later fragments), which the source alone identifies; for others,
+    /// why they are refused.
     #[inline(never)]
     fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
         let upper = (src >> 64) as u64;
@@ -220,8 +220,7 @@ impl Domain {
         }
     }
 
-    /// Prefetches what look-ups of this address read. For a few rules, which stay in the cache, this would cost more
-    /// than it saves.
+    /// For a few rules, which stay in the cache, prefetching would cost more than it saves.
     #[inline(always)]
     pub fn prefetch(&self, addr: u32) {
         if self.slots.len() > NEAR {
@@ -245,7 +244,7 @@ impl Domain {
         Ok((found, slot.mapping.customer_id(addr, port)?))
     }
 
-    /// As [`Self::find`], where a later rule may match.
+    /// Where a later rule may match.
     #[inline(never)]
     fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let mut at = first;
@@ -261,8 +260,8 @@ impl Domain {
                 }
                 return Ok((found, id));
             }
-            // Address and port match together (RFC 7599, section 8.1): the rule with the next shorter prefix may have
-            // the port.
+            // Address and port match together (RFC 7599, section 8.1): the rule with the next
+            // shorter prefix may have the port.
             if slot.around == NONE || port.is_none() {
                 return Err(Event::OutsidePortSet);
             }
@@ -270,7 +269,6 @@ impl Domain {
         }
     }
 
-    /// The rule with an explicit PSID that a port belongs to.
     fn sibling(&self, first: u32, port: Option<u16>) -> Option<u32> {
         let slot = &self.slots[first as usize];
         let psid = slot.mapping.psid()?.psid_of(port?)?;
@@ -310,7 +308,7 @@ fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> 
     Ok(entries)
 }
 
-/// The prefixes of customers' IPv6 addresses; marks rules that contain others.
+/// Marks rules that contain others.
 fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
     let mut order: Vec<usize> = (0..slots.len()).collect();
     let prefix = |s: &Slot| rules[s.given as usize].ipv6;

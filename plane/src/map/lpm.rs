@@ -1,18 +1,18 @@
-//! Longest prefix match over 64-bit keys for an immutable set of prefixes: an array of segments, and a table over the
-//! bits behind the common prefix that leads to them. IPv4 addresses stand in the upper half of a key.
+//! Longest prefix match over 64-bit keys: an array of segments, and a table over the bits behind
+//! the common prefix that leads to them. IPv4 addresses stand in the upper half of a key.
 
 /// No prefix matches.
 pub const NONE: u32 = u32::MAX;
 
-/// Maximum number of bits of the table.
+/// Bits of the table.
 const MOST_BITS: u32 = 16;
 
-/// A prefix: its bits from the top, its length up to 64, and its value.
+/// A prefix of up to 64 bits with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The prefix, zeros behind its length.
+    /// Zeros behind its length.
     pub key: u64,
-    /// Its length.
+    /// In bits.
     pub len: u8,
     /// The result of a match.
     pub value: u32,
@@ -24,17 +24,17 @@ impl Entry {
     }
 }
 
-/// A cell: the segment of its first key, and how many more begin in it.
+/// The segment of its first key, and how many more begin in it.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     segment: u32,
     more: u32,
 }
 
-/// The set. Segments are runs of keys with the same result.
+/// Segments are runs of keys with the same result.
 #[derive(Clone, Debug)]
 pub struct Lpm {
-    /// What all prefixes begin with, and which bits that are.
+    /// Common bits of all prefixes.
     common: u64,
     mask: u64,
     /// Left shift that removes the common bits; right shift that gives the cell.
@@ -68,7 +68,7 @@ impl Lpm {
         Cell { segment: upto(first), more: upto(last) - upto(first) }
     }
 
-    /// The value of the longest prefix that matches a key, or [`NONE`].
+    /// Of the longest prefix that matches, or [`NONE`].
     #[inline(always)]
     pub fn get(&self, key: u64) -> u32 {
         if (key ^ self.common) & self.mask != 0 {
@@ -94,7 +94,7 @@ impl Lpm {
     }
 }
 
-/// Start and result of each segment from `first` on. `entries` are sorted, outer prefixes first.
+/// Starts and results. `entries` are sorted, outer prefixes first.
 fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
     let (mut starts, mut values) = (vec![first], vec![NONE]);
     let mut begin = |key: u64, value: u32| {
@@ -105,7 +105,7 @@ fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
         }
         values.push(value);
     };
-    // Prefixes around the present key, innermost last.
+    // Around the present key, innermost last.
     let mut around: Vec<&Entry> = Vec::new();
     let close = |around: &mut Vec<&Entry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
         while let Some(e) = around.last().copied().filter(|e| upto.is_none_or(|k| e.last() < k)) {

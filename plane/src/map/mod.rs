@@ -1,5 +1,4 @@
-//! Mapping of Address and Port: the rules of MAP-E (RFC 7597) and MAP-T (RFC 7599), and the roles of CE and BR as
-//! strategies of tunnel and translator.
+//! Mapping of Address and Port: the rules of MAP-E (RFC 7597) and MAP-T (RFC 7599), and the roles of CE and BR.
 
 pub mod domain;
 pub mod lpm;

@@ -1,5 +1,5 @@
-//! What MAP-E and MAP-T edges have in common: the customer's own addresses and ports, and the rules of customers that
-//! it sends to directly.
+//! What MAP-E and MAP-T edges have in common: the customer's own addresses and ports, and the rules
+//! of customers that it sends to directly.
 
 use super::domain::Domain;
 use super::rule::{Customer, CustomerId, RuleError};
@@ -22,7 +22,7 @@ pub enum RoleError {
     /// The relay lies in the customer's prefix.
     #[error("the border relay's {relay} overlaps the customer's own prefix {customer}")]
     RelayInCustomer {
-        /// Address of the relay, or prefix of the Default Mapping Rule.
+        /// As above.
         relay: Prefix6,
         /// The customer's prefix.
         customer: Prefix6,
@@ -32,7 +32,6 @@ pub enum RoleError {
     Rule(#[from] RuleError),
 }
 
-/// Checks that a relay lies outside all rules.
 pub(super) fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
     match domain.overlaps(relay) {
         Some(i) => Err(RoleError::RelayInRule { relay, rule: domain.rules()[i].ipv6 }),
@@ -49,7 +48,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// The edge of a customer, with the rules of others and the border relay's IPv6 addresses.
+    /// `mesh` has the rules of others; `relay` are the border relay's IPv6 addresses.
     pub(super) fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
         apart(&mesh, relay)?;
         if customer.prefix.contains(relay.first()) || relay.contains(customer.prefix.first()) {
@@ -69,7 +68,6 @@ impl Edge {
         self.address
     }
 
-    /// The IPv6 address that one of its IPv4 addresses is translated to.
     #[inline(always)]
     pub(super) fn address_of(&self, ipv4: u32) -> u128 {
         self.id.address(ipv4)
@@ -80,7 +78,7 @@ impl Edge {
         self.mesh.as_deref()
     }
 
-    /// Checks that the customer may send from this end point (RFC 7599, section 8.1).
+    /// RFC 7599, section 8.1.
     #[inline(always)]
     pub(super) fn may_send(&self, point: Point4) -> Result<(), Event> {
         let own =
@@ -88,7 +86,7 @@ impl Edge {
         if own { Ok(()) } else { Err(Event::Spoofed) }
     }
 
-    /// Checks that a packet to this end point is for the customer (RFC 7599, section 8.2).
+    /// RFC 7599, section 8.2.
     #[inline(always)]
     pub(super) fn may_receive(&self, point: Point4) -> Result<(), Event> {
         if !self.customer.ipv4.contains(point.addr) {

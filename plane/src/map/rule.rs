@@ -8,40 +8,40 @@ use wire::{AddrRange, PortSet, PortSetError, Prefix4, Prefix6};
 /// Default PSID offset (RFC 7597, section 5.1).
 pub const DEFAULT_OFFSET: u8 = 6;
 
-/// Maximum number of embedded address bits: a whole address and a whole port (RFC 7597, section 5.2).
+/// A whole address and a whole port (RFC 7597, section 5.2).
 const MOST_EA: u8 = 48;
 
-/// An explicit PSID, which is not in the IPv6 prefix (RFC 7597, section 5.2: EA bits without PSID).
+/// An explicit PSID (RFC 7597, section 5.2: EA bits without PSID).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Psid {
-    /// Its length k in bits, at least 1.
+    /// k in bits, at least 1.
     pub len: u8,
     /// Its value.
     pub value: u16,
 }
 
-/// A mapping rule as it is written down.
+/// As it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Rule IPv6 prefix, of length n.
+    /// Of length n.
     pub ipv6: Prefix6,
-    /// Rule IPv4 prefix, of length r.
+    /// Of length r.
     pub ipv4: Prefix4,
-    /// Length o of the embedded address bits, which follow the rule's prefix in a customer's prefix.
+    /// Length o of the embedded address bits.
     pub ea_bits: u8,
-    /// PSID offset a; without meaning where addresses are not shared.
+    /// a; without meaning where addresses are not shared.
     pub offset: u8,
-    /// The PSID where the EA bits hold none.
+    /// Where the EA bits hold none.
     pub psid: Option<Psid>,
 }
 
 impl Rule {
-    /// A rule with the default offset and without an explicit PSID.
+    /// With the default offset and without an explicit PSID.
     pub fn new(ipv6: Prefix6, ipv4: Prefix4, ea_bits: u8) -> Rule {
         Rule { ipv6, ipv4, ea_bits, offset: DEFAULT_OFFSET, psid: None }
     }
 
-    /// EA bits of the IPv4 address (p) and of the PSID (q).
+    /// p bits of the IPv4 address, q of the PSID.
     fn split(&self) -> (u8, u8) {
         let suffix = self.ea_bits.min(32 - self.ipv4.len);
         (suffix, self.ea_bits - suffix)
@@ -96,7 +96,7 @@ impl fmt::Display for Rule {
 /// Why a rule, or a customer's prefix under it, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The IPv6 prefix has length 0, or leaves no room for the interface identifier.
+    /// 0, or no room for the interface identifier.
     #[error("a rule's IPv6 prefix of length {0}: 1 to 64, where the interface identifier begins")]
     Ipv6Length(u8),
     /// No such IPv4 prefix.
@@ -108,15 +108,15 @@ pub enum RuleError {
     /// Bits behind the prefix.
     #[error("{0} has bits set behind its length: write zeros there")]
     Ipv4Bits(Prefix4),
-    /// More EA bits than address and port have.
+    /// Address and port have fewer.
     #[error("{ea} EA bits: at most {most}, the rest of the IPv4 address and 16 bits of port")]
     EaBits {
         /// As written.
         ea: u8,
-        /// The maximum.
+        /// Largest number.
         most: u8,
     },
-    /// The customer's prefix would reach into the interface identifier.
+    /// The customer's prefix reaches into the interface identifier.
     #[error("an IPv6 prefix of length {prefix} and {ea} EA bits make a customer's prefix longer than 64")]
     TooLong {
         /// Length of the rule's prefix.
@@ -143,24 +143,24 @@ pub enum RuleError {
     Ports(#[from] PortSetError),
 }
 
-/// A rule ready for packets. 40 bytes.
+/// A rule ready for packets, in 40 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Upper half of the rule's IPv6 prefix.
+    /// Upper half of the IPv6 prefix.
     base: u64,
-    /// First address of the rule's IPv4 prefix, and its host bits.
+    /// First address of the IPv4 prefix, and its host bits.
     ipv4: u32,
     host: u32,
-    /// Ports below this belong to no port set.
+    /// Lower ports belong to no port set.
     reserved: u32,
     /// Explicit PSID, else [`DERIVED`].
     fixed: u32,
-    /// Where in a port the PSID stands.
+    /// Position in a port.
     psid_shift: u8,
     psid_mask: u16,
-    /// PSID bits among the EA bits.
+    /// Among the EA bits.
     embedded: u8,
-    /// Address bits within a customer's own IPv4 prefix.
+    /// Within a customer's own IPv4 prefix.
     own: u8,
     /// Bits behind the EA bits in the upper half.
     ea_shift: u8,
@@ -171,17 +171,17 @@ pub struct Mapping {
 
 const DERIVED: u32 = u32::MAX;
 
-/// A customer: the upper half of its IPv6 addresses, and its PSID.
+/// A customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerId {
     /// Upper half of its IPv6 addresses.
     pub upper: u64,
-    /// Its PSID; 0 where the address is not shared.
+    /// 0 where the address is not shared.
     pub psid: u16,
 }
 
 impl CustomerId {
-    /// The IPv6 address for one of its IPv4 addresses (RFC 7597, section 6).
+    /// For one of its IPv4 addresses (RFC 7597, section 6).
     #[inline(always)]
     pub fn address(self, ipv4: u32) -> u128 {
         let lower = (ipv4 as u64) << 16 | self.psid as u64;
@@ -189,17 +189,16 @@ impl CustomerId {
     }
 }
 
-/// A customer as its prefix and the rule define it. Its NAT44 translates to [`Customer::pool`] and, as `port_set`,
-/// `ports`.
+/// A customer by its prefix and the rule. Its NAT44 translates to [`Customer::pool`] and, as `port_set`, `ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Customer {
     /// Its IPv6 prefix.
     pub prefix: Prefix6,
-    /// Its IPv4 address (length 32) or prefix.
+    /// Address (length 32) or prefix.
     pub ipv4: Prefix4,
     /// Its ports.
     pub ports: PortSet,
-    /// Its MAP address, the end point of its tunnel (RFC 7597, section 6).
+    /// End point of its tunnel (RFC 7597, section 6).
     pub address: Ipv6Addr,
 }
 
@@ -236,7 +235,7 @@ impl Mapping {
         }
     }
 
-    /// Maximum number of customers of the rule.
+    /// Largest number of customers.
     pub fn customers(&self) -> u64 {
         1 << self.ea_bits
     }
@@ -253,13 +252,13 @@ impl Mapping {
         self.fixed != DERIVED
     }
 
-    /// The explicit PSID, with offset and length.
+    /// With offset and length.
     pub fn psid(&self) -> Option<PortSet> {
         let psid = u16::try_from(self.fixed).ok()?;
         Some(PortSet { offset: self.offset, len: self.psid_len, psid })
     }
 
-    /// Whether an address lies in the rule's IPv4 prefix.
+    /// Whether the IPv4 prefix has an address.
     #[inline(always)]
     pub fn contains(&self, addr: u32) -> bool {
         (addr ^ self.ipv4) & !self.host == 0
@@ -278,7 +277,7 @@ impl Mapping {
         Ok(psid)
     }
 
-    /// Returns the customer that has this address of the rule's prefix, and this port.
+    /// The customer that has this address of the rule's prefix, and this port.
     ///
     /// # Errors
     /// [`Event::OutsidePortSet`] for a port of no customer, or a missing port.
@@ -291,18 +290,18 @@ impl Mapping {
         Ok(CustomerId { upper: self.base | ea << self.ea_shift, psid })
     }
 
-    /// The address that represents a customer: the address itself, or the first of its prefix (RFC 7597, section 6).
+    /// The address itself, or the first of its prefix (RFC 7597, section 6).
     #[inline(always)]
     pub fn padded(&self, addr: u32) -> u32 {
         (addr as u64 >> self.own << self.own) as u32
     }
 
-    /// Customer number `i` < [`Self::customers`], in the order of IPv6 prefixes.
+    /// In the order of IPv6 prefixes, `i` < [`Self::customers`].
     pub fn nth(&self, i: u64) -> Customer {
         self.customer_at(self.base | i << self.ea_shift)
     }
 
-    /// The customer of an IPv6 address in the rule's prefix, given by its upper half.
+    /// By the upper half of an IPv6 address.
     pub fn customer_at(&self, upper: u64) -> Customer {
         let ea = upper >> self.ea_shift & ((1 << self.ea_bits) - 1);
         let tail = ea & ((1 << self.embedded) - 1);

@@ -1,4 +1,4 @@
-//! Rule lists as text, one rule a line.
+//! Rule lists, one rule a line.
 
 use super::domain::{Domain, DomainError};
 use super::rule::{Psid, Rule};
@@ -9,9 +9,9 @@ use wire::{Prefix4, Prefix6};
 /// A mistake in a rule list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
-    /// The line, from 1; 0 for the whole list.
+    /// From 1; 0 for the whole list.
     pub line: usize,
-    /// Its word, from 1; 0 for the whole line.
+    /// From 1; 0 for the whole line.
     pub word: usize,
     /// What is wrong, and what to write instead.
     pub why: String,
@@ -30,11 +30,11 @@ impl fmt::Display for ListError {
 impl std::error::Error for ListError {}
 
 impl Domain {
-    /// Reads a rule list. A line has IPv6 prefix, IPv4 prefix, number of EA bits, and optionally `offset=BITS` (6 when
-    /// absent) and `psid=VALUE/BITS`; `#` begins a comment.
+    /// Reads a rule list. A line has IPv6 prefix, IPv4 prefix, number of EA bits, and optionally
+    /// `offset=BITS` (6 when absent) and `psid=VALUE/BITS`; `#` begins a comment.
     ///
     /// # Errors
-    /// The first mistake; nothing is read then.
+    /// The first mistake.
     pub fn parse(text: &str) -> Result<Domain, ListError> {
         let (mut rules, mut lines) = (Vec::new(), Vec::new());
         for (i, line) in text.lines().enumerate() {
@@ -58,7 +58,7 @@ fn collision(e: &DomainError, lines: &[usize]) -> ListError {
     }
 }
 
-/// The rule of a line, if any; a mistake with the number of its word.
+/// A mistake has the number of its word.
 fn rule(line: &str) -> Result<Rule, (usize, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [ipv6, ipv4, ea, options @ ..] = words.as_slice() else {
@@ -99,7 +99,7 @@ fn prefix<A: FromStr>(word: &str, example: &str) -> Result<(A, u8), String> {
     parts.ok_or_else(|| format!("`{word}` is no prefix: write it like {example}"))
 }
 
-/// A number, decimal or hexadecimal with `0x`.
+/// Decimal or hexadecimal with `0x`.
 fn number<N: TryFrom<u32>>(word: &str, what: &str) -> Result<N, String> {
     let n = match word.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),

@@ -1,4 +1,4 @@
-//! MAP-T (RFC 7599): the addresses at the border relay and at a customer's edge.
+//! MAP-T (RFC 7599): border relay and customer's edge.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -8,13 +8,13 @@ use crate::strategy::{Addressing, End, Point4};
 use crate::translate::Pref64;
 use std::sync::Arc;
 
-/// The IPv4 address in the interface identifier of a MAP address (RFC 7599, section 6).
+/// In the interface identifier of a MAP address (RFC 7599, section 6).
 #[inline(always)]
 fn embedded(addr: u128) -> u32 {
     (addr >> 16) as u32
 }
 
-/// The addresses of a MAP-T border relay: customers by rules, all others by the Default Mapping Rule.
+/// A border relay: customers by rules, all others by the Default Mapping Rule.
 #[derive(Clone, Debug)]
 pub struct MapTBr {
     domain: Arc<Domain>,
@@ -22,10 +22,10 @@ pub struct MapTBr {
 }
 
 impl MapTBr {
-    /// A border relay with this Default Mapping Rule (RFC 7599, section 5.1).
+    /// With this Default Mapping Rule (RFC 7599, section 5.1).
     ///
     /// # Errors
-    /// When the default rule's prefix and another rule's overlap.
+    /// The default rule's prefix and another rule's overlap.
     pub fn new(domain: Arc<Domain>, default: Pref64) -> Result<MapTBr, RoleError> {
         super::role::apart(&domain, default.prefix())?;
         Ok(MapTBr { domain, default })
@@ -86,8 +86,7 @@ impl Addressing for MapTBr {
     }
 }
 
-/// The addresses of a MAP-T customer's edge: its own, other customers' in mesh mode by their rules, all others by the
-/// Default Mapping Rule.
+/// A customer's edge: other customers in mesh mode by their rules, all others by the Default Mapping Rule.
 #[derive(Clone, Debug)]
 pub struct MapTCe {
     edge: Edge,
@@ -95,10 +94,10 @@ pub struct MapTCe {
 }
 
 impl MapTCe {
-    /// The edge of this customer. `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
+    /// `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
     ///
     /// # Errors
-    /// When the default rule's prefix overlaps that of a rule or of the customer.
+    /// The default rule's prefix overlaps that of a rule or of the customer.
     pub fn new(customer: Customer, default: Pref64, mesh: Arc<Domain>) -> Result<MapTCe, RoleError> {
         Ok(MapTCe { edge: Edge::new(customer, mesh, default.prefix())?, default })
     }
@@ -125,7 +124,7 @@ impl Addressing for MapTCe {
         self.default.to_ipv6(point.addr)
     }
 
-    /// RFC 7599, section 8.2: only packets to the customer's own addresses and ports from a source of a rule.
+    /// Only to the customer's own addresses and ports from a source of a rule (RFC 7599, section 8.2).
     #[inline(always)]
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         let point = Point4 { addr: embedded(addr), port };
@@ -142,12 +141,12 @@ impl Addressing for MapTCe {
         mesh.check_translated(addr, point).map(|()| point.addr)
     }
 
-    /// RFC 7599, section 8.2: nonconforming packets are dropped silently, except for a wrong source port.
+    /// Except for a wrong source port (RFC 7599, section 8.2).
     fn is_silent(&self) -> bool {
         true
     }
 
-    /// The customer's address is not shared at this edge; addresses of others in mesh mode are.
+    /// In mesh mode, addresses of others are shared.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
     }

@@ -1,4 +1,4 @@
-//! MAP-E (RFC 7597): the softwires at the border relay and at a customer's edge.
+//! MAP-E (RFC 7597): border relay and customer's edge.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -8,7 +8,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-/// The softwires of a MAP-E border relay: one for each customer of the domain.
+/// A border relay, with a softwire for each customer.
 #[derive(Clone, Debug)]
 pub struct MapEBr {
     domain: Arc<Domain>,
@@ -16,10 +16,10 @@ pub struct MapEBr {
 }
 
 impl MapEBr {
-    /// A border relay with this tunnel end point.
+    /// With this tunnel end point.
     ///
     /// # Errors
-    /// When the address lies in a rule's prefix, where customers are.
+    /// The address lies in a rule's prefix, where customers are.
     pub fn new(domain: Arc<Domain>, own: Ipv6Addr) -> Result<MapEBr, RoleError> {
         super::role::apart(&domain, wire::Prefix6 { addr: own, len: 128 })?;
         Ok(MapEBr { domain, own: own.to_bits() })
@@ -38,7 +38,7 @@ impl Softwires for MapEBr {
         Ok(Wrap { src: self.own, dst, customer: customer.addr })
     }
 
-    /// RFC 7597, section 8.1: a decapsulated packet must be from the customer that address and port belong to.
+    /// From the customer that address and port belong to (RFC 7597, section 8.1).
     #[inline(always)]
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
         if dst != self.own {
@@ -71,7 +71,7 @@ impl Softwires for MapEBr {
     }
 }
 
-/// The softwires of a MAP-E customer's edge: to the border relay and, in mesh mode, to other customers.
+/// A customer's edge: softwires to the border relay and, in mesh mode, to other customers.
 #[derive(Clone, Debug)]
 pub struct MapECe {
     edge: Edge,
@@ -79,10 +79,10 @@ pub struct MapECe {
 }
 
 impl MapECe {
-    /// The edge of this customer. `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
+    /// `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
     ///
     /// # Errors
-    /// When the relay's address lies in the prefix of a rule or of the customer.
+    /// The relay's address lies in the prefix of a rule or of the customer.
     pub fn new(customer: Customer, relay: Ipv6Addr, mesh: Arc<Domain>) -> Result<MapECe, RoleError> {
         let edge = Edge::new(customer, mesh, wire::Prefix6 { addr: relay, len: 128 })?;
         Ok(MapECe { edge, relay: relay.to_bits() })
@@ -123,7 +123,7 @@ impl Softwires for MapECe {
         }
         self.edge.may_receive(customer)?;
         if src != self.relay {
-            // RFC 7597, section 8.1: from another customer, by its rule; this customer may have a rule, too.
+            // By the other customer's rule (RFC 7597, section 8.1).
             if src == dst {
                 return Err(Event::MartianSource);
             }

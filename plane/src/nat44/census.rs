@@ -1,5 +1,6 @@
-//! Which numbered customers have sessions, so that a dictionary can free the other numbers. The sweep for expired
-//! sessions notes the numbers that it meets: counting each number's sessions would cost a cache miss a session.
+//! Which numbered customers have sessions, so that a dictionary can free the other numbers. The
+//! sweep for expired sessions notes the numbers that it meets: counting each number's sessions
+//! would cost a cache miss a session.
 
 use super::config::Config;
 use super::session::addr;
@@ -9,17 +10,17 @@ use wire::Prefix4;
 
 /// The round of the sweep that last met each number.
 pub(super) struct Census {
-    /// Numbers of customers, and of remote end points where these have any.
+    /// `remotes` are remote end points, where these have numbers.
     numbers: Met,
     remotes: Option<Met>,
     aliases: u32,
     epoch: u8,
     since: u32,
-    /// Minimum ticks of an epoch: state that outlives its session (fragments) must be gone before the number is freed.
+    /// In ticks: state that outlives its session (fragments) must be gone before the number is freed.
     least: u32,
 }
 
-/// The numbers of one prefix, and the epoch in which each was last met.
+/// Of one prefix, with the epoch in which each was last met.
 struct Met {
     numbers: Prefix4,
     met: Array<u8>,
@@ -41,9 +42,6 @@ impl Met {
 
 impl Census {
     /// `None` where customers have no numbers.
-    ///
-    /// # Errors
-    /// Too little memory.
     pub(super) fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
         let Some(numbers) = config.numbered else { return Ok(None) };
         let remotes = config.numbered_remotes.map(Met::new).transpose()?;
@@ -64,7 +62,7 @@ impl Census {
         }
     }
 
-    /// The sweep begins a new round. An epoch has at least one whole round.
+    /// An epoch has at least one whole round.
     #[inline]
     pub(super) fn round(&mut self, tick: u32) {
         if tick.wrapping_sub(self.since).cast_signed() >= self.least.cast_signed() {
@@ -73,13 +71,13 @@ impl Census {
         }
     }
 
-    /// The number of the epoch, modulo 256.
+    /// Modulo 256.
     pub(super) fn epoch(&self) -> u8 {
         self.epoch
     }
 
-    /// Epochs since the sweep last met a session of this number. After two, if no packet used the number either, it has
-    /// no session: the sweep meets every session that lives through a round, and a new session was noted when opened
+    /// In epochs. After two, if no packet used the number either, it has no session: the sweep
+    /// meets every session that lives through a round, and a new session was noted when opened
     /// (from outside) or used the number (from inside).
     pub(super) fn age(&self, number: u32) -> u8 {
         let all = [Some(&self.numbers), self.remotes.as_ref()];

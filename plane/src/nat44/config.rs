@@ -13,53 +13,52 @@ use std::time::Duration;
 
 use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
-/// Which packets of an inside address and port share an outside port (RFC 4787, section 4.1).
+/// Packets of an inside address and port that share an outside port (RFC 4787, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mapping {
-    /// All of them, as RFC 4787, REQ-1, requires.
+    /// All of them (RFC 4787, REQ-1).
     #[default]
     EndpointIndependent,
-    /// Those to the same remote address and port: every four-tuple is a connection of its own, as in Linux, and an
-    /// outside port serves many remote end points.
+    /// Those to the same remote address and port, as in Linux: an outside port serves many remote end points.
     AddressAndPortDependent,
 }
 
-/// Which packets from outside may pass through a mapping (RFC 4787, section 5).
+/// Packets from outside that may pass through a mapping (RFC 4787, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filtering {
-    /// Those from any remote endpoint, while the mapping lives.
+    /// From any remote endpoint.
     #[default]
     EndpointIndependent,
-    /// Those from remote addresses to which the inside endpoint has sent.
+    /// From remote addresses to which the inside endpoint has sent.
     AddressDependent,
-    /// Those from remote addresses and ports to which the inside endpoint has sent.
+    /// From remote addresses and ports to which the inside endpoint has sent.
     AddressAndPortDependent,
 }
 
-/// How outside addresses are assigned to inside addresses (RFC 4787, REQ-2).
+/// Assignment of outside addresses (RFC 4787, REQ-2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pooling {
-    /// An inside address always has the same outside address, for all protocols.
+    /// One outside address for each inside address.
     #[default]
     Paired,
     /// Any outside address for any mapping.
     Arbitrary,
 }
 
-/// How long state lives without traffic that refreshes it.
+/// For state without traffic that refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// UDP; at least two minutes (RFC 4787, REQ-5).
+    /// At least two minutes (RFC 4787, REQ-5).
     pub udp: Duration,
-    /// UDP to these destination ports, all below 1024 (RFC 4787, REQ-5a).
+    /// By destination port, all below 1024 (RFC 4787, REQ-5a).
     pub udp_by_port: Vec<(u16, Duration)>,
-    /// TCP connections that are established; at least 2 h 4 min (RFC 5382, REQ-5).
+    /// Established; at least 2 h 4 min (RFC 5382, REQ-5).
     pub tcp_established: Duration,
-    /// TCP connections that are being opened or closed; at least 4 min (RFC 5382, REQ-5).
+    /// Being opened or closed; at least 4 min (RFC 5382, REQ-5).
     pub tcp_transitory: Duration,
-    /// ICMP queries; at least 60 s (RFC 5508, REQ-2).
+    /// At least 60 s (RFC 5508, REQ-2).
     pub icmp: Duration,
 }
 
@@ -75,31 +74,30 @@ impl Default for Timeouts {
     }
 }
 
-/// Port block allocation: one log line for many mappings (RFC 6888, REQ-14). A block has successive ports of its
-/// worker.
+/// Port block allocation (RFC 6888, REQ-14). A block has successive ports of its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Ports of a block: 64, 128, 256, … 4096.
     pub size: u16,
-    /// Maximum number of blocks of a subscriber, 1 to 8.
+    /// 1 to 8.
     pub per_subscriber: u16,
 }
 
-/// Destinations that are forwarded without translation (RFC 6888, REQ-6).
+/// Forwarded without translation (RFC 6888, REQ-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exempt {
     /// Remote addresses.
     pub remote: Prefix4,
-    /// Remote ports; if absent, all ports and all protocols.
+    /// If absent, all ports and all protocols.
     pub ports: Option<PortRange>,
 }
 
 /// Bounds of the fragment store (RFC 4787, REQ-14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentLimits {
-    /// Datagrams known at once.
+    /// Known at once.
     pub datagrams: u16,
-    /// Fragments held until the first fragment of their datagram arrives.
+    /// Waiting for the first fragment of their datagram.
     pub held: u16,
     /// How long a datagram is remembered.
     pub lifetime: Duration,
@@ -119,14 +117,14 @@ pub struct Config {
     pub customer: SideConfig,
     /// Internet's side.
     pub internet: SideConfig,
-    /// Addresses of the customers.
+    /// Customers' addresses.
     pub inside: Vec<Prefix4>,
     /// Outside addresses, contiguous or not (RFC 6888, REQ-3).
     pub pool: Vec<AddrRange>,
-    /// Outside ports of each address.
+    /// Of each address.
     pub ports: PortRange,
-    /// The port set by which these addresses are shared (NAT44 of a CE: RFC 7596, RFC 7597, RFC 7599): only its ports
-    /// in `ports` are assigned.
+    /// By which these addresses are shared (NAT44 of a CE: RFC 7596, RFC 7597, RFC 7599): only its
+    /// ports in `ports` are assigned.
     pub port_set: PortSet,
     /// Mapping behaviour.
     pub mapping: Mapping,
@@ -134,54 +132,52 @@ pub struct Config {
     pub filtering: Filtering,
     /// Pooling behaviour.
     pub pooling: Pooling,
-    /// Maximum number of sessions of all workers together.
+    /// Of all workers.
     pub sessions: u64,
     /// Timeouts.
     pub timeouts: Timeouts,
-    /// Whether inbound UDP and ICMP packets keep a session alive too (RFC 4787, REQ-6a). Off by default: any host
-    /// outside could keep state alive.
+    /// Whether inbound UDP and ICMP packets keep a session alive (RFC 4787, REQ-6a). Off by
+    /// default: any host outside could keep state alive.
     pub inbound_refresh: bool,
-    /// Whether the customers reach each other by outside addresses (RFC 4787, REQ-9).
+    /// Whether customers reach each other by outside addresses (RFC 4787, REQ-9).
     pub hairpinning: bool,
     /// Whether the inside port is tried first.
     pub preserve_port: bool,
-    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) if such a port is free.
+    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) if possible.
     pub preserve_parity: bool,
-    /// Quota of a subscriber.
+    /// Of a subscriber.
     pub quota: Quota,
-    /// Port block allocation, with endpoint-independent mapping only.
+    /// With endpoint-independent mapping only.
     pub blocks: Option<Blocks>,
-    /// How long a freed port is not reused under endpoint-independent mapping (RFC 6888, REQ-8).
+    /// Under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
-    /// Static mappings: permanent, open to any remote endpoint whatever the filtering behaviour; their outside ports
-    /// are assigned to no other endpoint.
+    /// Permanent, and open to any remote endpoint; their outside ports are assigned to no other endpoint.
     pub statics: Vec<StaticMapping>,
     /// Destinations without translation.
     pub untranslated: Vec<Exempt>,
     /// Bounds of the fragment store.
     pub fragments: FragmentLimits,
-    /// Maximum number of ICMP errors that the gateway sends in a second; 0 for none (RFC 5508, REQ-9; RFC 1812,
-    /// 4.3.2.8).
+    /// Maximum number of ICMP errors in a second; 0 for none (RFC 5508, REQ-9; RFC 1812, 4.3.2.8).
     pub icmp_errors_per_second: u32,
-    /// Set for the Internet's half of a technology with IPv6 customers: inside addresses in this prefix are numbers of
-    /// a dictionary (`customers`), each of one worker. Packets from inside are not handed over by address, and the NAT
-    /// tracks which numbers have sessions.
+    /// For the Internet's half of a technology with IPv6 customers: inside addresses in this prefix
+    /// are numbers of a dictionary (`customers`), each of one worker. Packets from inside are not
+    /// handed over by address, and the NAT tracks which numbers have sessions.
     pub numbered: Option<Prefix4>,
-    /// Bits of a customer's number that name the prefix the customer sent to (a NAT64 with several `pref64`); else 0.
-    /// Only sessions differ by them; customer, mapping, subscriber and static mapping do not.
+    /// Bits of a customer's number that name the prefix the customer sent to (a NAT64 with several
+    /// `pref64`). Only sessions differ by them; customer, mapping, subscriber and static mapping do
+    /// not.
     pub aliases: u32,
-    /// Set if remote end points have numbers too, as they have no IPv4 address (NAT66): their prefix, tracked as
-    /// `numbered`.
+    /// For remote end points without IPv4 address (NAT66), tracked as `numbered`.
     pub numbered_remotes: Option<Prefix4>,
-    /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and TCP
-    /// segments restart the timer only as section 3.5.2 says.
+    /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a
+    /// mapping, and TCP segments restart the timer only as section 3.5.2 says.
     pub rfc6146: bool,
-    /// Set if this only reconfigures a running NAT: a NAT made from it has no memory for ports, and opens no session.
+    /// Only reconfigures a running NAT: a NAT made from it has no memory for ports, and opens no session.
     pub sketch: bool,
 }
 
 impl Config {
-    /// A NAT44 with the defaults of the RFCs.
+    /// Defaults of the RFCs.
     pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix4>, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,
@@ -214,20 +210,19 @@ impl Config {
         }
     }
 
-    /// With address-and-port-dependent mapping and filtering.
+    /// Address-and-port-dependent mapping and filtering.
     pub fn per_connection(mut self) -> Config {
         self.mapping = Mapping::AddressAndPortDependent;
         self.filtering = Filtering::AddressAndPortDependent;
         self
     }
 
-    /// Sessions that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
-    /// uneven.
+    /// A worker's share, and with several workers 1/16 more because hashing is uneven.
     pub fn sessions_per_worker(&self, workers: usize) -> u64 {
         share_of_a_worker(self.sessions, workers)
     }
 
-    /// Mappings that one of `workers` has room for, limited by ports and sessions.
+    /// Limited by ports and sessions.
     pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
         let ports = self.pool_size() * u64::from(self.usable_ports()) * 3;
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
@@ -237,12 +232,12 @@ impl Config {
         self.quota != Quota::default() || self.blocks.is_some()
     }
 
-    /// Maximum number of counted subscribers.
+    /// Counted subscribers.
     pub(crate) fn subscribers(&self) -> u64 {
         self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }
 
-    /// Outside ports of each address that are in the range and in the port set.
+    /// Ports of each address that are in the range and in the port set.
     pub fn usable_ports(&self) -> u32 {
         let upto = |limit: u32| below(self.port_set, limit);
         upto(u32::from(self.ports.last) + 1).saturating_sub(upto(self.ports.first.into()))
@@ -261,7 +256,7 @@ impl Config {
         self.port_set != PortSet::ALL
     }
 
-    /// Outside addresses.
+    /// Number of outside addresses.
     pub fn pool_size(&self) -> u64 {
         self.pool.iter().map(|r| u64::from(r.count)).sum()
     }
@@ -271,7 +266,7 @@ impl Config {
         self.filtering == Filtering::AddressDependent
     }
 
-    /// Whether a running NAT can be given `new` without losing state. The size of the session table is not compared.
+    /// Whether a running NAT can be given `new` without losing state, the size of the session table aside.
     ///
     /// # Errors
     /// What differs.
@@ -349,7 +344,6 @@ impl Config {
         Ok(())
     }
 
-    /// Why a customer cannot have this address; `None` if it can.
     fn not_a_customer(&self, a: Ipv4Addr) -> Option<String> {
         if [self.customer.address, self.internet.address].contains(&a) {
             return Some(format!("{a} is the gateway's own address"));
@@ -428,7 +422,7 @@ impl Config {
     }
 }
 
-/// Ages must fit the 32-bit ticks of a session.
+/// Ages must fit 32-bit ticks.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 fn range_fits(r: AddrRange) -> bool {

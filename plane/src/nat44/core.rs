@@ -1,5 +1,4 @@
-//! The decision about a packet by state alone: the session that it belongs to or opens. NAT66 uses it with numbers as
-//! addresses.
+//! The decision about a packet by state alone. NAT66 uses it with numbers as addresses.
 
 use super::config::Filtering;
 use super::counters::Event;
@@ -7,7 +6,7 @@ use super::session::{HAIRPIN, addr, endpoint, port, protocol};
 use super::{Nat44, SWEEP_BATCH, SWEEP_IDLE, tcp};
 use wire::header::{ICMP, TCP};
 
-/// An address, or the number of one, and a port or identifier.
+/// Or the number of an address, or an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     pub addr: u32,
@@ -15,7 +14,6 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// The end point in a word of the table.
     #[inline(always)]
     pub(super) fn of(end: u64) -> Point {
         Point { addr: addr(end), port: port(end) }
@@ -26,7 +24,7 @@ impl Point {
         endpoint(self.addr, self.port, protocol)
     }
 
-    /// As the remote end point of a session: a query's identifier is at one end only.
+    /// As remote end point: a query's identifier is at one end only.
     #[inline(always)]
     pub(crate) fn remote(self, protocol: u8) -> u64 {
         endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
@@ -35,14 +33,14 @@ impl Point {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asks {
-    /// UDP, TCP, or ICMP for any version.
+    /// ICMP stands for any version.
     pub protocol: u8,
-    /// The end point that is translated.
+    /// Translated.
     pub own: Point,
     pub remote: Point,
-    /// TCP flags, or 0.
+    /// Of TCP, or 0.
     pub flags: u8,
-    /// From one customer to another.
+    /// Between customers.
     pub hairpin: bool,
 }
 
@@ -69,13 +67,13 @@ impl Nat44 {
         self.refresh(e, tcp, flags, true);
         let s = &mut self.sessions.slab[e];
         if tcp && self.pending_syns.forget(&(s.outside, remote)) && self.config.rfc6146 {
-            // The SYN that came in counts as seen (RFC 6146, section 3.5.2.2, V4 INIT).
+            // The SYN that came in counts (RFC 6146, section 3.5.2.2, V4 INIT).
             s.set_flags(tcp::step(s.flags(), tcp::SYN, false, true));
         }
         Ok(e)
     }
 
-    /// The session of a packet from outside, opened where mapping and filtering allow it.
+    /// Opened where mapping and filtering allow it.
     pub(super) fn session_in(
         &mut self,
         outside: u64,
@@ -105,7 +103,7 @@ impl Nat44 {
         let rfc6146 = self.config.rfc6146;
         let s = &mut self.sessions.slab[e];
         let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
-        // Writing a line back to memory costs as much as reading it.
+        // Writing a line back costs as much as reading it.
         if s.seen != self.tick && (!tcp || !rfc6146 || tcp::restarts(old, new, flags)) {
             s.seen = self.tick;
         }
@@ -124,7 +122,7 @@ impl Nat44 {
         Ok(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// For ICMP errors: the outside end point of a session, and whether it is between customers. Refreshes nothing.
+    /// For ICMP errors: the outside end point, and whether the session is between customers. Refreshes nothing.
     pub(crate) fn seen_out(&mut self, a: &Asks) -> Option<(Point, bool)> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_inner(self.hash(own, remote), own, remote)?;
@@ -132,14 +130,14 @@ impl Nat44 {
         Some((Point::of(s.outside), s.flags() & HAIRPIN != 0))
     }
 
-    /// For ICMP errors: the inside end point of a session.
+    /// For ICMP errors: the inside end point.
     pub(crate) fn seen_in(&mut self, a: &Asks) -> Option<Point> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_outer(self.hash(own, remote), own, remote)?;
         Some(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// Checks whether a packet from an unknown sender to an outside end point could open a session.
+    /// Checks whether a packet from an unknown sender could open a session.
     pub(crate) fn invites(&self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
         let mapped = self.mappings.as_ref().is_some_and(|m| m.by_outside(own.own(protocol)).is_some());
         match self.config.filtering {
@@ -149,8 +147,7 @@ impl Nat44 {
         }
     }
 
-    /// Checks, without its addresses, whether a packet from inside could open a session for this subscriber (0 without
-    /// number).
+    /// Checks whether a packet from inside could open a session for this subscriber (0 without number).
     pub(crate) fn may_open(&mut self, protocol: u8, subscriber: u32, flags: u8) -> Result<(), Event> {
         if protocol == TCP && !tcp::opens(flags) {
             return Err(Event::TcpNotSyn);
@@ -158,7 +155,7 @@ impl Nat44 {
         self.make_room_of(subscriber)
     }
 
-    /// The worker that an outside port belongs to, unless it is this one.
+    /// Unless it is this one.
     pub(crate) fn owner(&self, outside_port: u16) -> Option<u16> {
         let owner = self.ports.all.owner(outside_port);
         (owner != self.workers.own).then_some(owner as u16)

@@ -1,5 +1,5 @@
-//! The fast path: ordinary UDP and TCP packets, a batch at a time in stages, so that the cache misses of 32 packets
-//! overlap. All others take the slow path, one by one and in order, which alone knows drop reasons.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time in stages, so that the cache
+//! misses of 32 packets overlap. All others take the slow path, which alone knows drop reasons.
 
 use super::core::Point;
 use super::counters::Event;
@@ -13,16 +13,16 @@ use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
-/// Sessions of a large table (about 640 MB): beyond what a second-level TLB of 1,536 entries covers beside frames, two
-/// indexes and a hypervisor's tables.
+/// Sessions of a table of about 640 MB: beyond what a second-level TLB of 1,536 entries covers
+/// beside frames, two indexes and a hypervisor's tables.
 const FAR: u32 = 12 << 20;
 
-/// Results of the first stages for each packet, as columns.
+/// For each packet, as columns.
 pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
     hash: [u64; BATCH],
-    /// The probable session; [`NONE`] without one.
+    /// Probable; [`NONE`] without one.
     entry: [u32; BATCH],
     plain: [bool; BATCH],
 }
@@ -33,7 +33,6 @@ impl Work {
         Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] }
     }
 
-    /// Whether the fast path may take packet `i`.
     #[inline(always)]
     pub(crate) fn is_plain(&self, i: usize) -> bool {
         self.plain[i]
@@ -41,7 +40,7 @@ impl Work {
 }
 
 impl Nat44 {
-    /// Processes a batch from the customers (`OUT`) or the Internet.
+    /// From the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
@@ -68,20 +67,19 @@ impl Nat44 {
         }
     }
 
-    /// Whether prefetches need loops of their own. Beyond the TLB, a prefetch retires only after its page walk, and
-    /// walks overlap only with few other instructions between them.
+    /// Beyond the TLB, a prefetch retires only after its page walk, and walks overlap only with few
+    /// other instructions between them: prefetches need loops of their own.
     #[inline(always)]
     fn is_far(&self) -> bool {
         self.sessions.slab.capacity() > FAR
     }
 
-    /// The index for packets of this direction.
     #[inline(always)]
     fn index<const OUT: bool>(&self) -> &Index {
         if OUT { &self.sessions.inner } else { &self.sessions.outer }
     }
 
-    /// Marks packet `i` for the fast path, and prefetches where its session is looked up.
+    /// And prefetches where its session is looked up.
     #[inline(always)]
     pub(crate) fn ask<const OUT: bool>(&self, w: &mut Work, i: usize, own: u64, remote: u64) {
         let hash = self.hash(own, remote);
@@ -91,7 +89,7 @@ impl Nat44 {
         }
     }
 
-    /// Prefetches the probable sessions of the first `n` packets, or the memory that opening them will touch.
+    /// Or the memory that opening them will touch.
     #[inline(always)]
     pub(crate) fn look<const OUT: bool>(&mut self, w: &mut Work, n: usize) {
         let (far, index) = (self.is_far(), self.index::<OUT>());
@@ -130,7 +128,7 @@ impl Nat44 {
         }
     }
 
-    /// The session of packet `i` and its end point at the other side, unless it needs the slow path.
+    /// With the end point at the other side; `None` for the slow path.
     #[inline(always)]
     pub(crate) fn ordinary<const OUT: bool>(&self, w: &Work, i: usize) -> Option<(u32, Point)> {
         let (own, remote, guess) = (w.own[i], w.remote[i], w.entry[i]);
@@ -142,7 +140,7 @@ impl Nat44 {
         plain.then(|| (e, Point::of(if OUT { s.outside } else { s.inside })))
     }
 
-    /// Address at the other side of the probable session of packet `i`; only for prefetching.
+    /// Only for prefetching.
     #[inline(always)]
     pub(crate) fn guessed<const OUT: bool>(&self, w: &Work, i: usize) -> u32 {
         let e = w.entry[i];
@@ -160,7 +158,7 @@ impl Nat44 {
         }
     }
 
-    /// Prefetches what opening the sessions of this batch will touch: guesses only.
+    /// Only guesses.
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
         if let Some(m) = &self.mappings {
@@ -179,7 +177,7 @@ impl Nat44 {
         }
     }
 
-    /// Own end point with protocol, and remote end point, of a packet for the fast path.
+    /// The end point has the protocol.
     #[inline(always)]
     fn parse<const OUT: bool>(&self, b: &[u8]) -> Option<(u64, u64)> {
         let h = b.first_chunk::<42>()?;
@@ -246,7 +244,7 @@ impl Nat44 {
             let plain = self.sessions.slab[e].flags() & slow_flags::<OUT>() == 0;
             return plain.then(|| self.forward::<OUT>(b, e));
         }
-        // A new TCP connection may have a held SYN, which the slow path must remove.
+        // A held SYN must be removed by the slow path.
         let simple = OUT
             && b[23] == header::PROTO_UDP
             && self.owner_inside(own).is_none()
@@ -263,7 +261,7 @@ impl Nat44 {
         Some(self.forward::<true>(b, e))
     }
 
-    /// Translates a packet of session `e`, checked by [`Self::parse`].
+    /// Checked by [`Self::parse`].
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         if OUT && self.shared && b[20] & 0x40 == 0 {
@@ -272,7 +270,7 @@ impl Nat44 {
         self.forward_as_it_is::<OUT>(b, e)
     }
 
-    /// As [`Self::forward`], with an identification of the port set. Separate, so that it costs other packets nothing.
+    /// Separate, so that it costs other packets nothing.
     #[inline(never)]
     fn forward_identified(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let old = original_id::identify(b, self.identifications.draw());
@@ -283,7 +281,6 @@ impl Nat44 {
         v
     }
 
-    /// As [`Self::forward`], whatever the identification.
     #[inline(always)]
     fn forward_as_it_is<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let tick = self.tick;
@@ -316,13 +313,12 @@ impl Nat44 {
     }
 }
 
-/// Flags of sessions whose packets take the slow path: hairpins and, from inside, a customer's first answer.
+/// Hairpins and, from inside, a customer's first answer.
 const fn slow_flags<const OUT: bool>() -> u8 {
     if OUT { HAIRPIN | UNANSWERED } else { HAIRPIN }
 }
 
 impl Workers {
-    /// Whether there is no other worker.
     pub(super) fn is_alone(self) -> bool {
         self.count == 1
     }

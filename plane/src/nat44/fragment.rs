@@ -1,6 +1,6 @@
-//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so the NAT applies its decision about the first;
-//! those before the first wait. In later fragments only addresses, TTL and header checksum change. Also the
-//! fragmentation of packets that are too large.
+//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so the NAT applies its
+//! decision about the first; those before the first wait. In later fragments only addresses, TTL
+//! and header checksum change.
 
 use super::Nat44;
 use super::config::FragmentLimits;
@@ -13,30 +13,25 @@ use crate::ip4::Head4;
 use crate::original_id::{self, identify};
 use wire::header::{TCP, be16, be32};
 
-/// The store: the decision about each datagram.
 pub(super) type Fragments = Tracker<Key, Datagram>;
 
-/// The decision about a datagram's first fragment.
+/// What became of the first fragment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// Not arrived.
     #[default]
     Unknown,
     /// To these addresses, with this verdict.
     Translated { src: u32, dst: u32, verdict: Verdict },
-    /// Handed over.
     Elsewhere(u16),
-    /// Dropped.
     Dropped,
-    /// Fragments overlapped: all that still arrive are dropped.
+    /// Fragments overlapped: the rest is dropped.
     GivenUp,
 }
 
-/// What is known of a datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Datagram {
     fate: Fate,
-    /// The identification of its translated fragments, if drawn here.
+    /// Of translated fragments, if drawn here.
     identification: Option<u16>,
 }
 
@@ -60,7 +55,7 @@ impl Nat44 {
         }
     }
 
-    /// Handles a fragment. With several workers, a hash selects one that collects a datagram's fragments and learns
+    /// With several workers, a hash selects one that collects a datagram's fragments and learns
     /// from the first which worker owns the flow; `settled` says that this has happened.
     pub(super) fn fragment<P: Packet>(
         &mut self,
@@ -87,8 +82,8 @@ impl Nat44 {
         self.count_displaced();
         let Some(datagram) = self.fragments.get(&key) else { return Err(Event::FragmentStore) };
         let fate = datagram.fate;
-        // All fragments of a datagram get the same identification, which no other datagram of this outside address has
-        // (RFC 6864, section 4.3; RFC 7857, section 10).
+        // The same for all fragments, and no other datagram of this outside address has it (RFC
+        // 6864, section 4.3; RFC 7857, section 10).
         if from == Side::Customer && !settled {
             let draw = || self.identifications.draw();
             identify(p.bytes_mut(), *datagram.identification.get_or_insert_with(draw));
@@ -102,8 +97,7 @@ impl Nat44 {
             // So that a receiver never sees the same octets twice.
             Fit::Again => return Err(Event::FragmentAgain),
             Fit::Scattered => return Err(Event::FragmentStore),
-            // Overlaps look different to different receivers: the whole datagram is dropped (RFC 3128, section 3; RFC
-            // 5722, section 4).
+            // Overlaps look different to different receivers (RFC 3128, section 3; RFC 5722, section 4).
             Fit::Overlap => {
                 let lost = self.fragments.take_kept(&key).len() as u64;
                 self.settle(&key, Fate::GivenUp);
@@ -116,7 +110,7 @@ impl Nat44 {
         } else {
             self.later(p, head, &key, spare)
         };
-        // Without the first, the others continue to wait.
+        // Others wait for the first.
         if complete && self.fate(&key) != Fate::Unknown {
             self.fragments.forget(&key);
         }
@@ -154,7 +148,7 @@ impl Nat44 {
         }
         let b = p.bytes();
         let fate = match result {
-            // To the worker that owns the flow, marked as settled. The second half of a hairpin is marked already.
+            // The second half of a hairpin is marked already.
             Ok(Verdict::HandOver(w)) if header_is_same(b, head) && !settled => {
                 self.set_mark(p.bytes_mut());
                 Fate::Elsewhere(w)
@@ -166,7 +160,7 @@ impl Nat44 {
             Err(_) => Fate::Dropped,
         };
         self.settle(key, fate);
-        // All of it before the later ones.
+        // Before the later ones.
         let result = result.and_then(|v| self.cut(p, v, spare));
         self.let_go(from, key, spare);
         result
@@ -187,7 +181,7 @@ impl Nat44 {
                 if !kept {
                     return Err(Event::FragmentStore);
                 }
-                // A copy is sent when the first has arrived.
+                // Sent when the first has arrived.
                 self.count.add(Event::FragmentHeld);
                 Ok(Verdict::Held)
             }
@@ -220,7 +214,6 @@ impl Nat44 {
         }
     }
 
-    /// Releases fragments that waited for the first.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Key, spare: &mut dyn Spare<P>) {
         for kept in self.fragments.take_kept(key) {
             self.let_one_go(from, key, &kept.bytes, spare);
@@ -254,9 +247,9 @@ impl Nat44 {
         }
     }
 
-    /// Gives a whole packet an identification unique among customers of its outside address. Needed if it is fragmented
-    /// here, or if other gateways use the address: a later router may fragment it (RFC 7597, section 8.3.3; RFC 7599,
-    /// section 10.3).
+    /// Unique among customers of its outside address. Needed if the packet is fragmented here, or
+    /// if other gateways use the address: a later router may fragment it (RFC 7597, section 8.3.3;
+    /// RFC 7599, section 10.3).
     pub(super) fn identify_whole(&mut self, from: Side, b: &mut [u8], head: &Head4, v: Verdict) {
         let Verdict::Forward(to) = v else { return };
         let leaves = self.shared && to == Side::Internet;
@@ -266,15 +259,15 @@ impl Nat44 {
         }
     }
 
-    /// Records the original identification where the next half may have to quote it. It is unknown if another worker
-    /// has drawn the new one; errors then quote that.
+    /// For the next half, which may have to quote it. Unknown if another worker has drawn the new
+    /// one; errors then quote that.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
             original_id::keep(b, identification);
         }
     }
 
-    /// The worker that collects this datagram's fragments, unless it is this one.
+    /// Unless it is this one.
     fn fragment_worker(&self, key: &Key) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
@@ -283,8 +276,7 @@ impl Nat44 {
         (u32::from(w) != self.workers.own).then_some(w)
     }
 
-    /// Fragments a packet that is too large: it becomes the first fragment, the others are emitted after it (RFC 791,
-    /// section 3.2).
+    /// The packet becomes the first fragment, the others are emitted after it (RFC 791, section 3.2).
     pub(super) fn cut<P: Packet>(&mut self, p: &mut P, v: Verdict, spare: &mut dyn Spare<P>) -> Result<Verdict, Event> {
         let Verdict::Forward(to) = v else { return Ok(v) };
         let mtu = self.mtu(to);

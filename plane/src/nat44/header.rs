@@ -1,4 +1,4 @@
-//! What a NAT needs from an IPv4 packet beyond its header: completeness and end points, with NAT44's drop reasons.
+//! Completeness and end points of an IPv4 packet, with NAT44's drop reasons.
 
 use super::counters::Event;
 use super::rewrite::L3;
@@ -19,10 +19,9 @@ impl From<Fault> for Event {
 }
 
 impl Head4 {
-    /// Reads and checks the header of a frame.
     pub(super) fn of_frame(b: &[u8]) -> Result<Head4, Event> {
         let h = Head4::whole(b, L3)?;
-        // No fragment ends behind the largest datagram (RFC 791, section 3.1).
+        // RFC 791, section 3.1.
         if h.offset + h.total() > usize::from(u16::MAX) {
             return Err(Event::BadLength);
         }
@@ -30,7 +29,7 @@ impl Head4 {
         Ok(h)
     }
 
-    /// Source end point of UDP or TCP, with protocol.
+    /// With protocol.
     pub(super) fn source(&self, b: &[u8]) -> u64 {
         endpoint(self.src, be16(b, self.l4), self.protocol)
     }
@@ -43,7 +42,7 @@ impl Head4 {
         be16(b, self.l4 + 4)
     }
 
-    /// Checks that the transport header is complete, as far as a NAT needs it.
+    /// As far as a NAT needs it.
     pub(super) fn transport(&self, b: &[u8]) -> Result<(), Event> {
         let need = if self.protocol == header::TCP { 20 } else { 8 };
         if self.end - self.l4 < need {

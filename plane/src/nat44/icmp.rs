@@ -36,13 +36,13 @@ pub(super) fn is_query(icmp_type: u8) -> bool {
 
 struct Quote {
     head: Head4,
-    /// End of the quoted packet, before padding and extensions.
+    /// Before padding and extensions.
     end: usize,
     source: u64,
     destination: u64,
 }
 
-/// Reads and checks an ICMP error and its quote (RFC 5508, REQ-3).
+/// RFC 5508, REQ-3.
 fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
     let message = &b[..outer.end];
     if outer.is_fragment() || !Sum::default().bytes(&message[outer.l4..]).is_valid() {
@@ -52,7 +52,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
         Fault::Checksum => Event::IcmpChecksum,
         other => other.into(),
     })?;
-    // Padding and extensions may follow the quote, whose length is given in words of four octets (RFC 4884).
+    // Padding and extensions may follow the quote, whose length is in words of four octets (RFC 4884).
     let stated = usize::from(message[outer.l4 + 5]) * 4;
     let room = if stated > 0 { (outer.l4 + 8 + stated).min(outer.end) } else { outer.end };
     let end = room.min(head.end);
@@ -77,7 +77,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
 }
 
 impl Nat44 {
-    /// An ICMP error from inside, about a packet translated on its way in.
+    /// About a packet translated on its way in.
     pub(super) fn error_out<P: Packet>(&mut self, p: &mut P, outer: &Head4) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (inside, remote) = (q.destination, q.source & super::session::ADDR_PORT);
@@ -93,7 +93,7 @@ impl Nat44 {
         self.fits(outer, if s.flags() & HAIRPIN == 0 { Side::Internet } else { Side::Customer })?;
         let b = p.bytes_mut();
         change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
-        // The sender may be a router on the way; the Internet must see only the outside address (RFC 5508, REQ-5).
+        // The Internet must see only the outside address, also of a router on the way (RFC 5508, REQ-5).
         address(b, outer.l3, End::Source, addr(s.outside));
         seal(&mut b[outer.l4..outer.end]);
         if s.flags() & HAIRPIN == 0 {
@@ -103,7 +103,7 @@ impl Nat44 {
         self.error_in(p, &outer, true)
     }
 
-    /// An ICMP error from outside, about a packet translated on its way out.
+    /// About a packet translated on its way out.
     pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (outside, remote) = (q.source, q.destination & super::session::ADDR_PORT);
@@ -128,7 +128,7 @@ impl Nat44 {
     }
 }
 
-/// Recomputes a checksum that has been verified, so this hides no damage.
+/// The checksum has been verified, so this hides no damage.
 fn seal(message: &mut [u8]) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).checksum();

@@ -1,24 +1,24 @@
-//! Identifications of IPv4 packets that share an outside address: hosts choose theirs independently, and two equal ones
-//! may be mixed up in reassembly (RFC 6864, sections 4.3 and 5.2).
+//! Identifications of IPv4 packets that share an outside address: hosts choose theirs
+//! independently, and reassembly may mix equal ones (RFC 6864, sections 4.3 and 5.2).
 
 use crate::hash::Hasher;
 use wire::PortSet;
 
-/// A worker's share of a port set, each once before the first repeats, in a seeded order.
+/// Each once before the first repeats, in a seeded order.
 #[derive(Clone, Debug)]
 pub(super) struct Identifications {
     set: PortSet,
-    /// The worker's first number in the set, and the distance to the next.
+    /// And the distance to the next.
     first: u32,
     apart: u32,
-    /// The worker's count, the present position, and the step to the next.
+    /// Count, present position, and the step to the next.
     count: u32,
     at: u32,
     step: u32,
 }
 
 impl Identifications {
-    /// The share of worker number `worker`. If a set has fewer than workers, some share one.
+    /// If a set has fewer numbers than workers, some share one.
     pub(super) fn new(set: PortSet, worker: usize, workers: usize, hasher: Hasher) -> Identifications {
         // Without a PSID no other gateway uses the rest.
         let set = if set.len == 0 { PortSet::ALL } else { set };

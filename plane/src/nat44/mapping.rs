@@ -1,6 +1,6 @@
-//! Mappings of endpoint-independent mapping (inside ↔ outside end point, above its sessions), and permissions (remote
-//! addresses it has sent to). Both live exactly as long as their sessions. NAT64's binding information base is the
-//! same.
+//! Mappings of endpoint-independent mapping (inside ↔ outside end point, above its sessions), and
+//! permissions (remote addresses it has sent to). Both live as long as their sessions. NAT64's
+//! binding information base is the same.
 
 use super::config::{Config, Filtering};
 use super::pool::PortClasses;
@@ -10,26 +10,25 @@ use crate::hash::Hasher;
 use crate::table::{Guess, Index, Slab, Table, bytes_for};
 use arena::ArenaError;
 
-/// An inside end point and its outside end point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mapped {
-    /// Inside end point with protocol, without alias bits, or with them and marked as [`ALONE`].
+    /// With protocol, without alias bits, or with them and marked as [`ALONE`].
     key: u64,
-    /// Outside end point with protocol.
+    /// With protocol.
     pub outside: u64,
-    /// Its sessions. It ends with the last one.
+    /// It ends with the last one.
     pub sessions: u32,
     addr: u32,
 }
 
 impl Mapped {
-    /// Inside end point with protocol and the alias that last opened a session: packets from unknown senders go there.
+    /// With the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
     }
 }
 
-/// An outside end point has sent to a remote address (address-dependent filtering).
+/// For address-dependent filtering.
 #[derive(Clone, Copy, Debug, Default)]
 struct Permit {
     mapping: u32,
@@ -51,9 +50,6 @@ pub(super) struct Mappings {
 
 impl Mappings {
     /// `rest` as in [`PortMap::new`].
-    ///
-    /// # Errors
-    /// Too little memory.
     pub(super) fn new(
         config: &Config,
         workers: usize,
@@ -94,13 +90,13 @@ impl Mappings {
         &self.table.slab[m]
     }
 
-    /// Prefetches the bucket that [`Self::by_inside`] reads.
+    /// For [`Self::by_inside`].
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, inside: u64) {
         self.table.inner.prefetch(self.hasher.one(inside));
     }
 
-    /// Prefetches the entry that [`Self::by_inside`] reads, or the next free one.
+    /// For [`Self::by_inside`], or the next free entry.
     #[inline(always)]
     pub(super) fn prefetch_entry(&self, inside: u64) {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -109,7 +105,7 @@ impl Mappings {
         }
     }
 
-    /// The probable outside end point of an inside one; only for prefetching.
+    /// Only for prefetching.
     #[inline(always)]
     pub(super) fn guess(&self, inside: u64) -> Option<u64> {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -118,7 +114,7 @@ impl Mappings {
         }
     }
 
-    /// Mapping of an inside end point; `key` as in [`Mapped`].
+    /// `key` as in [`Mapped`].
     #[inline]
     pub(super) fn by_inside(&self, key: u64) -> Option<u32> {
         self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)
@@ -129,12 +125,10 @@ impl Mappings {
         self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
     }
 
-    /// Notes the alias that has opened a session below a mapping.
     pub(super) fn used_by(&mut self, m: u32, inside: u64) {
         self.table.slab[m].addr = addr(inside);
     }
 
-    /// Whether there is room for one more mapping and permission.
     pub(super) fn has_room(&self) -> bool {
         self.len() < self.table.slab.capacity()
     }
@@ -151,7 +145,7 @@ impl Mappings {
         self.ports.take(address, protocol, wish, within, tick)
     }
 
-    /// Makes a mapping without sessions. The caller has taken the port and checked for room.
+    /// The caller has taken the port and checked for room.
     pub(super) fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
         let (i, o) = (self.hasher.one(key), self.hasher.one(outside));
         self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
@@ -163,7 +157,7 @@ impl Mappings {
         if let Some(p) = &mut self.permits {
             match p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote) {
                 Some(e) => p.slab[e].sessions += 1,
-                // There is room: each permission has at least one session.
+                // Each permission has at least one session.
                 None => {
                     if let Some(e) = p.slab.take(Permit { mapping: m, remote, sessions: 1 }) {
                         p.index.insert(hash, e);
@@ -173,7 +167,7 @@ impl Mappings {
         }
     }
 
-    /// Returns the mapping if it ended too; its port is then free, but rests.
+    /// Returns the mapping if it ended too; its port then rests.
     pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits
@@ -201,7 +195,7 @@ impl Mappings {
         self.ports.release(address, protocol(mapped.outside), port(mapped.outside), tick);
     }
 
-    /// Whether a mapping has sent to a remote address, under address-dependent filtering.
+    /// Under address-dependent filtering.
     pub(super) fn permits(&self, m: u32, remote: u32) -> bool {
         self.permits.as_ref().is_some_and(|p| {
             p.index
@@ -214,7 +208,7 @@ impl Mappings {
         self.hasher.pair(m as u64, remote as u64)
     }
 
-    /// Forgets everything, in constant time.
+    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.ports.clear();

@@ -69,7 +69,7 @@ struct Workers {
     count: u32,
 }
 
-/// Ethernet addresses: ours on each side, and those of frames that leave.
+/// Ours on each side, and those of frames that leave.
 struct Macs {
     customer: OwnMac,
     internet: OwnMac,
@@ -99,7 +99,7 @@ pub struct Nat44 {
     /// [`Config::aliases`] as bits of an end point.
     aliases: u64,
     subscribers: Option<Subscribers>,
-    /// The subscriber of each numbered customer, where several may be one subscriber.
+    /// Of each numbered customer, where several may be one subscriber.
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
@@ -107,17 +107,17 @@ pub struct Nat44 {
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
-    /// Ethernet source of packets that the right worker has already processed.
+    /// Ethernet source of packets already processed by the right worker.
     mark: [u8; 6],
     identification: u16,
     identifications: Identifications,
-    /// Whether whole packets get an identification, as other gateways use the same outside addresses.
+    /// Whole packets get an identification, as other gateways use the same outside addresses.
     shared: bool,
-    /// Whether the Internet's side is the inner link to another half, which must know the original identification.
+    /// The Internet's side is the inner link to another half, which must know the original identification.
     behind_is_a_half: bool,
     now: u64,
     tick: u32,
-    /// Ports drawn so far: makes each draw different.
+    /// Makes each draw of a port different.
     draws: u64,
 }
 
@@ -170,7 +170,7 @@ impl Nat44 {
         })
     }
 
-    /// Bytes of memory of all workers' tables.
+    /// Of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let mappings = match config.mapping {
             Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
@@ -183,38 +183,36 @@ impl Nat44 {
         one * workers as u64
     }
 
-    /// Spreads customers' packets over the workers: by inside address and port.
+    /// By inside address and port.
     pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
-    /// Spreads packets from the Internet over the workers by block of the outside port, unless the port set is
-    /// restricted.
+    /// By block of the outside port, unless the port set is restricted.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
 
-    /// As [`Self::STEER_INTERNET`] for IPv6 packets.
+    /// For IPv6 packets.
     pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
 
-    /// As [`Self::STEER_INTERNET`] for any port set: blocks as large as possible while each worker has a share; the
-    /// outside port is at offset `at`.
+    /// For any port set: blocks as large as possible while each worker has a share; the outside
+    /// port is at offset `at`.
     pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
         Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }
 
-    /// Epoch of the census of numbered customers, modulo 256.
+    /// Of the census of numbered customers, modulo 256.
     pub fn epoch(&self) -> u8 {
         self.census.as_ref().map_or(0, Census::epoch)
     }
 
-    /// Epochs since a session of a number was last met. After two without packets, the number is free.
+    /// Epochs since a session of a number was last met; after two without packets, the number is free.
     pub fn epochs_without_session(&self, number: u32) -> u8 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
     }
 
-    /// Counts numbered customers by these subscribers, one for each place in the prefix. A number's subscriber must not
-    /// change while it has sessions.
+    /// One subscriber for each place in the prefix. A number's subscriber must not change while it has sessions.
     pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
         self.owners = Some(owners);
     }
 
-    /// How often something happened.
+    /// Value of a counter.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
     }
@@ -224,7 +222,7 @@ impl Nat44 {
         &self.config
     }
 
-    /// Changes to a configuration that this one [can become](Config::can_become).
+    /// To a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config.customer, &config.internet);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
@@ -238,7 +236,7 @@ impl Nat44 {
         self.config.inside.iter().any(|p| p.contains(a))
     }
 
-    /// Whether an outside end point is this NAT's. With a restricted port set, other gateways have the other ports.
+    /// With a restricted port set, other gateways have the other ports.
     #[inline(always)]
     fn is_own_point(&self, a: u32, port: u16) -> bool {
         self.pool.contains(a) && self.config.port_set.contains(port)
@@ -266,14 +264,13 @@ impl Macs {
     }
 }
 
-/// The mark of a seed: a group address, which no sender may have (IEEE 802.3, 3.2.3), with 40 bits that cannot be
-/// guessed.
+/// A group address, which no sender may have (IEEE 802.3, 3.2.3), with 40 bits that cannot be guessed.
 fn mark(seed: u64) -> [u8; 6] {
     let [a, b, c, d, e, ..] = Hasher::new(!seed).one(1).to_be_bytes();
     [3, a, b, c, d, e]
 }
 
-/// Entries that the sweep checks with each batch, and when idle.
+/// Entries checked with each batch, and when idle.
 const SWEEP_BATCH: u32 = 16;
 const SWEEP_IDLE: u32 = 256;
 

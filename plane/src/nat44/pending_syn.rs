@@ -1,4 +1,4 @@
-//! Unsolicited inbound SYNs, held for six seconds in a bounded queue before they are answered (RFC 5382, REQ-4): the
+//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4): the
 //! customer may be about to open the same connection.
 
 use super::Nat44;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 const MOST: usize = 256;
 /// In nanoseconds.
 const HOLD: u64 = 6_000_000_000;
-/// Octets kept of an IPv4 packet: what an ICMP error must quote.
+/// What an ICMP error must quote of an IPv4 packet.
 const KEPT: usize = 68;
 
 struct PendingSyn<K, const KEPT: usize> {
@@ -20,14 +20,13 @@ struct PendingSyn<K, const KEPT: usize> {
     len: usize,
 }
 
-/// SYNs that wait, oldest first, identified by their two end points.
+/// Oldest first, identified by their two end points.
 pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
-/// By outside and remote end point.
+/// Outside and remote end point.
 pub(crate) type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
 impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
-    /// Allocates all memory.
     pub(crate) fn new() -> PendingSyns<K, KEPT> {
         PendingSyns(VecDeque::with_capacity(MOST))
     }
@@ -36,7 +35,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.is_empty()
     }
 
-    /// Holds a SYN; its answer will quote `packet`. A full queue never answers it.
+    /// A full queue never answers.
     pub(crate) fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
         if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
@@ -47,7 +46,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.push_back(PendingSyn { between, due: now + HOLD, packet: kept, len });
     }
 
-    /// The customer opened this connection: drops the held SYN.
+    /// The customer opened this connection.
     pub(crate) fn forget(&mut self, between: &K) -> bool {
         let before = self.0.len();
         if before > 0 {
@@ -56,7 +55,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.len() < before
     }
 
-    /// Removes the oldest SYN if its answer is due: octets kept, and their number.
+    /// Octets kept, and their number.
     pub(crate) fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
         self.0.front().filter(|h| h.due <= now)?;
         self.0.pop_front().map(|h| (h.packet, h.len))
@@ -72,7 +71,7 @@ impl Nat44 {
     pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
             match Head4::sealed(&packet[..len], 0) {
-                // Only a hairpinned packet has a source in the pool.
+                // Only hairpinned packets have a source in the pool.
                 Ok(head) if self.pool.contains(head.src) && self.config.hairpinning => {
                     self.answer_hairpinned(&packet[..len], &head, spare);
                 }
@@ -81,8 +80,7 @@ impl Nat44 {
         }
     }
 
-    /// Answers a SYN between customers: the answer is processed as an error from the outside address that the sender
-    /// sent to.
+    /// As an error from the outside address that the sender sent to.
     fn answer_hairpinned<P: Packet>(&mut self, packet: &[u8], head: &Head4, spare: &mut dyn Spare<P>) {
         let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
         let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));

@@ -1,8 +1,9 @@
-//! Outside addresses and the ports of them that a worker may use, which determine the steering on the Internet's side.
+//! Outside addresses and the ports of them that a worker may use, which determine the steering on
+//! the Internet's side.
 
 use wire::{AddrRange, PortRange, PortSet};
 
-/// log2 of the successive ports of one worker in a NAT that has all ports: steering is `port >> 6` modulo workers.
+/// log2 of a worker's successive ports in a NAT that has all ports: steering is `port >> 6` modulo workers.
 pub(super) const CHUNK_SHIFT: u32 = 6;
 pub(super) const CHUNK: u32 = 64;
 
@@ -48,26 +49,25 @@ impl Pool {
     }
 }
 
-/// How a set's ports are distributed over the workers. They are numbered without gaps; a worker has every `workers`-th
-/// run of numbers. Its runs in a row are its *places*, which bitmaps and random draws use.
+/// Ports of a set are numbered without gaps; a worker has every `workers`-th run of numbers. Its
+/// runs in a row are its *places*, which bitmaps and random draws use.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     set: PortSet,
     worker: u32,
     workers: u32,
-    /// log2 of the numbers of a run.
+    /// log2 of its length.
     run: u32,
     /// Steering: `port >> shift` modulo workers.
     shift: u32,
-    /// This worker's first run.
     first: u32,
-    /// All ports at one worker: a place is its port.
+    /// One worker: a place is its port.
     plain: bool,
 }
 
 impl Layout {
-    /// A set without offset is one range, divided into runs of 64, or fewer if some worker would get none. In other
-    /// sets each range is a run (RFC 7597, appendix B: the bits A of a port).
+    /// A set without offset is one range, divided into runs of 64, or fewer if some worker would
+    /// get none. In other sets each range is a run (RFC 7597, appendix B: the bits A of a port).
     fn new(set: PortSet, worker: usize, workers: usize) -> Layout {
         let (worker, workers) = (worker as u32, workers as u32);
         let row = u32::from(16 - set.offset - set.len);
@@ -108,7 +108,7 @@ impl Layout {
         mine.then_some((ours << self.run) | (number & ((1 << self.run) - 1)))
     }
 
-    /// This worker's places with ports below `limit` ≤ 65,536.
+    /// `limit` ≤ 65,536.
     fn places_below(&self, limit: u32) -> u32 {
         let number = below(self.set, limit);
         let run = number >> self.run;
@@ -118,7 +118,7 @@ impl Layout {
     }
 }
 
-/// Ports of a set below `limit` ≤ 65,536.
+/// `limit` ≤ 65,536.
 pub(super) fn below(set: PortSet, limit: u32) -> u32 {
     let row = u32::from(16 - set.offset - set.len);
     let period = u32::from(16 - set.offset);
@@ -134,13 +134,13 @@ pub(super) fn below(set: PortSet, limit: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     layout: Layout,
-    /// First place, and one past the last.
+    /// And one past the last.
     start: u32,
     end: u32,
 }
 
 impl Ports {
-    /// One worker's share of the ports `first ..= last` of a set.
+    /// Of the ports `first ..= last` of a set.
     pub(super) fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
         // Without a PSID, an offset only excludes the lowest ports.
         let (set, least) = match set.len {
@@ -166,7 +166,7 @@ impl Ports {
         self.layout.shift
     }
 
-    /// The place of a port in this share.
+    /// In this share.
     #[inline]
     pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
@@ -187,8 +187,8 @@ impl Ports {
         self.layout.port(place)
     }
 
-    /// The `k`-th port of a pseudo-random walk over all ports of the share; the number of steps is the next power of
-    /// two. `None` for steps outside the range.
+    /// Pseudo-random, over all ports of the share in the next power of two of steps. `None` for
+    /// steps outside the range.
     #[inline]
     pub(super) fn walk(&self, hash: u64, k: u32) -> Option<u16> {
         let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
@@ -200,7 +200,7 @@ impl Ports {
         (i < self.count()).then(|| self.port(self.start + i))
     }
 
-    /// The chunk of the first place. Chunk i has the places 64 i to 64 i + 63.
+    /// Chunk i has the places 64 i to 64 i + 63.
     pub(super) fn first_chunk(&self) -> u32 {
         self.start / CHUNK
     }
@@ -209,7 +209,7 @@ impl Ports {
         if self.is_empty() { 0 } else { (self.end - 1) / CHUNK + 1 - self.first_chunk() }
     }
 
-    /// A bit for each place of a chunk in the range.
+    /// For each place in the range.
     pub(super) fn chunk(&self, chunk: u32) -> u64 {
         let upto = |place: u32| match place.saturating_sub(chunk * CHUNK) {
             n @ 0..CHUNK => (1u64 << n) - 1,
@@ -218,7 +218,7 @@ impl Ports {
         upto(self.end) & !upto(self.start)
     }
 
-    /// A bit for each place of any chunk with an odd, or even, port. All bits if the set's ports have one parity.
+    /// All bits if the set's ports have one parity.
     pub(super) fn parity(&self, odd: bool) -> u64 {
         let single = self.layout.set.offset + self.layout.set.len == 16;
         match odd {
@@ -229,7 +229,7 @@ impl Ports {
     }
 }
 
-/// The ports of a NAT, by the classes of RFC 4787, REQ-3a.
+/// By the classes of RFC 4787, REQ-3a.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortClasses {
     low: Ports,
@@ -238,7 +238,7 @@ pub(super) struct PortClasses {
 }
 
 impl PortClasses {
-    /// One worker's share of a range and a set.
+    /// One worker's share.
     pub(super) fn new(
         PortRange { first, last }: PortRange,
         set: PortSet,
@@ -249,7 +249,7 @@ impl PortClasses {
         PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
     }
 
-    /// The ports of a customer's port's class, if there are any.
+    /// Of a customer's port's class, if there are any.
     #[inline]
     pub(super) fn class(&self, inside: u16) -> &Ports {
         let (own, other) = if inside < 1024 { (&self.low, &self.high) } else { (&self.high, &self.low) };

@@ -1,12 +1,12 @@
-//! Outside ports taken under endpoint-independent mapping: a bit for each port of each address and protocol, with a
-//! delay before reuse (RFC 6888, REQ-8), and the blocks of port block allocation.
+//! Outside ports taken under endpoint-independent mapping: a bit for each port of each address and
+//! protocol, with a delay before reuse (RFC 6888, REQ-8), and the blocks of port block allocation.
 
 use super::config::Config;
 use super::pool::{CHUNK, Pool, PortClasses, Ports};
 use super::session::{addr, port, protocol};
 use arena::{ArenaError, Array};
 
-/// Protocols with ports of their own: UDP, TCP, ICMP identifiers.
+/// UDP, TCP, ICMP identifiers.
 const PROTOCOLS: u32 = 3;
 
 /// Taken, freed in this epoch, freed in the last one.
@@ -21,9 +21,9 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub inside: u16,
-    /// Whether the same port is tried first.
+    /// First.
     pub same: bool,
-    /// Whether the parity must be the customer's.
+    /// As the customer's.
     pub parity: bool,
     /// Randomness.
     pub hash: u64,
@@ -33,7 +33,7 @@ pub(super) struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
-    /// Slots and places of static mappings, in order.
+    /// In order.
     reserved: Vec<(u32, u32)>,
     chunks: u32,
     ports: PortClasses,
@@ -42,10 +42,7 @@ pub(super) struct PortMap {
 }
 
 impl PortMap {
-    /// The map of one worker; `rest` is how many ticks a freed port rests, 0 for none.
-    ///
-    /// # Errors
-    /// Too little memory.
+    /// `rest` is how many ticks a freed port rests.
     pub(super) fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
         let chunks = ports.all.chunks();
         let slots = config.addresses_with_ports() as usize * PROTOCOLS as usize;
@@ -64,7 +61,7 @@ impl PortMap {
         config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
-    /// Takes a port of address number `address`; with `within`, only out of these chunks.
+    /// With `within`, only out of these chunks.
     pub(super) fn take(
         &mut self,
         address: u32,
@@ -93,7 +90,7 @@ impl PortMap {
         self.search(slot, &class, class.first_chunk(), class.chunks(), wish)
     }
 
-    /// Takes a random free port of the first of `n` chunks with one, from a random chunk on.
+    /// Of the first of `n` chunks with one, from a random chunk on.
     fn search(&mut self, slot: usize, ports: &Ports, from: u32, n: u32, wish: Wish) -> Option<u16> {
         let parity = if wish.parity { ports.parity(wish.inside & 1 == 1) } else { u64::MAX };
         let start = crate::hash::range(wish.hash, n);
@@ -121,7 +118,7 @@ impl PortMap {
         }
     }
 
-    /// Forgets everything, in constant time: older generations are wiped at their next use.
+    /// Older generations are wiped at their next use.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }
@@ -141,7 +138,7 @@ impl PortMap {
         (slot * LAYERS + layer) * self.chunks as usize + (chunk - self.ports.all.first_chunk()) as usize
     }
 
-    /// Number of the slot, wiped if the map was cleared, its resting ports moved on with time.
+    /// Wiped if the map was cleared; resting ports move on with time.
     fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
         let slot = slot_of(address, protocol) as usize;
         let epoch = tick.checked_div(self.rest).unwrap_or(0);
@@ -188,7 +185,6 @@ fn slot_of(address: u32, protocol: u8) -> u32 {
         }
 }
 
-/// Slots and places of static mappings' ports that could be assigned.
 fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
     let pool = Pool::new(config.pool.clone());
     let mut all = Vec::new();
@@ -203,7 +199,6 @@ fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
     all
 }
 
-/// Which subscriber has which block of which address.
 pub(super) struct BlockMap {
     owners: Array<u32>,
     generations: Array<u32>,
@@ -215,10 +210,6 @@ pub(super) struct BlockMap {
 }
 
 impl BlockMap {
-    /// Blocks of `size` ports, none assigned.
-    ///
-    /// # Errors
-    /// Too little memory.
     pub(super) fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
         let chunks = u32::from(size) / CHUNK;
         let addresses = config.addresses_with_ports() as usize;
@@ -233,7 +224,7 @@ impl BlockMap {
         })
     }
 
-    /// Takes a free block, looked for from a random one on.
+    /// From a random one on.
     pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
         let n = self.per_address;
         if n == 0 {
@@ -263,7 +254,7 @@ impl BlockMap {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }
 
-    /// Forgets everything, in constant time.
+    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }

@@ -1,18 +1,17 @@
 //! Quotas of a subscriber, and the default quota of a gateway on interfaces.
 
-/// Maximum state of one subscriber: one inside address (RFC 6888, REQ-4 and REQ-5). Each of n workers allows an n-th,
-/// rounded up; where customers are `numbered`, their one worker allows all. Static mappings take no ports of a quota;
-/// their sessions count.
+/// Maximum state of one subscriber (RFC 6888, REQ-4 and REQ-5). Each of n workers allows an n-th,
+/// rounded up; where customers are `numbered`, their one worker allows all. Static mappings take no
+/// ports of a quota; their sessions count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// Sessions; no limit when absent.
+    /// No limit when absent.
     pub sessions: Option<u32>,
-    /// Outside ports and identifiers. Needs endpoint-independent mapping.
+    /// And identifiers. Needs endpoint-independent mapping.
     pub ports: Option<u32>,
 }
 
-/// Sessions that one of `workers` has room for in a table of `sessions`: see
-/// [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
+/// In a table of `sessions`: see [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
 pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
     match workers {
         0 | 1 => sessions,
@@ -20,13 +19,13 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
     }
 }
 
-/// One subscriber may fill 1/`SHARE` of the table by default.
+/// A subscriber's part of the table by default.
 const SHARE: u64 = 4;
 
-/// A subscriber's default limit of sessions in a gateway on interfaces, where one host could otherwise fill the table
-/// within a second: a quarter of the sessions that it can reach, at least one. `sessions` is the limit of all workers;
-/// `one_worker` says that one worker has all sessions of a subscriber, as behind a dictionary. Measured devices have no
-/// such default: one host with a million connections is the usual case of RFC 9693.
+/// For a gateway on interfaces, where one host could otherwise fill the table within a second: a
+/// quarter of the sessions that it can reach, at least one. `one_worker` says that one worker has
+/// all sessions of a subscriber, as behind a dictionary. Measured devices have no such default: one
+/// host with a million connections is the usual case of RFC 9693.
 pub fn default_session_quota(sessions: u64, workers: usize, one_worker: bool) -> u32 {
     let reached = if one_worker { share_of_a_worker(sessions, workers).min(sessions) } else { sessions };
     (reached / SHARE).clamp(1, u32::MAX.into()) as u32

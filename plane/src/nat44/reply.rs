@@ -1,4 +1,4 @@
-//! Which sender gets an ICMP error about a dropped packet (RFC 1812, 4.3.2.7).
+//! ICMP errors about dropped packets (RFC 1812, 4.3.2.7).
 
 use super::Nat44;
 use super::counters::Event;
@@ -8,17 +8,15 @@ use crate::icmp_error::{Error, HEADERS4, QUOTE4};
 use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
-/// No state for a new flow. RFC 6888, REQ-11b, replaced code 13 of RFC 5508, REQ-8, by code 1, which does not abort TCP
-/// connections.
+/// RFC 6888, REQ-11b, replaced code 13 of RFC 5508, REQ-8, by code 1, which does not abort TCP connections.
 pub(super) use crate::icmp_error::HOST_UNREACHABLE;
-/// A protocol that is not translated (RFC 6146, section 3.4).
+/// RFC 6146, section 3.4.
 pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
-/// No host listens on the port (RFC 5382, REQ-4).
+/// RFC 5382, REQ-4.
 pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
-    /// Sends an ICMP error about `packet`, which came in on `side`, to its source; none about ICMP errors, later
-    /// fragments, and sources that are no single host (RFC 1812, 4.3.2.7).
+    /// None about ICMP errors, later fragments, and sources that are no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
         if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {
@@ -26,7 +24,7 @@ impl Nat44 {
         }
     }
 
-    /// The frame with an ICMP error about `packet`; `None` if none may be sent.
+    /// `None` if none may be sent.
     pub(super) fn error_frame<P: Packet>(
         &mut self,
         side: Side,

@@ -4,7 +4,6 @@ use super::session::{addr, port};
 use wire::checksum::{Sum, update};
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
-/// Offset of the IPv4 header in a frame.
 pub(super) const L3: usize = 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +28,7 @@ fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     b[at..at + 2].copy_from_slice(&field);
 }
 
-/// Everything that forwarding changes, in one step: Ethernet addresses, TTL, one end, both checksums. Only for UDP and
-/// TCP without IP options, as checked by the caller.
+/// Only for UDP and TCP without IP options, as checked by the caller.
 ///
 /// Sums new words plus complements of old ones (RFC 1624, equation 3), so that each checksum is folded once.
 #[inline(always)]
@@ -40,7 +38,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
     let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
     h[..12].copy_from_slice(macs);
-    // Assembled in registers: reading back what was just written with another width would stall.
+    // In registers: reading back what was just written with another width would stall.
     let new_ttl = u16::from_ne_bytes([h[22].wrapping_sub(1), h[23]]);
     let moved = new_addr as u64 + (old_addr ^ 0xffff_ffff);
     let ip = Sum(not16(get16(h, 24)) + moved + new_ttl as u64 + not16(old_ttl)).checksum();
@@ -52,7 +50,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     let field = get16(h, at);
     let mut sum = Sum(not16(field) + moved + new_port as u64 + not16(old_port)).checksum();
     if udp {
-        // A packet without checksum stays without; a sum of zero is sent as all ones (RFC 768).
+        // No checksum stays none; a sum of zero is sent as all ones (RFC 768).
         if field == 0 {
             return;
         }
@@ -63,7 +61,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     h[at..at + 2].copy_from_slice(&sum);
 }
 
-/// Updates a UDP checksum: zero means none and stays; a sum of zero is sent as all ones (RFC 768).
+/// Zero means none and stays; a sum of zero is sent as all ones (RFC 768).
 #[inline(always)]
 fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     if b[at] | b[at + 1] != 0 {
@@ -74,7 +72,6 @@ fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     }
 }
 
-/// Sets the Ethernet addresses and decrements the TTL.
 pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     let old = get16(b, L3 + 8);
@@ -83,7 +80,7 @@ pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     fix(b, L3 + 10, Sum(old), Sum(new));
 }
 
-/// Changes one address of the IPv4 header at `l3`; returns the sums of old and new address.
+/// At `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 12 } else { 16 };
     let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));
@@ -92,8 +89,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum)
     (old, new)
 }
 
-/// Changes address and port (or identifier) of one end of a packet with headers at `l3` and `l4`. A checksum beyond the
-/// buffer, as in quotes, is not changed. Eight bytes of transport header must be present.
+/// Address and port (or identifier) of a packet with headers at `l3` and `l4`. A checksum beyond
+/// the buffer, as in quotes, is not changed. Eight bytes of transport header must be present.
 pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     let protocol = b[l3 + 9];
     let (old_addr, new_addr) = address(b, l3, end, addr(to));
@@ -104,7 +101,7 @@ pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     match protocol {
         PROTO_UDP => fix_udp(b, l4 + 6, old, new),
         TCP if b.len() >= l4 + 18 => fix(b, l4 + 16, old, new),
-        // ICMP has no pseudo header (RFC 792): only the identifier counts.
+        // ICMP has no pseudo header (RFC 792).
         ICMP => fix(b, l4 + 2, old_port, new_port),
         _ => {}
     }

@@ -1,6 +1,6 @@
-//! The session: 32 bytes for a four-tuple and protocol. Two fill a cache line, and a key comparison is two words.
+//! The session: 32 bytes, so that two fill a cache line, and a key comparison is two words.
 
-/// An address, a port (or ICMP identifier) and a protocol in one word.
+/// In one word; ICMP has an identifier.
 #[inline(always)]
 pub(super) fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
     addr as u64 | (port as u64) << 32 | (protocol as u64) << 48
@@ -21,12 +21,12 @@ pub(super) fn protocol(e: u64) -> u8 {
     (e >> 48) as u8
 }
 
-/// Marks the key of a mapping that only one alias of its inside end point has.
+/// A key that only one alias of its inside end point has.
 pub(super) const ALONE: u64 = 1 << 63;
 
 pub(super) const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 
-/// The remote end point is an outside address of this NAT: translate twice.
+/// Translate twice.
 pub(super) const HAIRPIN: u8 = 1 << 7;
 
 /// Opened from outside, and the customer has not answered yet.
@@ -35,15 +35,15 @@ pub(super) const UNANSWERED: u8 = 1 << 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(super) struct Session {
-    /// Inside end point with protocol; 0 when the entry is free.
+    /// With protocol; 0 when the entry is free.
     pub inside: u64,
-    /// Outside end point with protocol.
+    /// With protocol.
     pub outside: u64,
-    /// Remote end point; bits 48 to 55 are flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
+    /// Bits 48 to 55 are flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
     remote_and_flags: u64,
     /// Tick of the last packet that counted.
     pub seen: u32,
-    /// Mapping above it, or none.
+    /// Or none.
     pub mapping: u32,
 }
 

@@ -1,5 +1,5 @@
-//! The slow path: packets one by one, with all checks in a router's order (RFC 1812, 5.2), so that each drop has one
-//! reason.
+//! The slow path: packets one by one, with all checks in a router's order (RFC 1812, 5.2), so that
+//! each drop has one reason.
 
 use super::counters::Event;
 use super::icmp::{Kind, kind};
@@ -35,21 +35,21 @@ impl Nat44 {
         let egress = if from == Side::Customer { self.config.internet.mtu } else { self.config.customer.mtu };
         match why {
             Event::TtlExpired => Some(TIME_EXCEEDED),
-            // Hairpinned packets go back to the customers' side.
+            // Hairpinned packets go back to the customers.
             Event::TooBig => {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
                 Some(Error::fragmentation_needed(u32::from(match back {
-                    // The port identifies the customer, so the side is unknown here: report the smaller MTU.
+                    // The port identifies the customer, so the side is unknown: report the smaller MTU.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
                 })))
             }
-            // RFC 6146, section 3.4: a customer is to read port unreachable, which is code 4 in ICMPv6.
+            // A customer is to read port unreachable, which is code 4 in ICMPv6 (RFC 6146, section 3.4).
             Event::Protocol if self.config.rfc6146 && from == Side::Customer => Some(reply::PORT_UNREACHABLE),
             Event::Protocol if self.config.rfc6146 => Some(reply::PROTOCOL_UNREACHABLE),
-            // Only to customers: others learn nothing about free resources.
+            // Others learn nothing about free resources.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
                 if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
             {
@@ -78,7 +78,6 @@ impl Nat44 {
         Head4::of_frame(b).map(Some)
     }
 
-    /// Which sources may send to which destinations.
     fn network<P: Packet>(
         &mut self,
         from: Side,
@@ -88,7 +87,7 @@ impl Nat44 {
     ) -> Result<Verdict, Event> {
         // Our own source or, from the Internet, a customer's is forged (RFC 2827).
         let pretends = match from {
-            // Behind a dictionary, the other half has the same address.
+            // The other half has the same address.
             Side::Customer if self.config.numbered.is_some() => false,
             Side::Customer => self.is_side(head.src) && !self.pool.contains(head.src),
             Side::Internet => self.pretends(p.bytes(), head),
@@ -107,7 +106,7 @@ impl Nat44 {
         if !to_pool && self.is_own(head.dst) {
             return Ok(self.local());
         }
-        // The second half of a hairpin, from the worker that did the first.
+        // The worker that did the first half has sent it.
         let second_half = from == Side::Customer && settled && to_pool && self.pool.contains(head.src);
         match from {
             Side::Customer if second_half => {}
@@ -127,7 +126,7 @@ impl Nat44 {
         if head.is_fragment() {
             let result = self.fragment(from, p, head, settled, spare);
             if result.is_err() && from == Side::Customer {
-                // An ICMP error must quote the packet as it was sent.
+                // ICMP errors quote the packet as it was sent.
                 original_id::identify(p.bytes_mut(), head.id);
             }
             return result;
@@ -179,7 +178,7 @@ impl Nat44 {
             return Err(Event::Hairpin);
         }
         if hairpin && head.protocol == ICMP {
-            // A NAPT has no host for the query (RFC 5508, REQ-7 is for Basic NAT).
+            // No host for the query (RFC 5508, REQ-7 is for Basic NAT).
             return Err(Event::IcmpOther);
         }
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
@@ -226,7 +225,7 @@ impl Nat44 {
         self.fits(head, Side::Customer)?;
         let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
-            // A customer may still open a connection to this host: hold the SYN.
+            // A customer may still open a connection to this host.
             Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
                 self.pending_syns.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
@@ -238,7 +237,7 @@ impl Nat44 {
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// Whether such destinations (or senders) are not translated (RFC 6888, REQ-6).
+    /// RFC 6888, REQ-6.
     fn is_exempt(&self, b: &[u8], head: &Head4, from: Side) -> bool {
         let (remote, inside, at) =
             if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
@@ -252,8 +251,7 @@ impl Nat44 {
         })
     }
 
-    /// Whether a packet from the Internet has a source of this gateway. A gateway that shares the address differs by
-    /// port; packets without ports are taken to be its.
+    /// A gateway that shares the address differs by port; packets without ports are taken to be its.
     fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
@@ -262,12 +260,11 @@ impl Nat44 {
         ports && self.is_own_point(head.src, be16(b, head.l4))
     }
 
-    /// Refuses packets that are too large and must not be fragmented (RFC 4787, REQ-13).
+    /// RFC 4787, REQ-13.
     pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }
 
-    /// Largest packet on a side.
     pub(super) fn mtu(&self, side: Side) -> usize {
         if side == Side::Customer { self.mtu.customer } else { self.mtu.internet }
     }
@@ -289,8 +286,8 @@ impl Nat44 {
         Verdict::HandOver(worker)
     }
 
-    /// Marks a packet that the right worker has processed: hairpins and fragments would otherwise be handed over for
-    /// ever. The mark, the Ethernet source, is derived from the seed, so that an outsider cannot forge it.
+    /// Hairpins and fragments would otherwise be handed over for ever. The mark, the Ethernet
+    /// source, is derived from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }

@@ -1,5 +1,5 @@
-//! Making and ending sessions: the one place where session table, mappings, ports, permissions and quotas change
-//! together.
+//! Making and ending sessions: the one place where session table, mappings, ports, permissions and
+//! quotas change together.
 
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
@@ -12,15 +12,15 @@ use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-/// Ports tried for a new session under address-and-port-dependent mapping.
+/// Under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Entries of a full table searched for an expired one.
+/// Of a full table, for an expired session.
 const RECLAIM: u32 = 64;
 
-/// Unanswered sessions from outside may fill 1/`OUTSIDE_SHARE` of the table.
+/// Part of the table for unanswered sessions from outside.
 const OUTSIDE_SHARE: u32 = 4;
 
-/// The live sessions in some places, for display.
+/// For display.
 pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
@@ -69,10 +69,7 @@ impl Nat44 {
         Some(e)
     }
 
-    /// Opens a session for a packet from inside that has none.
-    ///
-    /// # Errors
-    /// Why there can be none.
+    /// For a packet from inside.
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.make_room_for(inside)?;
@@ -80,7 +77,7 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags, mapping))
     }
 
-    /// The outside end point of a new session, and its mapping or none.
+    /// And its mapping or none.
     #[inline]
     fn outside_for(&mut self, inside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(outside) = self.static_outside(inside)
@@ -97,14 +94,14 @@ impl Nat44 {
         self.mapping_for(inside, key)
     }
 
-    /// Whether a customer has a session with the same remote and outside end points by another alias. Replies would be
-    /// the same for both, so the second session needs another outside end point (RFC 6146).
+    /// By another alias. Replies would be the same for both, so the second session needs another
+    /// outside end point (RFC 6146).
     #[inline]
     fn is_taken(&mut self, outside: u64, remote: u64) -> bool {
         self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
     }
 
-    /// As [`Self::is_taken`] for the mapping that all aliases share, whose last session, and thus itself, may end here.
+    /// For the mapping that all aliases share, whose last session, and thus itself, may end here.
     #[cold]
     fn shared_is_taken(&mut self, key: u64, remote: u64) -> bool {
         let Some(mappings) = &self.mappings else { return false };
@@ -112,18 +109,15 @@ impl Nat44 {
         outside.is_some_and(|outside| self.is_taken(outside, remote))
     }
 
-    /// Opens a session for a packet from outside, if mapping and filtering allow it. Until the customer answers, the
-    /// session does not count for the customer, and such sessions may fill only a part of the table: otherwise forged
+    /// If mapping and filtering allow it. Until the customer answers, the session does not count
+    /// for the customer, and such sessions may fill only a part of the table: otherwise forged
     /// sources could use up a quota, or the table.
-    ///
-    /// # Errors
-    /// Why there can be none.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.invited(outside, remote)?;
         self.make_room_outside()?;
-        // The call above may have ended the mapping.
+        // Making room may have ended the mapping.
         let (inside, mapping) = self.invited(outside, remote)?;
-        // The customer may have this session by an alias, with another outside end point.
+        // Another alias may have this session, with another outside end point.
         if self.aliases != 0 && self.find_inner(self.hash(inside, remote), inside, remote).is_some() {
             return Err(Event::NoSession);
         }
@@ -136,8 +130,7 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
     }
 
-    /// The inside end point that an unknown sender reaches by an outside one, and the mapping, or none if it is static:
-    /// static mappings admit every sender.
+    /// With the mapping, or none if it is static: static mappings admit every sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
             return Ok((inside, NONE));
@@ -152,10 +145,7 @@ impl Nat44 {
         if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
     }
 
-    /// Notes a customer's packet: from now on a session from outside counts for the customer.
-    ///
-    /// # Errors
-    /// When that exceeds the quota.
+    /// From now on a session from outside counts for the customer, unless that exceeds the quota.
     pub(super) fn answer(&mut self, e: u32) -> Result<(), Event> {
         let s = self.sessions.slab[e];
         if s.flags() & UNANSWERED == 0 {
@@ -196,7 +186,7 @@ impl Nat44 {
         e
     }
 
-    /// Checks for room for one more session. Live sessions are never displaced (RFC 6888, REQ-11d).
+    /// Live sessions are never displaced (RFC 6888, REQ-11d).
     #[inline]
     fn make_room(&mut self) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
@@ -210,7 +200,7 @@ impl Nat44 {
         Ok(())
     }
 
-    /// For a session that this end point opens, which counts for its subscriber.
+    /// The session counts for the end point's subscriber.
     #[inline]
     pub(super) fn make_room_for(&mut self, inside: u64) -> Result<(), Event> {
         self.make_room()?;
@@ -240,7 +230,7 @@ impl Nat44 {
         if self.unanswered < most { Ok(()) } else { Err(Event::OutsideFull) }
     }
 
-    /// The subscriber of a session: the inside address, unless several addresses are one subscriber.
+    /// The inside address, unless several addresses are one subscriber.
     #[inline]
     fn subscriber(&self, inside: u64) -> u32 {
         match (&self.owners, &self.config.numbered) {
@@ -249,8 +239,8 @@ impl Nat44 {
         }
     }
 
-    /// Outside address (by number) of an inside end point: with paired pooling the same for all flows of a subscriber,
-    /// evenly distributed over inside addresses.
+    /// By number. With paired pooling the same for all flows of a subscriber, evenly distributed
+    /// over inside addresses.
     #[inline]
     fn outside_address(&self, inside: u64) -> u32 {
         let n = self.pool.len();
@@ -276,8 +266,7 @@ impl Nat44 {
         a
     }
 
-    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping, with the inside
-    /// port's parity if `parity`.
+    /// The `k`-th to try under address-and-port-dependent mapping.
     #[inline]
     pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
         let want = port(inside);
@@ -294,7 +283,7 @@ impl Nat44 {
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
     }
 
-    /// An outside end point that no session uses towards this remote end point.
+    /// Not used towards this remote end point.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
         for &parity in self.parities() {
@@ -310,8 +299,7 @@ impl Nat44 {
         Err(Event::NoPort)
     }
 
-    /// Whether each search in turn must keep the parity: RFC 4787, section 4.2.2, prefers a port of the other parity to
-    /// none.
+    /// RFC 4787, section 4.2.2, prefers a port of the other parity to none.
     fn parities(&self) -> &'static [bool] {
         if self.config.preserve_parity { &[true, false] } else { &[false] }
     }
@@ -351,7 +339,7 @@ impl Nat44 {
         Ok((outside, m))
     }
 
-    /// Takes an outside port for a new mapping, out of the subscriber's blocks if there are blocks.
+    /// Out of the subscriber's blocks if there are blocks.
     fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);

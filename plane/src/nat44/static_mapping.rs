@@ -1,5 +1,5 @@
-//! Static mappings as a user writes them: port forwarding of a NAT44, static entries of a NAT64's binding information
-//! base. Generic over the inside address.
+//! Static mappings as a user writes them: port forwarding of a NAT44, static entries of a NAT64's
+//! binding information base.
 
 use super::config_error::ConfigError;
 use super::session::endpoint;
@@ -19,7 +19,7 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
-    /// ICMP queries; their identifier takes the place of the port.
+    /// With an identifier in place of the port.
     Icmp,
 }
 
@@ -27,7 +27,7 @@ impl Protocol {
     const ALL: [(Protocol, &'static str, u8); 3] =
         [(Protocol::Tcp, "tcp", TCP), (Protocol::Udp, "udp", PROTO_UDP), (Protocol::Icmp, "icmp", ICMP)];
 
-    /// Protocol number of IPv4.
+    /// Of IPv4.
     pub fn number(self) -> u8 {
         Protocol::ALL[self as usize].2
     }
@@ -41,11 +41,11 @@ impl fmt::Display for Protocol {
 
 /// An inside address, in the form before `:port`.
 pub trait Inside: Copy + Ord + Send + 'static {
-    /// An example for errors, with a port.
+    /// For errors, with a port.
     const EXAMPLE: &'static str;
-    /// The text of the address.
+    /// As text.
     fn text(&self) -> String;
-    /// The address of a text.
+    /// From text.
     fn read(text: &str) -> Option<Self>;
 }
 
@@ -69,23 +69,22 @@ impl Inside for Ipv6Addr {
     }
 }
 
-/// An outside end point that is mapped to an inside one, or a range of each with the same number of ports.
+/// An outside end point that is mapped to an inside one, or ranges of the same number of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticMapping<A = Ipv4Addr> {
     /// Protocol.
     pub protocol: Protocol,
-    /// Outside address, one of the pool.
+    /// One of the pool.
     pub outside: Ipv4Addr,
-    /// Outside ports, or identifiers of ICMP queries.
+    /// Or identifiers of ICMP queries.
     pub outside_ports: PortRange,
     /// Inside address.
     pub inside: A,
-    /// Inside ports, or identifiers; as many as outside.
+    /// As many as outside.
     pub inside_ports: PortRange,
 }
 
 impl<A: Inside> StaticMapping<A> {
-    /// The same mapping with another inside address.
     pub(crate) fn with_inside<B>(&self, inside: B) -> StaticMapping<B> {
         let StaticMapping { protocol, outside, outside_ports, inside_ports, .. } = *self;
         StaticMapping { protocol, outside, outside_ports, inside, inside_ports }
@@ -124,7 +123,7 @@ impl<A: Inside> StaticMapping<A> {
 }
 
 impl StaticMapping {
-    /// The first end points, outside and inside, and the number of further ports.
+    /// First end points, and the number of further ports.
     pub(super) fn points(&self) -> ([u64; 2], u32) {
         let point = |a: Ipv4Addr, p: PortRange| endpoint(a.into(), p.first, self.protocol.number());
         let points = [point(self.outside, self.outside_ports), point(self.inside, self.inside_ports)];
@@ -140,7 +139,7 @@ fn text_of_ports(p: PortRange) -> String {
     if p.first == p.last { p.first.to_string() } else { p.to_string() }
 }
 
-/// As it is read: `tcp 203.0.113.5:8080 -> 192.168.1.2:80`.
+/// `tcp 203.0.113.5:8080 -> 192.168.1.2:80`.
 impl<A: Inside> fmt::Display for StaticMapping<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [outside, inside] = [self.outside_ports, self.inside_ports].map(text_of_ports);
@@ -151,7 +150,6 @@ impl<A: Inside> fmt::Display for StaticMapping<A> {
 impl<A: Inside> FromStr for StaticMapping<A> {
     type Err = ConfigError;
 
-    /// Reads what [`fmt::Display`] writes.
     fn from_str(text: &str) -> Result<StaticMapping<A>, ConfigError> {
         read(text).ok_or_else(|| {
             let like = A::EXAMPLE;
@@ -184,10 +182,7 @@ fn ports(text: &str) -> Option<PortRange> {
     Some(PortRange { first: first.parse().ok()?, last: last.parse().ok()? })
 }
 
-/// Checks all static mappings; `inside` says what is wrong with an inside address.
-///
-/// # Errors
-/// The first mistake, with its mapping or mappings.
+/// `inside` says what is wrong with an inside address.
 pub(crate) fn check<A: Inside>(
     all: &[StaticMapping<A>],
     pool: &[AddrRange],

@@ -1,5 +1,5 @@
-//! Look-ups of static mappings (RFC 6146, section 3.1.1). They are configuration and not table entries, so they never
-//! expire and are never cleared or displaced.
+//! Look-ups of static mappings (RFC 6146, section 3.1.1): configuration, which never expires and is
+//! never cleared or displaced.
 
 use super::Nat44;
 use super::config::Config;
@@ -9,24 +9,24 @@ use crate::steer::by_hash;
 use std::net::Ipv4Addr;
 use wire::header::ICMP;
 
-/// Successive end points, and the end points that they are mapped to.
+/// Successive end points.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     first: u64,
     last: u64,
-    /// The end point that the first one is mapped to.
+    /// Of the first one.
     to: u64,
-    /// The worker of the sessions; `None` where the inside end point determines it.
+    /// Of the sessions; `None` where the inside end point determines it.
     worker: Option<u16>,
 }
 
-/// All static mappings of a gateway, at every worker.
+/// At every worker.
 pub(super) struct Statics {
     by_outside: Vec<Line>,
     by_inside: Vec<Line>,
 }
 
-/// An end point with the port in the lowest bits, so that a range has successive keys.
+/// With the port in the lowest bits, so that a range has successive keys.
 fn key(e: u64) -> u64 {
     u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
 }
@@ -66,7 +66,7 @@ impl Statics {
 }
 
 impl Nat44 {
-    /// Where customers are numbered: the worker of each number with static mappings.
+    /// Where customers are numbered: the worker of each number.
     pub(crate) fn place_statics(&mut self, worker: impl Fn(Ipv4Addr) -> u16) {
         for line in self.statics.iter_mut().flat_map(|s| &mut s.by_outside) {
             line.worker = Some(worker(addr(line.to).into()));
@@ -83,19 +83,16 @@ impl Nat44 {
         self.statics.as_ref()?.inside(outside)
     }
 
-    /// Whether an outside end point admits ICMP queries from outside: under RFC 6146, section 3.5.3, or with a static
-    /// mapping.
+    /// Under RFC 6146, section 3.5.3, or with a static mapping.
     pub(super) fn takes_queries(&self, outside: u64) -> bool {
         self.config.rfc6146 || self.static_inside(outside).is_some()
     }
 
-    /// Whether an inside end point may answer ICMP queries from outside.
     pub(super) fn answers_queries(&self, inside: u64) -> bool {
         self.config.rfc6146 || self.static_outside(inside).is_some()
     }
 
-    /// The worker of an outside end point's sessions, unless it is this one: that of its port or, for a static mapping,
-    /// that of the inside end point.
+    /// Unless it is this one: that of its port or, for a static mapping, that of the inside end point.
     pub(super) fn owner_outside(&self, outside: u64) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
@@ -107,7 +104,7 @@ impl Nat44 {
         (u32::from(owner) != self.workers.own).then_some(owner)
     }
 
-    /// The worker that an inside end point belongs to, unless it is this one.
+    /// Unless it is this one.
     pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
         if self.workers.is_alone() || self.config.numbered.is_some() {
             return None;
@@ -116,8 +113,7 @@ impl Nat44 {
         (u32::from(owner) != self.workers.own).then_some(owner)
     }
 
-    /// The worker that an inside end point's packets are steered to. ICMP queries are spread by type and code, which
-    /// stand in place of the port.
+    /// ICMP queries are spread by type and code, which stand in place of the port.
     fn worker_of(&self, inside: u64) -> u16 {
         let port = if protocol(inside) == ICMP { ECHO } else { port(inside) };
         let bytes = addr(inside).to_be_bytes().into_iter().chain(port.to_be_bytes());

@@ -1,4 +1,5 @@
-//! A subscriber's sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block allocation (REQ-14).
+//! A subscriber's sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block
+//! allocation (REQ-14).
 
 use super::config::{Blocks, Config, Quota};
 use super::pool::PortClasses;
@@ -15,7 +16,7 @@ struct Subscriber {
     addr: u32,
     sessions: u32,
     ports: u32,
-    /// Blocks, and how many ports of each are in use.
+    /// And how many ports of each are in use.
     blocks: [u16; BLOCKS],
     used: [u16; BLOCKS],
 }
@@ -34,9 +35,6 @@ pub(super) struct Subscribers {
 
 impl Subscribers {
     /// `None` without quotas and blocks.
-    ///
-    /// # Errors
-    /// Too little memory.
     pub(super) fn new(
         config: &Config,
         workers: usize,
@@ -48,7 +46,7 @@ impl Subscribers {
             return Ok(None);
         }
         let n = config.subscribers();
-        // A numbered customer's packets arrive at one worker, others at any.
+        // A numbered customer's packets arrive at one worker.
         let apart = if config.numbered.is_some() { 1 } else { workers as u32 };
         let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(apart));
         let blocks = match config.blocks {
@@ -80,7 +78,7 @@ impl Subscribers {
         self.index.find(self.hasher.one(addr as u64), |e| self.slab[e].addr == addr)
     }
 
-    /// The subscriber's entry, made if need be; `None` when the table is full.
+    /// Made if need be; `None` when the table is full.
     fn entry(&mut self, addr: u32) -> Option<u32> {
         if let Some(e) = self.find(addr) {
             return Some(e);
@@ -117,7 +115,7 @@ impl Subscribers {
         self.blocks.is_some()
     }
 
-    /// The chunks of the subscriber's `i`-th block.
+    /// Of the subscriber's `i`-th block.
     pub(super) fn block(&self, addr: u32, i: usize) -> Option<(u32, u32)> {
         let e = self.find(addr)?;
         let block = *self.slab[e].blocks.get(i)?;
@@ -125,8 +123,7 @@ impl Subscribers {
         (block != NO_BLOCK).then(|| map.chunks(block))
     }
 
-    /// Assigns a further block of this outside address: its chunks, or `None` at the subscriber's maximum or when none
-    /// is free.
+    /// Of this outside address; `None` at the subscriber's maximum or when no block is free.
     pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;
@@ -145,7 +142,7 @@ impl Subscribers {
         }
     }
 
-    /// Notes the end of a mapping; true when that freed a block.
+    /// True when that freed a block.
     pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };
         self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
@@ -164,7 +161,7 @@ impl Subscribers {
         released
     }
 
-    /// Frees blocks without used ports; true when there was one.
+    /// True when there was one.
     pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
         let Some(e) = self.find(addr) else { return false };
         let mut released = false;
@@ -197,7 +194,7 @@ impl Subscribers {
         }
     }
 
-    /// Forgets everything, in constant time.
+    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();

@@ -5,7 +5,7 @@ pub(crate) const SYN: u8 = 2;
 pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
-/// State bits: what was seen in which direction.
+/// What was seen in which direction.
 const SYN_OUT: u8 = 1 << 0;
 const SYN_IN: u8 = 1 << 1;
 const FIN_OUT: u8 = 1 << 2;
@@ -13,10 +13,11 @@ const FIN_IN: u8 = 1 << 3;
 const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
-/// The state after a segment. SYNs in both directions, in any order (simultaneous open, RFC 5382, REQ-2a), establish a
-/// connection. FINs in both directions, or a reset of an established connection, end it. A segment after a reset shows
-/// that an end point did not accept the reset. A new SYN after the end starts again. With `rfc6146` a reset counts only
-/// before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
+/// SYNs in both directions, in any order (simultaneous open, RFC 5382, REQ-2a), establish a
+/// connection. FINs in both directions, or a reset of an established connection, end it. A segment
+/// after a reset shows that an end point did not accept the reset. A new SYN after the end starts
+/// again. With `rfc6146` a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and
+/// V6 FIN RCV).
 #[inline]
 pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
     let kept = state & !STATE;
@@ -39,7 +40,7 @@ pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 
     kept | (s & !RESET)
 }
 
-/// Whether data may flow: both SYNs seen, not both FINs, no reset.
+/// Both SYNs seen, not both FINs, no reset.
 #[inline(always)]
 pub(crate) fn is_established(state: u8) -> bool {
     state & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !is_closed(state)
@@ -50,8 +51,8 @@ fn is_closed(state: u8) -> bool {
     state & RESET != 0 || state & (FIN_OUT | FIN_IN) == FIN_OUT | FIN_IN
 }
 
-/// Whether a segment restarts the timer under RFC 6146, section 3.5.2.2: a change of state, an established connection,
-/// or a SYN does; nothing after both FINs, no further reset after a reset.
+/// RFC 6146, section 3.5.2.2: a change of state, an established connection, or a SYN restarts the
+/// timer; nothing does after both FINs, no further reset after a reset.
 #[inline(always)]
 pub(crate) fn restarts(old: u8, new: u8, segment: u8) -> bool {
     new != old || is_established(new) || segment & (SYN | RST) == SYN

@@ -1,5 +1,5 @@
-//! Time in sessions: ticks of 0.27 s in 32 bits, and lifetimes, which must never end early (the RFCs give minimum
-//! times).
+//! Time in sessions: ticks of 0.27 s in 32 bits, and lifetimes, which must never end early (the
+//! RFCs give minimum times).
 
 use super::config::Timeouts;
 use super::session::{Session, port};
@@ -7,7 +7,7 @@ use super::tcp;
 use std::time::Duration;
 use wire::header::{PROTO_UDP, TCP};
 
-/// log2 of the nanoseconds of a tick.
+/// log2 of nanoseconds.
 const TICK_SHIFT: u32 = 28;
 
 #[inline(always)]
@@ -15,7 +15,7 @@ pub(super) fn tick(now: u64) -> u32 {
     (now >> TICK_SHIFT) as u32
 }
 
-/// Ticks after which at least `d` has passed.
+/// After which at least `d` has passed.
 pub(super) fn ticks(d: Duration) -> u32 {
     (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
 }
@@ -27,7 +27,7 @@ pub(super) fn duration(ticks: u32) -> Duration {
 #[derive(Clone, Debug)]
 pub(super) struct Lifetimes {
     udp: u32,
-    /// By destination port below 1024.
+    /// Below 1024.
     udp_by_port: Vec<u32>,
     tcp_established: u32,
     tcp_transitory: u32,
@@ -69,30 +69,29 @@ impl Lifetimes {
         }
     }
 
-    /// Whether a session has timed out. Ticks are rounded down, so the lifetime has passed only if the difference
-    /// exceeds it. If the clock steps back a little, as in virtual machines, a session appears young, not very old.
+    /// Ticks are rounded down, so the lifetime has passed only if the difference exceeds it. If the
+    /// clock steps back a little, as in virtual machines, a session appears young, not very old.
     #[inline(always)]
     pub(super) fn expired(&self, s: &Session, now: u32) -> bool {
         now.wrapping_sub(s.seen).cast_signed() > self.of(s).cast_signed()
     }
 
-    /// Ticks in which the sweep completes a round, so that no session outlives its timeout by much.
+    /// Ticks of a complete sweep, so that no session outlives its timeout by much.
     pub(super) fn round(&self) -> u32 {
         (self.shortest / 4).clamp(1, 56)
     }
 }
 
-/// Position of the sweep, which checks entries in turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sweep {
     at: u32,
-    /// Entries owed, times the ticks of a round.
+    /// Times the ticks of a round.
     owed: u64,
     last: u32,
 }
 
 impl Sweep {
-    /// How many of `entries` to check now; `round` in ticks.
+    /// `round` in ticks.
     #[inline]
     pub(super) fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
         let passed = tick.wrapping_sub(self.last);
@@ -107,7 +106,6 @@ impl Sweep {
         n
     }
 
-    /// The next entry to check.
     #[inline]
     pub(super) fn next(&mut self, entries: u32) -> u32 {
         let e = if self.at < entries { self.at } else { 0 };

@@ -15,22 +15,21 @@ use wire::{AddrRange, Prefix6};
 pub struct Config {
     /// Customers' side.
     pub customer: Side6,
-    /// 1 to 16 prefixes under which the IPv4 Internet appears, of any length in RFC 6052, none inside another. A
-    /// session keeps the prefix that the customer sent to. Unknown hosts appear behind the prefix that last opened a
-    /// session of the mapping, or the first one if the mapping is static.
+    /// 1 to 16 prefixes under which the IPv4 Internet appears (RFC 6052), none inside another. A
+    /// session keeps the prefix that the customer sent to. Unknown hosts appear behind the prefix
+    /// that last opened a session of the mapping, or the first one if the mapping is static.
     pub pref64: Vec<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
-    /// IPv6 addresses with state at once, of all workers together.
+    /// IPv6 addresses with state at once, of all workers.
     pub customers: u64,
-    /// Static entries of the binding information base (RFC 6146, section 3.1.1).
+    /// Of the binding information base (RFC 6146, section 3.1.1).
     pub statics: Vec<StaticMapping<Ipv6Addr>>,
-    /// Length of a subscriber's prefix, 0 to 128: one worker counts quotas and port blocks for all its addresses
-    /// together.
+    /// 0 to 128: one worker counts quotas and port blocks for all addresses of a prefix.
     pub subscriber_prefix: u8,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
+    /// Fragment size of IPv6 packets (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,
@@ -38,16 +37,15 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for fragments of such datagrams, which are reassembled (RFC 6146, section 3.4), for at most
-    /// `nat.fragments.lifetime` (15 s).
+    /// For fragments of such datagrams (RFC 6146, section 3.4), for at most `nat.fragments.lifetime` (15 s).
     pub reassembly: PartLimits,
-    /// The NAT. Its settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used.
+    /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used.
     pub nat: nat44::Config,
 }
 
 impl Config {
-    /// A NAT64 with the defaults of the RFCs: endpoint-independent mapping and filtering, and packets of both
-    /// directions keep a session alive (RFC 6146, sections 3.5.1 and 3.5.3).
+    /// Endpoint-independent mapping and filtering; packets of both directions keep a session alive
+    /// (RFC 6146, sections 3.5.1 and 3.5.3).
     pub fn new(customer: Side6, internet: Side4, pref64: Prefix6, pool: Vec<AddrRange>) -> Config {
         let mut nat = nat44::Config::new(internet, internet, Vec::new(), pool);
         nat.inbound_refresh = true;
@@ -68,13 +66,12 @@ impl Config {
         }
     }
 
-    /// One worker has all customers of a prefix of this length, so that it can count a subscriber's state.
+    /// One worker has all customers of a prefix of this length.
     pub(super) fn together_by(&self) -> u8 {
         if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 }
     }
 
-    /// Customers that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
-    /// uneven.
+    /// A worker's share, and with several workers 1/16 more because hashing is uneven.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

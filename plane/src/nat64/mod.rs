@@ -1,5 +1,5 @@
-//! Stateful NAT64 (RFC 6146), also the PLAT of 464XLAT (RFC 6877): translation with a dictionary of customers, and
-//! behind it a NAT44 with the dictionary's numbers as inside addresses.
+//! Stateful NAT64 (RFC 6146), also the PLAT of 464XLAT (RFC 6877): translation with a dictionary of
+//! customers, and behind it a NAT44 with the dictionary's numbers as inside addresses.
 
 pub mod config;
 mod plat;
@@ -28,22 +28,22 @@ use wire::{Prefix4, Prefix6};
 /// Why a NAT64 cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Nat64Error {
-    /// The prefix of the IPv4 addresses.
+    /// Prefix of the IPv4 addresses.
     #[error("pref64 of a NAT64: {0}")]
     Pref64(#[from] Pref64Error),
     /// None, or too many.
     #[error("pref64 of a NAT64: {0} prefixes; name 1 to {1}")]
     Prefixes(usize, usize),
-    /// Two prefixes of which one lies in the other.
+    /// One lies in the other.
     #[error("pref64 of a NAT64: {0} and {1} overlap; name prefixes of which none lies in another")]
     Overlap(Prefix6, Prefix6),
-    /// A mistake in the static mappings.
+    /// Static mapping.
     #[error("NAT64 configuration, {0}")]
     Static(ConfigError),
-    /// A mistake in the translation's part of the configuration.
+    /// Of the translation.
     #[error("translation of a NAT64, {0}")]
     Translate(#[from] translate::ConfigError),
-    /// The NAT's part.
+    /// Of the NAT.
     #[error("state of a NAT64: {0}")]
     Nat(#[from] NatError),
     /// Too many customers.
@@ -97,7 +97,7 @@ impl Nat64 {
         Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
     }
 
-    /// Bytes of memory of all workers' tables.
+    /// Memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counts = config.nat.counts_subscribers();
@@ -145,13 +145,12 @@ impl Numbering for Translate<Plat> {
 }
 
 impl Config {
-    /// Numbers for `capacity` customers, with an alias for each `pref64`.
+    /// With an alias for each `pref64`.
     fn numbers(&self, capacity: u64) -> Option<Prefix4> {
         let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
         numbers(aliased, &self.nat.pool, &[self.nat.internet.address])
     }
 
-    /// Why a customer cannot have this address; `None` if it can.
     fn not_a_customer(&self, a: Ipv6Addr) -> Option<String> {
         let bits = a.to_bits();
         if a == self.customer.address {
@@ -188,8 +187,8 @@ impl Config {
         t.traffic_class = self.traffic_class;
         t.tos = self.tos;
         t.zero_udp_checksum = self.zero_udp_checksum;
-        // Independent of the checksum rule, which may change while fragments wait. Later fragments with the same
-        // identification belong to another datagram.
+        // Independent of the checksum rule, which may change while fragments wait. Later fragments
+        // with the same identification belong to another datagram.
         let lifetime = self.reassembly.lifetime.min(self.nat.fragments.lifetime);
         t.unsummed = Some(PartLimits { lifetime, ..self.reassembly });
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;

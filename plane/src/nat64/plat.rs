@@ -1,4 +1,4 @@
-//! The strategy of a PLAT: customers by the dictionary, all other hosts by the prefix.
+//! Addresses of a PLAT: customers by the dictionary, all other hosts by the prefix.
 
 use super::prefixes::Prefixes;
 use crate::customers::Customers;
@@ -12,20 +12,20 @@ use wire::Prefix6;
 /// Addresses of a NAT64.
 pub struct Plat {
     customers: Customers<u128>,
-    /// Counted subscribers, with the length of their prefixes.
+    /// With the length of their prefixes.
     subscribers: Option<(Subscribers, u8)>,
     prefixes: Prefixes,
-    /// The prefix of the current packet, as bits of a customer's number, set by the first look-up (see [`Addressing`]).
+    /// Of the current packet, as bits of a customer's number, set by the first look-up (see [`Addressing`]).
     alias: Cell<u32>,
-    /// The gateway's address among the customers, and the one that represents it on the inner link.
+    /// Among the customers; `inner` represents it on the inner link.
     gateway: u128,
     inner: u32,
-    /// Where customers may be; anywhere when empty.
+    /// Anywhere when empty.
     inside: Vec<Prefix6>,
 }
 
 impl Plat {
-    /// Packets that the NAT itself sends to customers, from `inner`, get the source `gateway`.
+    /// Packets from `inner`, which the NAT itself sends, get the source `gateway`.
     pub(super) fn new(
         customers: Customers<u128>,
         prefixes: Prefixes,
@@ -52,7 +52,7 @@ impl Plat {
         self.prefixes.count()
     }
 
-    /// Counts each prefix of this length as a subscriber from now on.
+    /// From now on.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
         self.count_permanent();
@@ -81,7 +81,7 @@ impl Plat {
 
     #[inline(always)]
     fn may_be_customer(&self, addr: u128) -> Result<(), Event> {
-        // Packets from the prefix would loop (RFC 6146, section 3.5).
+        // These packets would loop (RFC 6146, section 3.5).
         if self.prefixes.contains(addr) || addr == 0 {
             return Err(Event::MartianSource);
         }

@@ -1,6 +1,6 @@
-//! The prefixes under which the IPv4 Internet appears: several during renumbering, or beside the well-known one (RFC
-//! 7050, section 3; RFC 8781, section 5). Replies must have the prefix that the customer sent to, so the upper bits of
-//! a customer's number (its alias) encode the prefix. Only sessions differ by alias
+//! The prefixes under which the IPv4 Internet appears: several during renumbering, or beside the
+//! well-known one (RFC 7050, section 3; RFC 8781, section 5). Replies must have the prefix that the
+//! customer sent to, so the upper bits of a customer's number (its alias) encode the prefix
 //! ([`crate::nat44::config::Config::aliases`]).
 
 use super::Nat64Error;
@@ -10,35 +10,32 @@ use wire::{Prefix4, Prefix6};
 
 const MOST: usize = 16;
 
-/// Prefixes of a NAT64, the first for sessions opened from outside through static mappings.
+/// The first is for sessions opened from outside through static mappings.
 pub(super) struct Prefixes {
     first: Pref64,
     others: Vec<Pref64>,
-    /// Position and number of bits of the prefix's index in a number.
+    /// Position and bits of the prefix's index in a number.
     shift: u32,
     aliases: u32,
 }
 
-/// Bits of the index of one of `count` prefixes.
+/// Bits of an index below `count`.
 pub(super) fn bits(count: usize) -> u8 {
     count.next_power_of_two().trailing_zeros() as u8
 }
 
-/// The part of the numbers without the bits of the index.
+/// Without the bits of the index.
 pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
     Prefix4 { len: numbers.len + bits(count), ..numbers }
 }
 
-/// The bits of the index.
+/// Bits of the index.
 pub(super) fn aliases(numbers: Prefix4, count: usize) -> u32 {
     of_customers(numbers, count).mask() ^ numbers.mask()
 }
 
 impl Prefixes {
-    /// Prefixes for customers with these numbers.
-    ///
-    /// # Errors
-    /// None or too many, one that does not conform to RFC 6052, or two that overlap.
+    /// Refuses none or too many, one that does not conform to RFC 6052, or two that overlap.
     pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix4) -> Result<Prefixes, Nat64Error> {
         if all.is_empty() || all.len() > MOST {
             return Err(Nat64Error::Prefixes(all.len(), MOST));
@@ -54,7 +51,7 @@ impl Prefixes {
         Ok(Prefixes { first: checked[0], others, shift, aliases: aliases(numbers, all.len()) })
     }
 
-    /// Changes to as many other prefixes; the position of the index stays.
+    /// The position of the index stays.
     pub(super) fn adopt(&mut self, new: &mut Prefixes) {
         debug_assert_eq!(self.count(), new.count(), "the number of prefixes is fixed");
         std::mem::swap(&mut self.first, &mut new.first);
@@ -75,10 +72,8 @@ impl Prefixes {
         self.first.contains(addr) || self.others.iter().any(|p| p.contains(addr))
     }
 
-    /// The prefix of an address, as bits of a number, and its IPv4 address.
-    ///
-    /// # Errors
-    /// When no prefix has it, or the well-known one may not be used for the IPv4 address.
+    /// Prefix as bits of a number, and IPv4 address. Fails when no prefix has the address, or the
+    /// well-known one may not be used for it.
     #[inline(always)]
     pub(super) fn find(&self, addr: u128) -> Result<(u32, u32), Event> {
         match self.first.to_ipv4(addr)? {

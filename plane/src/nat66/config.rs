@@ -10,7 +10,7 @@ use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// Ranges of numbers of customers, remote end points and outside addresses, which only the state sees.
+/// Numbers of customers, remote end points and outside addresses, which only the state sees.
 const CUSTOMERS: Ipv4Addr = Ipv4Addr::new(16, 0, 0, 0);
 const REMOTES: Ipv4Addr = Ipv4Addr::new(32, 0, 0, 0);
 pub(super) const POOL: Ipv4Addr = Ipv4Addr::new(64, 0, 0, 0);
@@ -26,22 +26,21 @@ pub struct Config {
     pub pool: Pool6,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
-    /// Length of a subscriber's prefix, 0 to 128: one worker counts quotas and port blocks for all its addresses
-    /// together.
+    /// 0 to 128: one worker counts quotas and port blocks for all addresses of a prefix.
     pub subscriber_prefix: u8,
-    /// Customers' addresses with state at once, of all workers together.
+    /// Customers' addresses with state at once, of all workers.
     pub customers: u64,
-    /// Remote addresses with state at once, of all workers together.
+    /// Remote addresses with state at once, of all workers.
     pub remotes: u64,
-    /// Limits for fragments that wait for the first.
+    /// For fragments that wait for the first.
     pub fragments: PartLimits,
-    /// Ports, behaviour, timeouts, quotas and limits. Its sides, prefixes, pool, `untranslated` and `fragments` are not
-    /// used.
+    /// Ports, behaviour, timeouts, quotas and limits. Its sides, prefixes, pool, `untranslated` and
+    /// `fragments` are not used.
     pub nat: nat44::Config,
 }
 
 impl Config {
-    /// A NAT66 with the defaults that the RFCs have for NAT44.
+    /// Defaults that the RFCs have for NAT44.
     pub fn new(customer: Side6, internet: Side6, pool: Pool6) -> Config {
         let nowhere = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: REMOTES, mtu: u16::MAX };
         Config {
@@ -57,13 +56,13 @@ impl Config {
         }
     }
 
-    /// Octets of a customer's address that select its worker: of the subscriber's prefix where subscribers are counted,
-    /// so that one worker counts all.
+    /// Octets of a customer's address that select its worker: of the subscriber's prefix where
+    /// subscribers are counted.
     pub(super) fn pinned_by(&self) -> usize {
         affinity::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
     }
 
-    /// Customers' and remote addresses that one of `workers` has room for.
+    /// Customers' and remote addresses.
     pub(super) fn per_worker(&self, workers: usize) -> [u64; 2] {
         [self.customers, self.remotes].map(|n| share(n, workers))
     }
@@ -71,7 +70,7 @@ impl Config {
     pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix4; 2]> {
         let [customers, remotes] = self.per_worker(workers);
         let prefix = |addr, n: u64| {
-            // One more: the first number is never used.
+            // The first number is never used.
             let bits = (64 - n.leading_zeros()).max(8);
             (n <= MOST).then_some(Prefix4 { addr, len: (32 - bits) as u8 })
         };

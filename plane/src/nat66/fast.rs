@@ -1,6 +1,6 @@
-//! The fast path: whole UDP, TCP and echo packets without extension headers of established sessions, a batch at a time
-//! in stages, so that the cache misses of 32 packets overlap. All others take the slow path, which alone knows drop
-//! reasons.
+//! The fast path: whole UDP, TCP and echo packets without extension headers of established
+//! sessions, a batch at a time in stages, so that the cache misses of 32 packets overlap. All
+//! others take the slow path, which alone knows drop reasons.
 
 use super::Nat66;
 use super::config::{Config, POOL};
@@ -14,7 +14,7 @@ use crate::nat44::fast::Work;
 use crate::table::NONE;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// Offset of the transport header, and how much of it is read.
+/// And how much of the transport header is read.
 const L4: usize = header::ETH + header::IPV6;
 const LEAST: usize = L4 + 8;
 
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     own: [u128; 2],
     pool: u128,
     pool_mask: u128,
-    /// Largest packets to customers and Internet.
+    /// Largest packets.
     to_customer: usize,
     to_internet: usize,
 }
@@ -43,17 +43,17 @@ impl Plan {
         (a ^ self.pool) & self.pool_mask == 0
     }
 
-    /// Whether an address is ordinary and not the gateway's own.
+    /// Ordinary, and not the gateway's own.
     #[inline(always)]
     fn is_others(&self, a: u128) -> bool {
         is_common(a) && a != self.own[0] && a != self.own[1]
     }
 }
 
-/// What a dictionary says about each packet.
+/// One dictionary's answers.
 struct Names {
     hash: [u64; BATCH],
-    /// The entry, a guess at first; [`NONE`] without one.
+    /// A guess at first; [`NONE`] without one.
     entry: [u32; BATCH],
 }
 
@@ -65,7 +65,7 @@ impl Names {
 }
 
 impl Nat66 {
-    /// Processes a batch from the customers (`OUT`) or the Internet.
+    /// From the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
@@ -150,8 +150,8 @@ impl Nat66 {
             && (!OUT || self.config.inside.is_empty() || self.config.inside.iter().any(|p| p.contains(src)))
     }
 
-    /// Looks up the session between the numbers of both ends. A customer with a number belongs to this worker, and so
-    /// does the outside port of a session of this worker.
+    /// Between the numbers of both ends. A customer with a number belongs to this worker, and so
+    /// does the outside port of a session.
     #[inline(always)]
     fn ask<const OUT: bool>(&self, b: &[u8], i: usize, customers: &mut Names, remotes: &mut Names, w: &mut Work) {
         let (src, dst) = (be128(b, 22), be128(b, 38));
@@ -175,7 +175,7 @@ impl Nat66 {
         self.nat.ask::<OUT>(w, i, own, Point { addr: remote, port: far }.remote(protocol));
     }
 
-    /// Translates a packet of an established session; false, with nothing changed, for all others.
+    /// False, with nothing changed, for the slow path.
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], i: usize, w: &Work) -> bool {
         let Some((e, point)) = self.nat.ordinary::<OUT>(w, i) else { return false };

@@ -7,7 +7,7 @@ use crate::fragment::{Buffer, Piece};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::steer::by_hash;
 
-/// What the fragments of a datagram have in common (RFC 8200, section 4.5), and their side.
+/// RFC 8200, section 4.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Datagram {
     ends: (u128, u128),
@@ -17,7 +17,7 @@ pub(super) struct Datagram {
 }
 
 impl Nat66 {
-    /// Handles a fragment. With several workers, a hash selects one that collects a datagram's fragments from the
+    /// With several workers, a hash selects one that collects a datagram's fragments from the
     /// Internet, and hands them over to the worker that owns their port.
     pub(super) fn fragment<F: Packet, P: Packet>(
         &mut self,
@@ -51,7 +51,6 @@ impl Nat66 {
         result
     }
 
-    /// Releases fragments that waited for the first.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Datagram, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             let mut copy = Buffer::copy(&kept.bytes);

@@ -1,5 +1,5 @@
-//! ICMPv6 errors through the NAT, with the packet that they quote (RFC 4443, section 3). Errors never change state (RFC
-//! 5508, REQ-6; RFC 4787, REQ-12).
+//! ICMPv6 errors through the NAT, with the packet that they quote (RFC 4443, section 3). They never
+//! change state (RFC 5508, REQ-6; RFC 4787, REQ-12).
 
 use super::Nat66;
 use super::config::POOL;
@@ -13,14 +13,14 @@ use crate::nat44::core::{Asks, Point};
 use wire::checksum::Sum;
 use wire::header::{ICMPV6, PROTO_UDP, TCP, be16};
 
-/// Length of an error's own header, in front of the quote.
+/// In front of the quote.
 const HEADER: usize = 8;
 
 struct Quote {
     head: Head6,
-    /// End of the quoted packet, before padding and extensions.
+    /// Before padding and extensions.
     end: usize,
-    /// Ports, or the identifier for both.
+    /// Or the identifier for both.
     ports: [u16; 2],
 }
 
@@ -34,7 +34,7 @@ fn quote(b: &[u8], outer: &Head6) -> Result<Quote, Event> {
         return Err(Event::IcmpChecksum);
     }
     let head = Head6::read(&b[..outer.end], outer.l4 + HEADER)?;
-    // Padding and extensions may follow the quote, whose length is given in units of eight octets (RFC 4884).
+    // Padding and extensions may follow the quote, whose length is in units of eight octets (RFC 4884).
     let extended = matches!(b[outer.l4], 1 | 3) && b[outer.l4 + 4] > 0;
     let most = if extended { outer.l4 + HEADER + 8 * usize::from(b[outer.l4 + 4]) } else { outer.end };
     let end = head.end.min(outer.end).min(most);
@@ -55,7 +55,7 @@ impl Nat66 {
         if way.from == Side::Customer && !way.second { self.error_out(p, way) } else { self.error_in(p, way) }
     }
 
-    /// From inside, about a packet translated on its way in.
+    /// About a packet translated on its way in.
     fn error_out<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         let (q, outer) = (quote(p.bytes(), &way.head)?, &way.head);
         let remote = self.number_of_remote(q.head.src).filter(|_| q.head.src == outer.dst);
@@ -65,7 +65,7 @@ impl Nat66 {
         let outside = self.address(point.addr).ok_or(Event::IcmpNoSession)?;
         let b = p.bytes_mut();
         endpoint(&mut b[..q.end], &q.head, End::Destination, outside, point.port);
-        // The sender may be a router on the way; the Internet must see only the outside address (RFC 5508, REQ-5).
+        // The Internet must see only the outside address, also of a router on the way (RFC 5508, REQ-5).
         address(b, outer.l3, End::Source, outside);
         seal(&mut b[..outer.end], outer);
         if !hairpin {
@@ -75,7 +75,7 @@ impl Nat66 {
         self.error_in(p, &Way { head, second: true, ..*way })
     }
 
-    /// From outside, about a packet translated on its way out.
+    /// About a packet translated on its way out.
     fn error_in<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         let (q, outer) = (quote(p.bytes(), &way.head)?, &way.head);
         if let Some(worker) = self.nat.owner(q.ports[0]) {
@@ -96,7 +96,7 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The number of a remote address: an outside address, or one of the dictionary.
+    /// Or of an outside address.
     fn number_of_remote(&self, addr: u128) -> Option<u32> {
         let outside = self.config.pool.number(addr).map(|n| u32::from(POOL) + n);
         outside.or_else(|| self.remotes.known(addr))

@@ -1,6 +1,6 @@
-//! Stateful NAT66 with ports: IPv6 customers share a few IPv6 addresses (a stateful NATxy of RFC 9693; RFC 4787, 5382
-//! and 5508 define its behaviour). The state is that of NAT44 with numbers as addresses, given by two dictionaries and
-//! by position in the pool. Packets change in place and never become IPv4 packets.
+//! Stateful NAT66 with ports: IPv6 customers share a few IPv6 addresses (a stateful NATxy of RFC
+//! 9693; RFC 4787, 5382 and 5508 define its behaviour). The state is that of NAT44 with numbers as
+//! addresses, given by two dictionaries and by position in the pool.
 
 pub mod config;
 pub mod event;
@@ -56,7 +56,7 @@ pub enum Nat66Error {
         most = crate::customers::MOST
     )]
     Addresses(u64, u64),
-    /// The state's part.
+    /// Of the state.
     #[error("state of a NAT66: {0}")]
     Nat(#[from] NatError),
     /// Not enough memory.
@@ -64,7 +64,7 @@ pub enum Nat66Error {
     Memory(#[from] ArenaError),
 }
 
-/// Ethernet addresses of a side: the gateway's own, and those of frames that leave.
+/// Ours, and those of frames that leave.
 struct Link {
     own: OwnMac,
     leaving: [u8; 12],
@@ -82,7 +82,6 @@ pub struct Nat66 {
     links: [Link; 2],
     plan: Plan,
     customers: Customers<u128>,
-    /// Counted subscribers.
     subscribers: Option<Subscribers>,
     remotes: Customers<u128>,
     numbers: [Prefix4; 2],
@@ -93,12 +92,12 @@ pub struct Nat66 {
     workers: u16,
     limiter: Limiter,
     count: Counters,
-    /// Ethernet source of packets that the right worker has already processed.
+    /// Ethernet source of packets already processed by the right worker.
     mark: [u8; 6],
     now: u64,
 }
 
-/// Counters of the state that count no verdict.
+/// These count no verdict.
 const OF_STATE: [&str; 6] =
     ["session-new", "session-expired", "mapping-new", "parity-changed", "block-allocated", "block-released"];
 
@@ -151,13 +150,12 @@ impl Nat66 {
         })
     }
 
-    /// Spreads customers' packets over the workers by IPv6 source. For counted subscribers, [`affinity::steering`] by
-    /// their prefix saves handing over.
+    /// By IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// Spreads packets from the Internet over the workers: by block of the outside port.
+    /// By block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// Bytes of memory of all workers' tables; 0 beyond a worker's limit.
+    /// Memory of all workers' tables; 0 beyond a worker's limit.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let Some(numbers) = config.numbers(workers) else { return 0 };
         let dictionaries = config.per_worker(workers).map(Customers::<u128>::bytes_for);
@@ -172,12 +170,12 @@ impl Nat66 {
         &self.config
     }
 
-    /// Customers and remote addresses that the dictionaries have at the moment.
+    /// Customers and remote addresses in the dictionaries.
     pub fn known(&self) -> [u32; 2] {
         [self.customers.len(), self.remotes.len()]
     }
 
-    /// Fragments that wait because their first has not arrived.
+    /// Fragments that wait for their first.
     pub fn waiting(&self) -> Waiting {
         self.tracker.waiting()
     }
@@ -190,7 +188,7 @@ impl Nat66 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Frees unused numbers, and ends some sessions.
+    /// And ends some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
         let Nat66 { nat, customers, subscribers, remotes, .. } = self;
@@ -214,13 +212,13 @@ impl Nat66 {
         Ok(number)
     }
 
-    /// The subscriber that packets from this address count for; 0 without a number.
+    /// 0 without a number.
     fn subscriber(&self, addr: u128) -> u32 {
         let counted = self.subscribers.as_ref();
         counted.and_then(|s| s.known(prefix(addr, self.config.subscriber_prefix))).unwrap_or(0)
     }
 
-    /// Notes the time, and drops expired fragments.
+    /// And drops expired fragments.
     fn keep_time(&mut self, now: u64) {
         self.now = self.now.max(now);
         self.nat.keep_time(now);
@@ -293,7 +291,7 @@ impl Function for Nat66 {
     }
 
     fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
-        // A host with a session has a number.
+        // Every host with a session has a number.
         self.nat.sessions(now, places).into_iter().filter_map(|e| self.named(e)).collect()
     }
 

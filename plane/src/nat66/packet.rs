@@ -18,14 +18,14 @@ pub(super) struct Way {
     pub from: Side,
     pub head: Head6,
     pub ports: [u16; 2],
-    /// Carries the mark of another worker.
+    /// By another worker.
     pub marked: bool,
     /// Between customers, already with an outside source.
     pub second: bool,
 }
 
 impl Nat66 {
-    /// Decides about one packet. If it has waited as a copy, emitted packets have another type.
+    /// If the packet has waited as a copy, emitted packets have another type.
     pub(super) fn one<F: Packet, P: Packet>(&mut self, from: Side, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link(from, p.bytes()) {
             Ok(Some(head)) => self.network::<F, P>(from, p, head, spare),
@@ -58,14 +58,13 @@ impl Nat66 {
             return Ok(None);
         }
         let head = Head6::of_frame(b)?;
-        // Only neighbour discovery to us has group addresses.
+        // Neighbour discovery to us.
         if group && !head.is_discovery(b) {
             return Err(Event::LinkMulticast);
         }
         Ok(Some(head))
     }
 
-    /// Which sources may send to which destinations.
     fn network<F: Packet, P: Packet>(
         &mut self,
         from: Side,
@@ -111,7 +110,7 @@ impl Nat66 {
         if h.source_route.is_some() {
             return Err(Event::SourceRoute);
         }
-        // Later fragments do not show headers behind such a header.
+        // It would hide headers from later fragments.
         if h.part.is_some_and(|part| is_extension(b[part.at])) {
             return Err(Event::BadExtension);
         }
@@ -133,7 +132,6 @@ impl Nat66 {
         self.translate(p, &Way { ports: ports.map(Option::unwrap_or_default), ..way })
     }
 
-    /// Translates a packet whose ports are known.
     pub(super) fn translate<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         if way.from == Side::Customer && !way.second { self.outbound(p, way) } else { self.inbound(p, way) }
     }
@@ -147,7 +145,7 @@ impl Nat66 {
             return Err(Event::HairpinOff);
         }
         if hairpin && protocol == ICMP {
-            // A NAPT has no host for the query (RFC 5508, REQ-7 is for Basic NAT).
+            // No host for the query (RFC 5508, REQ-7 is for Basic NAT).
             return Err(Event::IcmpOther);
         }
         let known = outside.map(|n| u32::from(POOL) + n).or_else(|| self.remotes.known(h.dst));
@@ -195,28 +193,26 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The inside end point for a packet from the Internet, or from another customer; looks up the sender's number.
+    /// For a packet from the Internet, or from another customer.
     fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
         let own = self.config.pool.number(sender).map(|n| u32::from(POOL) + n);
         asks.remote.addr = if let Some(number) = own.or_else(|| self.remotes.known(sender)) {
             number
         } else {
-            // Unknown senders get a number only if they may open a session, so that hosts outside cannot fill the
-            // dictionary.
+            // Hosts outside must not fill the dictionary.
             self.nat.invites(asks.protocol, asks.own, asks.flags)?;
             self.remotes.number(sender).ok_or(Event::RemotesFull)?
         };
         Ok(self.nat.pass_in(asks)?)
     }
 
-    /// Writes an address and port into a packet.
     fn change<F: Packet>(&self, p: &mut F, h: &Head6, end: End, point: Point) -> Result<(), Event> {
         let address = self.address(point.addr).ok_or(Event::NoSession)?;
         endpoint(&mut p.bytes_mut()[..h.end], h, end, address, point.port);
         Ok(())
     }
 
-    /// The last step of forwarding: Ethernet addresses and hop limit.
+    /// Ethernet addresses and hop limit.
     pub(super) fn depart<F: Packet>(&mut self, p: &mut F, to: Side, event: Event) -> Verdict {
         leave(p.bytes_mut(), &self.link_of(to).leaving);
         self.count.add(event);
@@ -228,8 +224,7 @@ impl Nat66 {
         Verdict::HandOver(worker)
     }
 
-    /// Marks a packet that the right worker has processed by its Ethernet source, derived from the seed so that an
-    /// outsider cannot forge it.
+    /// By its Ethernet source, derived from the seed so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }
@@ -244,7 +239,7 @@ impl Nat66 {
     }
 }
 
-/// The protocol in the state: one ICMP for both versions.
+/// One ICMP for both versions.
 pub(super) fn protocol(h: &Head6) -> u8 {
     if h.protocol == ICMPV6 { ICMP } else { h.protocol }
 }
@@ -254,8 +249,7 @@ fn flags(b: &[u8], h: &Head6) -> u8 {
     if h.protocol == TCP && first { b[h.l4 + 13] } else { 0 }
 }
 
-/// Ports, or a query's identifier for both, of a whole packet or first fragment, whose transport header must be
-/// present.
+/// Or a query's identifier for both; the transport header must be present.
 pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
     let h = &way.head;
     let more = h.part.is_some_and(|part| part.more);

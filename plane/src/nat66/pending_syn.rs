@@ -12,19 +12,18 @@ use crate::nat44::pending_syn::PendingSyns;
 use crate::nat44::tcp;
 use wire::header::{self, TCP};
 
-/// Outside end point (by number), and the sender's.
+/// Outside end point by number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Between {
     pub own: Point,
     pub remote: (u128, u16),
 }
 
-/// Frames as far as the answer quotes them (RFC 4443, section 2.4 c).
+/// As far as the answer quotes frames (RFC 4443, section 2.4 c).
 pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
-    /// The drop reason of a refused packet from an unknown sender. A SYN waits: the customer may still open the
-    /// connection.
+    /// A SYN waits: the customer may still open the connection.
     pub(super) fn refused(&mut self, why: Event, frame: &[u8], asks: &Asks, sender: u128) -> Event {
         let unasked = matches!(why, Event::NoSession | Event::Filtered);
         if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {

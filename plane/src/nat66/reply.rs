@@ -1,4 +1,4 @@
-//! Which sender gets which error about a dropped packet (RFC 4443, section 2.4 and 3).
+//! Errors about dropped packets (RFC 4443, section 2.4 and 3).
 
 use super::Nat66;
 use super::event::Event;
@@ -16,7 +16,6 @@ const SOURCE_POLICY: Error = Error::new(1, 5);
 const TIME_EXCEEDED: Error = Error::new(3, 0);
 
 impl Nat66 {
-    /// Sends the ICMPv6 error that a drop owes, if any.
     pub(super) fn refuse<P: Packet>(&mut self, from: Side, b: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = self.due(from, b, why)
             && let Ok(head) = Head6::of_frame(b)
@@ -33,7 +32,7 @@ impl Nat66 {
                 let egress = if from == Side::Customer && !back { Side::Internet } else { Side::Customer };
                 Some(Error { kind: 2, code: 0, rest: self.side(egress).mtu.into() })
             }
-            // Only to customers: others learn nothing about free resources and supported protocols.
+            // Others learn nothing about free resources and supported protocols.
             _ if from == Side::Internet => None,
             Event::SourceRoute => {
                 let h = Head6::of_frame(b).ok()?;
@@ -49,8 +48,8 @@ impl Nat66 {
         }
     }
 
-    /// Sends an ICMPv6 error about a frame, possibly truncated, to its source; none about ICMPv6 errors, redirects and
-    /// hairpins, or to a source that is no single host (RFC 4443, section 2.4 e).
+    /// `frame` may be truncated. None about ICMPv6 errors, redirects and hairpins, or to a source
+    /// that is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply<P: Packet>(
         &mut self,
         side: Side,

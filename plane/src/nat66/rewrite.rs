@@ -1,4 +1,4 @@
-//! Changing address and port of one end of an IPv6 packet in place, with its checksum (RFC 1624).
+//! Changing one end of an IPv6 packet in place, with its checksum (RFC 1624).
 
 use crate::ip6::{Head6, put128};
 use wire::checksum::{Sum, update};
@@ -10,7 +10,7 @@ pub(super) enum End {
     Destination,
 }
 
-/// Changes one address of the IPv6 header at `l3`; returns the sums of old and new address.
+/// At `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 8 } else { 24 };
     let old = Sum::default().bytes(&b[at..at + 16]);
@@ -18,8 +18,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum
     (old, Sum::default().bytes(&b[at..at + 16]))
 }
 
-/// Changes address and port (or identifier) of one end of the packet at the end of `b`; of a later fragment the address
-/// only. A checksum beyond `b`, as in quotes, is not changed.
+/// Address and port (or identifier) of the packet at the end of `b`; of a later fragment the
+/// address only. A checksum beyond `b`, as in quotes, is not changed.
 pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let (old, new) = address(b, h.l3, end, to);
     if h.part.is_some_and(|part| part.offset > 0) {
@@ -34,8 +34,7 @@ pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let old = old.be16(u16::from_be_bytes([b[at], b[at + 1]]));
     put16(b, at, port);
     if b.len() < field + 2 || (h.protocol == PROTO_UDP && b[field] | b[field + 1] == 0) {
-        // UDP without checksum stays so: tunnel end points may permit it (RFC 8200, section 8.1; RFC 6936), others drop
-        // it.
+        // Tunnel end points may permit UDP without checksum (RFC 8200, section 8.1; RFC 6936), others drop it.
         return;
     }
     let mut sum = update([b[field], b[field + 1]], old, new.be16(port));
@@ -50,9 +49,8 @@ pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[21] = b[21].saturating_sub(1);
 }
 
-/// Everything that forwarding changes, in one step. Only for whole packets without extension headers of at least `N`
-/// octets, with port or identifier at `P` and checksum at `C`. Sums new words plus complements of old ones (RFC 1624,
-/// equation 3).
+/// Only for whole packets without extension headers of at least `N` octets, with port or identifier
+/// at `P` and checksum at `C`. Sums new words plus complements of old ones (RFC 1624, equation 3).
 #[inline(always)]
 pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h: &mut [u8; N],
@@ -77,7 +75,7 @@ pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     put16(h, P, port);
     let mut sum = moved.checksum();
     if udp {
-        // A packet without checksum stays without; a sum of zero is sent as all ones.
+        // No checksum stays none; a sum of zero is sent as all ones.
         if field == 0 {
             return;
         }
@@ -88,7 +86,7 @@ pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h[C..C + 2].copy_from_slice(&sum);
 }
 
-/// Recomputes the checksum of an ICMPv6 message. The old one was verified, so this hides no damage.
+/// The old checksum was verified, so this hides no damage.
 pub(super) fn seal(b: &mut [u8], h: &Head6) {
     b[h.l4 + 2..h.l4 + 4].fill(0);
     let len = (h.end - h.l4) as u32;

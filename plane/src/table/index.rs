@@ -1,15 +1,15 @@
-//! The index of a state table: which entry a hash leads to, one cache line a look-up.
+//! The index of a state table, one cache line a look-up.
 
 use super::NONE;
 use crate::hash::range;
 use arena::{ArenaError, Array};
 
 const SLOTS: usize = 10;
-/// Planned load in half slots: 0.75, so that one look-up in twelve reads a second line.
+/// In half slots: 0.75, so that one look-up in twelve reads a second line.
 const PLANNED_HALVES: u64 = 15;
 
-/// One cache line: ten tags, ten entry numbers, how many insertions went past, and the generation of the last write
-/// (other generations are empty).
+/// One cache line: tags, entry numbers, how many insertions went past, and the generation of the
+/// last write (other generations are empty).
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
@@ -22,16 +22,15 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { tags: [0; 2], more_tags: 0, entries: [NONE; SLOTS], overflow: 0, generation: 0 };
 
-/// The 16-bit tag of a hash, of other bits than the bucket's. Never 0, a free slot, nor 1, which [`Bucket::matching`]
-/// may take for one.
+/// Of other bits than the bucket's. Never 0, a free slot, nor 1, which [`Bucket::matching`] may take for one.
 #[inline(always)]
 fn tag(hash: u64) -> u16 {
     (hash as u16).max(2)
 }
 
 impl Bucket {
-    /// The slots with this tag, and rarely one whose tag differs in the last bit (a borrow): look-ups compare keys
-    /// anyway. Never a free slot if `tag` is above 1.
+    /// Rarely also one whose tag differs in the last bit (a borrow): look-ups compare keys anyway.
+    /// Never a free slot if `tag` is above 1.
     #[inline(always)]
     fn matching(&self, tag: u16) -> Slots {
         let [a, b, c] = self.differences(tag);
@@ -65,11 +64,11 @@ impl Bucket {
     }
 }
 
-/// A one, and the highest bit, in each 16-bit lane.
+/// And the highest bit, in each 16-bit lane.
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGH: u64 = ONES << 15;
 
-/// A bit at 16 × lane + word for each slot.
+/// At 16 × lane + word for each slot.
 struct Slots(u64);
 
 impl Slots {
@@ -77,7 +76,7 @@ impl Slots {
     fn is_empty(&self) -> bool {
         self.0 == 0
     }
-    /// The first; arbitrary when there is none.
+    /// Arbitrary when there is none.
     #[inline(always)]
     fn first(&self) -> usize {
         let bit = self.0.trailing_zeros();
@@ -95,14 +94,14 @@ impl Iterator for Slots {
     }
 }
 
-/// What one bucket says about a key.
+/// What one bucket says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guess {
-    /// The first entry with this tag: nearly always the right one.
+    /// First entry with this tag: nearly always the right one.
     Entry(u32),
-    /// It is not there.
+    /// Not in the table.
     Absent,
-    /// It may be in a further bucket.
+    /// Perhaps in a further bucket.
     Further,
 }
 
@@ -114,7 +113,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An index for `capacity` entries.
+    /// For `capacity` entries.
     ///
     /// # Errors
     /// Too little memory.
@@ -127,18 +126,18 @@ impl Index {
         (capacity * 2).div_ceil(PLANNED_HALVES).max(2)
     }
 
-    /// Bytes of an index for `capacity` entries.
+    /// For `capacity` entries.
     pub fn bytes_for(capacity: u64) -> u64 {
         Index::buckets_for(capacity) * size_of::<Bucket>() as u64
     }
 
-    /// Prefetch the home bucket of a hash.
+    /// Prefetches the home bucket of a hash.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         self.buckets.prefetch(range(hash, self.count) as usize);
     }
 
-    /// What the home bucket says about a hash, for prefetching; prefetches the next bucket if needed.
+    /// For prefetching; prefetches the next bucket if needed.
     #[inline(always)]
     pub fn guess(&self, hash: u64) -> Guess {
         let home = range(hash, self.count);
@@ -151,7 +150,7 @@ impl Index {
         }
     }
 
-    /// As [`Self::guess`] for the next bucket, after [`Guess::Further`].
+    /// For the next bucket, after [`Guess::Further`].
     #[inline(always)]
     pub fn guess_further(&self, hash: u64) -> Guess {
         self.guess_at(self.after(range(hash, self.count)), hash)
@@ -172,7 +171,7 @@ impl Index {
         }
     }
 
-    /// The entry under this hash for which `is` holds.
+    /// Entry under this hash for which `is` holds.
     #[inline(always)]
     pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let tag = tag(hash);
@@ -194,7 +193,7 @@ impl Index {
         }
     }
 
-    /// Inserts an entry that is not in the index, which has fewer than `capacity` entries.
+    /// Inserts a new entry; there are fewer than `capacity`.
     #[inline]
     pub fn insert(&mut self, hash: u64, entry: u32) {
         let mut at = range(hash, self.count);
@@ -215,7 +214,7 @@ impl Index {
         }
     }
 
-    /// Remove an entry; false when it was not there.
+    /// Removes an entry; false without it.
     pub fn remove(&mut self, hash: u64, entry: u32) -> bool {
         let home = range(hash, self.count);
         let mut at = home;
@@ -228,7 +227,7 @@ impl Index {
             let mut with_tag = b.matching(tag(hash));
             if let Some(slot) = with_tag.find(|&slot| b.entries[slot] == entry) {
                 b.set_tag(slot, 0);
-                // A freed slot must not be found by its number, either.
+                // Nor may a freed slot be found by its number.
                 b.entries[slot] = NONE;
                 self.step_back(home, at);
                 return true;
@@ -240,7 +239,7 @@ impl Index {
         }
     }
 
-    /// Undoes the overflow marks between an entry's home and its bucket.
+    /// Between an entry's home and its bucket.
     fn step_back(&mut self, home: u32, stood: u32) {
         let mut at = home;
         while at != stood {
@@ -252,7 +251,7 @@ impl Index {
         }
     }
 
-    /// Forgets everything, without touching the buckets (except once in 65,535 times).
+    /// Forgets everything; touches the buckets once in 65,535 times.
     pub fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {

@@ -1,5 +1,5 @@
-//! The state table: flat entries and an index over them for each direction. A look-up reads one cache line, callers can
-//! prefetch for a batch, and clearing touches no memory.
+//! The state table: flat entries and an index over them for each direction. Callers can prefetch
+//! for a batch, and clearing touches no memory.
 
 mod index;
 mod slab;
@@ -13,21 +13,21 @@ use arena::ArenaError;
 
 /// No entry.
 pub const NONE: u32 = u32::MAX;
-/// Maximum number of entries: 32-bit numbers without [`NONE`].
+/// 32-bit numbers without [`NONE`].
 pub const MOST: u64 = u32::MAX as u64;
 
 /// Entries with an index for each direction.
 pub struct Table<T: Copy> {
     /// The entries.
     pub slab: Slab<T>,
-    /// By the key of the customer's side.
+    /// By the customer's side.
     pub inner: Index,
-    /// By the key of the Internet's side.
+    /// By the Internet's side.
     pub outer: Index,
 }
 
 impl<T: Copy> Table<T> {
-    /// A table for `capacity` entries; `what` names it in errors.
+    /// `what` names it in errors.
     ///
     /// # Errors
     /// Too little memory.
@@ -39,7 +39,7 @@ impl<T: Copy> Table<T> {
         })
     }
 
-    /// Inserts an entry under both hashes; `None` when full.
+    /// `None` when full.
     #[inline]
     pub fn insert(&mut self, inner: u64, outer: u64, value: T) -> Option<u32> {
         let e = self.slab.take(value)?;
@@ -48,14 +48,14 @@ impl<T: Copy> Table<T> {
         Some(e)
     }
 
-    /// Remove an entry.
+    /// Removes an entry.
     pub fn remove(&mut self, inner: u64, outer: u64, e: u32) {
         let both = self.inner.remove(inner, e) & self.outer.remove(outer, e);
         debug_assert!(both, "entry {e} is missing from an index");
         self.slab.give_back(e);
     }
 
-    /// Forget all entries, in constant time.
+    /// Forgets all entries, in constant time.
     pub fn clear(&mut self) {
         self.slab.clear();
         self.inner.clear();
@@ -63,7 +63,7 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// Bytes of a table with `capacity` entries of `T`.
+/// With `capacity` entries of `T`.
 pub fn bytes_for<T: Copy>(capacity: u64) -> u64 {
     capacity * (size_of::<T>() as u64 + 4) + 2 * Index::bytes_for(capacity)
 }

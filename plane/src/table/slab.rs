@@ -3,7 +3,7 @@
 use super::MOST;
 use arena::{ArenaError, Array};
 
-/// Entries by number: first in ascending order, then the last freed first.
+/// First in ascending order, then the last freed first.
 pub struct Slab<T: Copy> {
     entries: Array<T>,
     free: Array<u32>,
@@ -37,16 +37,16 @@ impl<T: Copy> Slab<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Maximum number of entries.
+    /// Largest number of entries.
     pub fn capacity(&self) -> u32 {
         self.entries.len() as u32
     }
-    /// Entries below this were used since the last clearing: a sweep must check these.
+    /// Entries used since the last clearing are below: a sweep must check these.
     pub fn touched(&self) -> u32 {
         self.fresh
     }
 
-    /// Allocates an entry; `None` when full.
+    /// `None` when full.
     #[inline]
     pub fn take(&mut self, value: T) -> Option<u32> {
         let e = if self.freed > 0 {
@@ -62,7 +62,7 @@ impl<T: Copy> Slab<T> {
         Some(e)
     }
 
-    /// Prefetch the entry that the `k`-th next [`Self::take`] will return.
+    /// Prefetches the entry that the `k`-th next [`Self::take`] will return.
     #[inline(always)]
     pub fn prefetch_next(&self, k: u32) {
         let e = match self.freed.checked_sub(k + 1) {
@@ -72,7 +72,7 @@ impl<T: Copy> Slab<T> {
         self.entries.prefetch(e as usize);
     }
 
-    /// Free an entry.
+    /// Frees an entry.
     #[inline]
     pub fn give_back(&mut self, e: u32) {
         self.entries[e as usize] = self.empty;
@@ -80,13 +80,13 @@ impl<T: Copy> Slab<T> {
         self.freed += 1;
     }
 
-    /// Prefetch an entry.
+    /// Prefetches an entry.
     #[inline(always)]
     pub fn prefetch(&self, e: u32) {
         self.entries.prefetch(e as usize);
     }
 
-    /// Forget all entries, in constant time.
+    /// Forgets all entries, in constant time.
     pub fn clear(&mut self) {
         (self.freed, self.fresh) = (0, 0);
     }

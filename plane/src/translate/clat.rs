@@ -1,15 +1,14 @@
-//! Addresses of a CLAT, the customer's side of 464XLAT (RFC 6877, section 6.3): its hosts by their dedicated prefix,
-//! others by the PLAT's prefix.
+//! Addresses of a CLAT (RFC 6877, section 6.3): its hosts by their dedicated prefix, others by the PLAT's prefix.
 
 use super::eam::Pair;
 use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// How the hosts behind a CLAT appear in the IPv6 network.
+/// How its hosts appear in the IPv6 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Behind a prefix of RFC 6052, with any IPv4 addresses.
+    /// Behind a prefix of RFC 6052.
     Prefix(Pref64),
     /// An IPv4 prefix as an IPv6 prefix, such as 192.168.0.0/24 as a /120.
     Pair(Pair),
@@ -23,7 +22,7 @@ pub struct Clat {
 }
 
 impl Clat {
-    /// The hosts' prefix and the PLAT's.
+    /// Hosts' prefix and PLAT's.
     ///
     /// # Errors
     /// What is wrong with the pair of prefixes.

@@ -6,18 +6,18 @@ use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use wire::AddrRange;
 
-/// How the octet with DSCP and ECN is translated (RFC 7915, sections 4.1 and 5.1).
+/// The octet with DSCP and ECN (RFC 7915, sections 4.1 and 5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClassRule {
-    /// It is copied.
+    /// As received.
     #[default]
     Copy,
-    /// It is always this.
+    /// Always this.
     Fixed(u8),
 }
 
 impl ClassRule {
-    /// The octet of the translated packet.
+    /// Octet of the translated packet.
     #[inline(always)]
     pub fn apply(self, class: u8) -> u8 {
         match self {
@@ -30,9 +30,9 @@ impl ClassRule {
 /// IPv4 UDP packets without checksum, which IPv6 requires (RFC 7915, section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZeroChecksum {
-    /// They are dropped.
+    /// Dropped.
     Drop,
-    /// They get one; for fragments see [`Config::unsummed`].
+    /// Computed; for fragments see [`Config::unsummed`].
     #[default]
     Compute,
 }
@@ -41,11 +41,11 @@ pub enum ZeroChecksum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hairpinning {
-    /// Like others.
+    /// Not at all.
     Off,
-    /// A router sends them back; translation to IPv6 then shows the source behind the prefix.
+    /// By a router; translation to IPv6 then shows the source behind the prefix.
     Simple,
-    /// The translator hairpins them, and also packets between customers of mapping rules (MAP-T), which otherwise
+    /// By the translator, also between customers of mapping rules (MAP-T), whose packets otherwise
     /// return from the next router.
     #[default]
     Intrinsic,
@@ -54,7 +54,7 @@ pub enum Hairpinning {
 /// A translator between IPv4 and IPv6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The IPv6 side: the Internet's for a CE, the customers' for a PE.
+    /// The Internet's for a CE, the customers' for a PE.
     pub ipv6: Side,
     /// The IPv4 link.
     pub v4: Side4,
@@ -62,7 +62,7 @@ pub struct Config {
     pub v6: Side6,
     /// Whether it decrements the time to live; not if a chained function does.
     pub hop: bool,
-    /// Smallest MTU of the IPv6 network: the size of fragments (RFC 7915, section 4.1).
+    /// Fragment size of IPv6 packets (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,
@@ -70,23 +70,24 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Packets between explicitly mapped hosts.
+    /// Between explicitly mapped hosts.
     pub hairpinning: Hairpinning,
-    /// IPv4 sources of ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
+    /// For ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
     pub icmp_sources: Vec<AddrRange>,
-    /// Limits for IPv4 fragments of ends that share their address, which wait for the port.
+    /// For IPv4 fragments of ends that share their address, which wait for the port.
     pub fragments: PartLimits,
-    /// Limits for fragments of UDP datagrams without checksum that are reassembled to get one (RFC 6146, section 3.4),
-    /// the first fragment being delivered first. `None`: they are dropped (RFC 7915, section 4.5).
+    /// For fragments of UDP datagrams without checksum that are reassembled to get one (RFC 6146,
+    /// section 3.4), the first fragment being delivered first. `None`: they are dropped (RFC 7915,
+    /// section 4.5).
     pub unsummed: Option<PartLimits>,
-    /// Maximum number of ICMP errors that it sends in a second; 0 for none (RFC 7915, sections 4.4 and 5.4).
+    /// 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
-    /// Determines the identifications of IPv4 packets.
+    /// For identifications of IPv4 packets.
     pub seed: u64,
 }
 
 impl Config {
-    /// A translator with the defaults of the RFCs.
+    /// Defaults of the RFCs.
     pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
         Config {
             ipv6,
@@ -106,7 +107,7 @@ impl Config {
         }
     }
 
-    /// Whether a running translator can be given `new` without losing waiting fragments. The seed is not compared.
+    /// Whether a running translator can be given `new` without losing waiting fragments, the seed aside.
     ///
     /// # Errors
     /// What differs.

@@ -1,5 +1,5 @@
-//! The fast path: ordinary UDP and TCP packets, a batch at a time, so that the table reads of 32 packets overlap. All
-//! others take the slow path, one by one and in order, which alone knows drop reasons.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time, so that the table reads of 32
+//! packets overlap. All others take the slow path, which alone knows drop reasons.
 
 use super::config::{ClassRule, Config, Hairpinning};
 use super::to6::finish;
@@ -17,12 +17,12 @@ const L4_V6: usize = header::ETH + header::IPV6;
 const GROWTH: usize = header::IPV6 - header::IPV4;
 
 pub(super) struct Plan {
-    /// Largest IPv4 packets forwarded whole: with DF, and without.
+    /// Largest IPv4 packets forwarded whole, with DF and without.
     most_df: usize,
     most: usize,
-    /// Largest payload of an IPv6 packet forwarded whole.
+    /// Of an IPv6 packet forwarded whole.
     most_payload: usize,
-    /// The decrement of the time to live, and its minimum before that.
+    /// Decrement of the time to live, and its minimum before that.
     hop: u8,
     least: u8,
     class: Octet,
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     intrinsic: bool,
 }
 
-/// A rule for an octet as two masks.
+/// As two masks.
 struct Octet {
     keep: u8,
     set: u8,
@@ -72,7 +72,7 @@ impl Plan {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// Processes a batch that came in over IPv4 (`SIX` false) or IPv6.
+    /// Over IPv4 (`SIX` false) or IPv6.
     #[inline]
     pub(super) fn batch<const SIX: bool, P: Packet>(
         &mut self,
@@ -107,7 +107,6 @@ impl<A: Addressing> Translate<A> {
         self.count.add_many(if SIX { Event::ToIpv4 } else { Event::ToIpv6 }, done);
     }
 
-    /// Prefetches the table entries for a frame's addresses, if it is IPv4.
     #[inline(always)]
     fn peek4(&self, b: &[u8]) {
         if let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() {
@@ -126,7 +125,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Translates an ordinary IPv4 frame; false, with nothing changed, for all others.
+    /// False, with nothing changed, for the slow path.
     #[inline(always)]
     fn fast_to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -184,7 +183,7 @@ impl<A: Addressing> Translate<A> {
         true
     }
 
-    /// Translates an ordinary IPv6 frame; false, with nothing changed, for all others.
+    /// False, with nothing changed, for the slow path.
     #[inline(always)]
     fn fast_to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -243,13 +242,13 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Whether two addresses differ; usually by one comparison.
+/// Usually one comparison decides.
 #[inline(always)]
 fn differ(a: u128, b: u128) -> bool {
     a as u64 != b as u64 || a >> 64 != b >> 64
 }
 
-/// Whether the fast path may take a transport header: UDP with a checksum, or TCP, not longer than the payload.
+/// UDP with a checksum, or TCP, not longer than the payload.
 #[inline(always)]
 fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     if protocol == PROTO_UDP {
@@ -274,13 +273,13 @@ fn put_checksum<const L4: usize>(b: &mut [u8], protocol: u8, field: u16) {
     }
 }
 
-/// Sum of the addresses of an IPv4 packet: a ones' complement sum is independent of byte order and word size.
+/// A ones' complement sum is independent of byte order and word size.
 #[inline(always)]
 fn pair4(src: u32, dst: u32) -> u64 {
     u64::from(src) + u64::from(dst)
 }
 
-/// As [`pair4`] for IPv6, carries added at the other end.
+/// Carries are added at the other end.
 #[inline(always)]
 fn pair6(src: u128, dst: u128) -> u64 {
     let (sum, carry) = src.overflowing_add(dst);
@@ -289,7 +288,7 @@ fn pair6(src: u128, dst: u128) -> u64 {
     u64::from(Sum(sum).fold()) + u64::from(carry) + u64::from(more)
 }
 
-/// A checksum after the addresses summed in `old` became those in `new`; UDP's zero becomes all ones.
+/// After the addresses summed in `old` became those in `new`; UDP's zero becomes all ones.
 #[inline(always)]
 fn moved(field: u16, protocol: u8, old: u64, new: u64) -> u16 {
     let sum = !Sum(u64::from(!field) + u64::from(!Sum(old).fold()) + new).fold();

@@ -1,13 +1,13 @@
-//! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back.
+//! ICMP errors and ICMPv6 errors (RFC 7915, sections 4.2 and 5.2).
 
 use crate::event::Event;
 use crate::icmp_error::Error;
 use crate::icmp_type::{v4, v6};
 
-/// The smallest MTU of an IPv6 link (RFC 8200, section 5).
+/// Of an IPv6 link (RFC 8200, section 5).
 pub(super) const LEAST_MTU6: u32 = 1280;
 
-/// ICMPv6: a NAT64 has no room for a new flow.
+/// A NAT64 has no room for a new flow.
 pub(super) const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
 
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +16,13 @@ pub(super) struct Mtus {
     pub v6: u32,
 }
 
-/// Whether extensions may follow the quote of this ICMP type (RFC 4884, section 3), whose length then is in the second
-/// of the four octets, in words of four octets.
+/// Extensions may follow the quote (RFC 4884, section 3), whose length then is in the second of the
+/// four octets, in words of four octets.
 pub(super) fn extends4(kind: u8) -> bool {
     matches!(kind, v4::UNREACHABLE | v4::TIME_EXCEEDED | v4::PARAMETER)
 }
 
-/// As [`extends4`] for ICMPv6: in the first octet, in words of eight.
+/// In the first octet, in words of eight.
 pub(super) fn extends6(kind: u8) -> bool {
     matches!(kind, v6::UNREACHABLE | v6::TIME_EXCEEDED)
 }
@@ -43,10 +43,7 @@ pub(super) fn echo_to4(kind: u8) -> Option<u8> {
     }
 }
 
-/// An ICMP error as an ICMPv6 error (RFC 7915, section 4.2). `quoted` is the total length of the quoted packet.
-///
-/// # Errors
-/// When it has no counterpart.
+/// RFC 7915, section 4.2; an error without counterpart fails. `quoted` is the total length of the quoted packet.
 pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     const NO_ROUTE: Error = Error::new(v6::UNREACHABLE, 0);
     const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
@@ -72,10 +69,7 @@ pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     }
 }
 
-/// An ICMPv6 error as an ICMP error (RFC 7915, section 5.2). `fragment`: the quoted packet has a fragment header.
-///
-/// # Errors
-/// When it has no counterpart.
+/// RFC 7915, section 5.2; an error without counterpart fails. `fragment`: the quoted packet has a fragment header.
 pub(super) fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> {
     match (e.kind, e.code) {
         (v6::UNREACHABLE, 0 | 2 | 3) => Ok(Error::new(v4::UNREACHABLE, 1)),
@@ -99,27 +93,27 @@ fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU for a sender over IPv6 where a link carries IPv4 packets of `mtu` octets: never below the IPv6 minimum, as
-/// senders ignore smaller values (RFC 7915, section 4.2; RFC 8201, section 4). A fragment header in the quoted packet
-/// does not count: the next packet may have none.
+/// Where a link carries IPv4 packets of `mtu` octets: never below the IPv6 minimum, as senders
+/// ignore smaller values (RFC 7915, section 4.2; RFC 8201, section 4). A fragment header in the
+/// quoted packet does not count: the next packet may have none.
 pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
-/// The MTU for a sender over IPv4, with room for the fragment header that its packets get.
+/// With room for the fragment header that the sender's packets get.
 fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     let less = 20 + part(fragment);
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)
 }
 
-/// The likely path MTU if a router reports none: the largest plateau of RFC 1191, section 7.1, below the packet's
+/// If a router reports no MTU: the largest plateau of RFC 1191, section 7.1, below the packet's
 /// length and at least 1280 (RFC 7915, section 4.2), else the value of the smallest IPv6 MTU.
 fn plateau(length: u32) -> u32 {
     const PLATEAUS: [u32; 7] = [65_535, 32_000, 17_914, 8166, 4352, 2002, 1492];
     PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1260)
 }
 
-/// Figure 3: place in an IPv4 header → place in an IPv6 header.
+/// Figure 3.
 fn pointer_to6(pointer: u8) -> Option<u32> {
     match pointer {
         0 => Some(0),
@@ -133,7 +127,7 @@ fn pointer_to6(pointer: u8) -> Option<u32> {
     }
 }
 
-/// Figure 6: place in an IPv6 header → place in an IPv4 header.
+/// Figure 6.
 fn pointer_to4(pointer: u32) -> Option<u8> {
     match pointer {
         0 => Some(0),

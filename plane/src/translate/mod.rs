@@ -1,5 +1,5 @@
-//! Stateless translation between IPv4 and IPv6 (RFC 7915): TCP, UDP, ICMP and its errors, fragments, DF and MTUs, and
-//! the errors that a translator sends. The address mapping is a strategy ([`Addressing`]).
+//! Stateless translation between IPv4 and IPv6 (RFC 7915): TCP, UDP, ICMP and its errors,
+//! fragments, DF and MTUs, and the errors that a translator sends.
 
 pub mod clat;
 pub mod config;
@@ -41,24 +41,24 @@ pub struct Translate<A: Addressing> {
     addressing: A,
     macs: Macs,
     plan: Plan,
-    /// Buffer for packets whose inner length changes.
+    /// For packets whose inner length changes.
     scratch: Vec<u8>,
     limiter: Limiter,
     tracker: Tracker,
-    /// Fragments of UDP datagrams without checksum, if reassembled.
+    /// If reassembled.
     unsummed: Option<Unsummed>,
     own: u16,
     workers: u16,
     count: Counters,
     hasher: Hasher,
-    /// Whether the current packet returns over IPv6.
+    /// The current packet returns over IPv6.
     turning: bool,
-    /// Identification of the last IPv4 packet that needed one.
+    /// Of the last IPv4 packet that needed one.
     identification: u16,
     now: u64,
 }
 
-/// Ethernet addresses: ours, and those of frames that leave.
+/// Ours, and those of frames that leave.
 struct Macs {
     v4: OwnMac,
     v6: OwnMac,
@@ -78,10 +78,10 @@ impl Macs {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// A translator of a single worker; [`Self::on_worker`] makes it one of several.
+    /// A single worker; [`Self::on_worker`] makes it one of several.
     ///
     /// # Errors
-    /// When the configuration is invalid.
+    /// An invalid configuration.
     pub fn new(config: Config, addressing: A) -> Result<Translate<A>, ConfigError> {
         config.validate()?;
         let hasher = Hasher::new(config.seed);
@@ -104,9 +104,9 @@ impl<A: Addressing> Translate<A> {
         })
     }
 
-    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, a hash selects
-    /// the worker of a datagram's fragments. Each worker has its part of the cycle of IPv4 identifications (RFC 6864,
-    /// section 4.3).
+    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are
+    /// shared, a hash selects the worker of a datagram's fragments. Each worker has its part of the
+    /// cycle of IPv4 identifications (RFC 6864, section 4.3).
     #[must_use]
     pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
         assert!(worker < workers, "worker {worker} of {workers}");
@@ -136,17 +136,17 @@ impl<A: Addressing> Translate<A> {
         &self.addressing
     }
 
-    /// The strategy, to be changed between batches.
+    /// To be changed between batches.
     pub fn addressing_mut(&mut self) -> &mut A {
         &mut self.addressing
     }
 
-    /// How often something happened.
+    /// Value of a counter.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
     }
 
-    /// Changes to a configuration that this one [can become](Config::can_become).
+    /// To one that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config);
         self.plan = Plan::new(&config);
@@ -154,7 +154,7 @@ impl<A: Addressing> Translate<A> {
         self.config = Config { seed: self.config.seed, ..config };
     }
 
-    /// The next identification: all 65,536 in a seeded, scattered order, so that none repeats soon.
+    /// All 65,536 in a seeded, scattered order, so that none repeats soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
         self.identification = self.identification.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
@@ -162,10 +162,10 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// From one identification to the next: a factor, and an addend.
+/// A factor, and an addend.
 const ROUND: (u16, u16) = (25_173, 13_849);
 
-/// The identification `steps` steps after `from`, by repeated doubling.
+/// By repeated doubling.
 fn identifications_later(from: u16, mut steps: u32) -> u16 {
     let (mut at, (mut factor, mut more)) = (from, ROUND);
     while steps > 0 {

@@ -5,21 +5,21 @@ use crate::ip6::is_martian;
 use std::fmt;
 use wire::Prefix6;
 
-/// The well-known prefix 64:ff9b::/96.
+/// 64:ff9b::/96.
 pub const WELL_KNOWN: u128 = 0x0064_ff9b << 96;
 
-/// A prefix of a length that RFC 6052 permits.
+/// A prefix by RFC 6052.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pref64 {
     prefix: u128,
     mask: u128,
     len: u8,
-    /// Shifts of the IPv4 address's parts above and below octet u.
+    /// Of the IPv4 address's parts above and below octet u.
     high: u32,
     low: u32,
-    /// Bits of the IPv4 address below octet u.
+    /// Below octet u.
     low_bits: u32,
-    /// Refuse private addresses (RFC 6052, section 3.1).
+    /// RFC 6052, section 3.1.
     global_only: bool,
 }
 
@@ -34,14 +34,14 @@ pub struct Pref64Error {
 }
 
 impl Pref64 {
-    /// A prefix of length 32, 40, 48, 56, 64 or 96. The well-known prefix translates only global IPv4 addresses, unless
-    /// `private`.
+    /// Length 32, 40, 48, 56, 64 or 96. The well-known prefix translates only global IPv4
+    /// addresses, unless `private`.
     ///
     /// # Errors
-    /// When RFC 6052 does not permit the prefix.
+    /// RFC 6052 does not permit the prefix.
     pub fn new(prefix: Prefix6, private: bool) -> Result<Pref64, Pref64Error> {
         let bad = |why| Err(Pref64Error { prefix, why });
-        // Bits of the address above octet u (bits 64 to 71).
+        // Above octet u (bits 64 to 71).
         let above = match prefix.len {
             32 | 96 => 32,
             40 => 24,
@@ -74,13 +74,13 @@ impl Pref64 {
         Prefix6 { addr: self.prefix.into(), len: self.len }
     }
 
-    /// Whether an address lies in the prefix.
+    /// Whether the prefix has an address.
     #[inline(always)]
     pub fn contains(&self, addr: u128) -> bool {
         (addr ^ self.prefix) & self.mask == 0
     }
 
-    /// The IPv6 address for an IPv4 address, private or not.
+    /// For any IPv4 address.
     #[inline(always)]
     pub fn embed(&self, addr: u32) -> u128 {
         let a = addr as u128;
@@ -91,8 +91,7 @@ impl Pref64 {
         self.prefix | (a >> self.low_bits << self.low_bits) << self.high | below << self.below()
     }
 
-    /// The IPv4 address in an IPv6 address of the prefix. Octet u and the suffix are ignored, reserved for extensions
-    /// (RFC 6052, section 2.2).
+    /// Octet u and the suffix are ignored, reserved for extensions (RFC 6052, section 2.2).
     #[inline(always)]
     pub fn extract(&self, addr: u128) -> u32 {
         if self.len == 96 {
@@ -102,16 +101,16 @@ impl Pref64 {
         above | (addr >> self.below()) as u32 & ((1u64 << self.low_bits) - 1) as u32
     }
 
-    /// Where the part below octet u begins.
+    /// Start of the part below octet u.
     #[inline(always)]
     fn below(&self) -> u32 {
         self.low
     }
 
-    /// The IPv6 address for an IPv4 address.
+    /// For an IPv4 address.
     ///
     /// # Errors
-    /// When the well-known prefix may not be used for it.
+    /// The well-known prefix may not be used for it.
     #[inline(always)]
     pub fn to_ipv6(&self, addr: u32) -> Result<u128, Event> {
         if self.global_only && !is_global(addr) {
@@ -120,10 +119,10 @@ impl Pref64 {
         Ok(self.embed(addr))
     }
 
-    /// The IPv4 address in an IPv6 address; `None` when that lies outside.
+    /// `None` outside the prefix.
     ///
     /// # Errors
-    /// When the well-known prefix may not be used for it.
+    /// The well-known prefix may not be used for it.
     #[inline(always)]
     pub fn to_ipv4(&self, addr: u128) -> Result<Option<u32>, Event> {
         if !self.contains(addr) {
@@ -143,8 +142,8 @@ impl fmt::Display for Pref64 {
     }
 }
 
-/// Whether an IPv4 address may stand behind the well-known prefix: not those that RFC 5735, section 3, lists as other
-/// than global (RFC 6052, section 3.1).
+/// Whether it may stand behind the well-known prefix: not those that RFC 5735, section 3, lists as
+/// other than global (RFC 6052, section 3.1).
 pub fn is_global(a: u32) -> bool {
     const OTHERS: [(u32, u32); 14] = [
         (0x0000_0000, 8),

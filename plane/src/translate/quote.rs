@@ -1,6 +1,7 @@
-//! ICMP errors of others, with the quoted packet translated (RFC 7915, sections 4.2, 4.3, 5.2 and 5.3) and extensions
-//! kept (RFC 4884). Quoted headers change length, so errors are built in a separate buffer; verified checksums are
-//! recomputed. Errors about packets that this translator would have dropped are dropped.
+//! ICMP errors of others, with the quoted packet translated (RFC 7915, sections 4.2, 4.3, 5.2 and
+//! 5.3) and extensions kept (RFC 4884). Quoted headers change length, so errors are built in a
+//! separate buffer; verified checksums are recomputed. Errors about packets that this translator
+//! would have dropped are dropped.
 
 use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
@@ -17,13 +18,13 @@ use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// Largest ICMPv6 error (RFC 4443, section 2.4).
+/// RFC 4443, section 2.4.
 const LARGEST6: usize = 1280;
-/// Shortest quote with extensions behind it (RFC 4884, section 3).
+/// With extensions behind it (RFC 4884, section 3).
 const SHORTEST_EXTENDED: usize = 128;
 
 impl<A: Addressing> Translate<A> {
-    /// Translates an ICMP error; returns the side that it leaves on.
+    /// Returns the side that it leaves on.
     pub(super) fn error_to6<P: Packet>(&mut self, p: &mut P, h: &Head4) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, Sum::default())?;
@@ -35,7 +36,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::IcmpUntranslatable);
         }
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
-        // In ICMPv6, the error "no state for a new flow" has another code (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
+        // "No state for a new flow" has another code (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
         let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
         let new = if ours { icmp::ADDRESS_UNREACHABLE } else { new };
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
@@ -88,7 +89,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Translates an ICMPv6 error; returns the side that it leaves on.
+    /// Returns the side that it leaves on.
     pub(super) fn error_to4<P: Packet>(&mut self, p: &mut P, h: &Head6) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, rewrite::icmp6_pseudo(h.src, h.dst, h.end - h.l4))?;
@@ -103,7 +104,7 @@ impl<A: Addressing> Translate<A> {
         let quote_end = quote_end.min(q.end);
         let offset = q.part.map_or(0, |p| p.offset);
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end, offset);
-        // The quoted packet went the other way: its source is at the end that gets the error.
+        // The quoted packet's source is at the end that gets the error.
         let (src_end, dst_end) = roles(self.config.ipv6);
         let a = &mut self.addressing;
         let inner_src = a.known_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
@@ -124,7 +125,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
-        // Customers may send errors only about their own packets (RFC 7599, sections 8.3 and 9).
+        // Only about their own packets (RFC 7599, sections 8.3 and 9).
         if self.addressing.owns(src_end, h.src) && h.src >> 64 != q.dst >> 64 {
             return Err(Event::Spoofed);
         }
@@ -176,8 +177,8 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// An ICMPv6 error about a hairpinned packet takes the same way back (RFC 7757, section 4.2): `peer` is the address
-    /// by which the sender `back` knew the other host.
+    /// An error about a hairpinned packet takes the same way back (RFC 7757, section 4.2): `peer`
+    /// is the address by which the sender `back` knew the other host.
     fn turn_error<P: Packet>(
         &mut self,
         p: &mut P,
@@ -210,7 +211,6 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// The addresses of a quoted packet.
     fn quoted_to6(&self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let a = &self.addressing;
@@ -223,7 +223,7 @@ impl<A: Addressing> Translate<A> {
         Ok((inner_src, a.to_ipv6(src_end, dst).map_err(|_| Event::IcmpUntranslatable)?))
     }
 
-    /// The source of an ICMP error over IPv6: the translator's address if the sender has none.
+    /// The translator's address if the sender has none.
     fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
         if self.config.hairpinning == Hairpinning::Simple
             && src.addr == q.dst
@@ -244,13 +244,13 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The source of an ICMP error over IPv4: one of the pool for each router without IPv4 address, always the same
-    /// while the pool does not change (RFC 6791).
+    /// One of the pool for each router without IPv4 address, always the same while the pool does
+    /// not change (RFC 6791).
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
         match self.addressing.known_ipv4(src_end, src, port) {
             Ok(a) if is_ordinary(a) => Ok(a),
-            // A source in the prefix of IPv4 means a loop (RFC 6146, section 3.5).
+            // A loop (RFC 6146, section 3.5).
             Ok(_) | Err(Event::MartianSource) => Err(Event::MartianSource),
             Err(Event::Spoofed) if self.addressing.owns(src_end, src) => Err(Event::Spoofed),
             Err(_) => Ok(self.stand_in(src)),
@@ -284,7 +284,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Reads the header of an ICMP message at the end of `b`, and verifies its checksum.
+/// At the end of `b`; verifies the checksum.
 fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     if b.len() < l4 + 8 {
         return Err(Event::Short);
@@ -295,7 +295,7 @@ fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     Ok(Error { kind: b[l4], code: b[l4 + 1], rest: be32(b, l4 + 4) })
 }
 
-/// End of the quote at `at`, and the extensions behind it; an invalid stated length counts as none.
+/// And the extensions behind it; an invalid stated length counts as none.
 fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     if stated < SHORTEST_EXTENDED || at + stated > b.len() {
         return (b.len(), &[]);
@@ -313,8 +313,7 @@ fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) ->
     }
 }
 
-/// Translates the transport header of a quoted IPv4 packet. A quoted ICMP error would contain a third packet, which no
-/// host may send (RFC 7915, section 4.3).
+/// A quoted ICMP error would contain a third packet, which no host may send (RFC 7915, section 4.3).
 fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner: &Write6) -> Result<(), Event> {
     if offset > 0 || b.is_empty() {
         return Ok(());
@@ -330,7 +329,6 @@ fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner:
     Ok(())
 }
 
-/// As [`quoted_transport6`] for a quoted IPv6 packet.
 fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Event> {
     if q.part.is_some_and(|p| p.offset > 0) || b.is_empty() {
         return Ok(());
@@ -346,9 +344,10 @@ fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Even
     Ok(())
 }
 
-/// Truncates or pads the quote at `at`, and appends the extensions; returns the length to be stated, in words of `word`
-/// octets, 0 without extensions. The quote shrinks for extensions down to its least length (RFC 4884, sections 3 and
-/// 4.2). Extensions that still do not fit are omitted, as their checksum covers all.
+/// Truncates or pads the quote at `at`, and appends the extensions; returns the length to be
+/// stated, in words of `word` octets, 0 without extensions. The quote shrinks for extensions down
+/// to its least length (RFC 4884, sections 3 and 4.2). Extensions that still do not fit are
+/// omitted, as their checksum covers all.
 fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize) -> usize {
     let words = (o.len() - at).max(SHORTEST_EXTENDED).div_ceil(word);
     let room = most.saturating_sub(at + extension.len()) / word;
@@ -362,13 +361,12 @@ fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize
     words
 }
 
-/// Writes type, code and the four octets after the checksum.
 fn put(message: &mut [u8], e: Error) {
     (message[0], message[1]) = (e.kind, e.code);
     header::put32(message, 4, e.rest);
 }
 
-/// Replaces a frame by these octets, moving its end, or its front if there is no room.
+/// Moves its end, or its front if there is no room.
 fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     let len = octets.len().max(LEAST_FRAME);
     let have = p.bytes().len();
@@ -379,7 +377,7 @@ fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     finish(p, octets.len())
 }
 
-/// Recomputes the checksum of an ICMP message; `pseudo` is the sum of the pseudo header, if any.
+/// `pseudo` is the sum of the pseudo header, if any.
 fn seal(message: &mut [u8], pseudo: Sum) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).plus(pseudo).checksum();

@@ -1,5 +1,4 @@
-//! Which sender gets which error about a dropped packet (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443,
-//! section 2.4).
+//! Errors about dropped packets (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
 
 use super::Translate;
 use super::config::Config;
@@ -13,10 +12,10 @@ use crate::ip6::{Head6, is_martian, next};
 use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6};
 
-/// ICMPv6: communication administratively prohibited.
+/// Communication administratively prohibited.
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
-/// The ICMP error for a drop of an IPv4 packet (RFC 7915); code 13 for untranslatable packets.
+/// RFC 7915; code 13 for untranslatable packets.
 pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
@@ -36,9 +35,9 @@ pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     }
 }
 
-/// The ICMPv6 error for a drop of an IPv6 packet: source policy (RFC 7599, sections 8.2 and 8.3) for a source of
-/// another subscriber; none for a destination outside the port set (section 8.2), and, where addresses are `silent`,
-/// for packets without counterpart.
+/// Source policy (RFC 7599, sections 8.2 and 8.3) for a source of another subscriber; none for a
+/// destination outside the port set (section 8.2), and, where addresses are `silent`, for packets
+/// without counterpart.
 pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
@@ -54,7 +53,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
         Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate if !silent => {
             Some(PROHIBITED)
         }
-        // So that the sender does not wait in vain (RFC 7915, section 5.4); none about unreadable headers.
+        // The sender must not wait in vain (RFC 7915, section 5.4); none about unreadable headers.
         Event::BadExtension | Event::UdpChecksumZero => Some(PROHIBITED),
         Event::Spoofed => Some(Error::new(v6::UNREACHABLE, 5)),
         Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
@@ -63,8 +62,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
 }
 
 impl<A: Addressing> Translate<A> {
-    /// Sends an ICMP error about a frame back over IPv4; none about ICMP errors, later fragments and senders that are
-    /// no single host (RFC 1812, 4.3.2.7).
+    /// None about ICMP errors, later fragments and senders that are no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
@@ -82,11 +80,10 @@ impl<A: Addressing> Translate<A> {
         spare.emit(self.config.ipv6.other(), q);
     }
 
-    /// Sends an ICMPv6 error about a frame back over IPv6; none about ICMPv6 errors and redirects, or to a source that
-    /// is no single host (RFC 4443, section 2.4 e).
+    /// None about ICMPv6 errors and redirects, or to a source that is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head6::of_frame_in_any_order(frame) else { return };
-        // The type stands in the first fragment only; a second Fragment Header may be that of a later one.
+        // Only the first fragment has the type; a second Fragment Header may be that of a later one.
         let later = h.part.is_some_and(|p| p.offset > 0 || frame[p.at] == next::FRAGMENT);
         let about = h.protocol == ICMPV6 && (later || frame.get(h.l4).is_none_or(|t| icmp::echo_to4(*t).is_none()));
         if about || is_martian(h.src) || !self.may_reply() {

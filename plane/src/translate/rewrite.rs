@@ -4,9 +4,9 @@ use crate::ip6::{next, put128};
 use wire::checksum::{Sum, update};
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, put16, put32};
 
-/// Protocol number of DCCP, whose checksum covers the pseudo header as that of UDP does (RFC 4340, section 9).
+/// Its checksum covers the pseudo header as that of UDP does (RFC 4340, section 9).
 const DCCP: u8 = 33;
-/// Protocol number of UDP-Lite (RFC 3828).
+/// RFC 3828.
 const UDP_LITE: u8 = 136;
 
 #[inline(always)]
@@ -36,16 +36,16 @@ pub(super) struct Write6 {
     pub dst: u128,
     pub class: u8,
     pub hop_limit: u8,
-    /// Next header, the fragment header not counted.
+    /// Without the fragment header.
     pub protocol: u8,
-    /// Octets behind all headers.
+    /// Behind all headers.
     pub payload: usize,
     pub part: Option<Cut>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// Offset in octets.
+    /// In octets.
     pub offset: usize,
     pub more: bool,
     pub id: u32,
@@ -56,7 +56,7 @@ impl Write6 {
         header::IPV6 + if self.part.is_some() { 8 } else { 0 }
     }
 
-    /// Writes the headers at the start of `b`.
+    /// At the start of `b`.
     pub(super) fn write(&self, b: &mut [u8]) {
         put32(b, 0, 6 << 28 | u32::from(self.class) << 20);
         put16(b, 4, (self.len() - header::IPV6 + self.payload) as u16);
@@ -82,10 +82,10 @@ pub(super) struct Write4 {
     pub tos: u8,
     pub ttl: u8,
     pub protocol: u8,
-    /// Octets behind the header.
+    /// Behind the header.
     pub payload: usize,
     pub id: u16,
-    /// Flags and fragment offset as they stand in the header.
+    /// As in the header.
     pub fragment: u16,
 }
 
@@ -93,7 +93,7 @@ pub(super) const DF: u16 = 0x4000;
 pub(super) const MF: u16 = 0x2000;
 
 impl Write4 {
-    /// Writes the header with its checksum at the start of `b`.
+    /// At the start of `b`, with its checksum.
     pub(super) fn write(&self, b: &mut [u8]) {
         (b[0], b[1]) = (0x45, self.tos);
         put16(b, 2, (header::IPV4 + self.payload) as u16);
@@ -108,7 +108,7 @@ impl Write4 {
     }
 }
 
-/// Offset of a checksum whose pseudo header has the addresses.
+/// For pseudo headers with addresses.
 fn checksum_at(protocol: u8) -> Option<usize> {
     match protocol {
         PROTO_UDP | UDP_LITE | DCCP => Some(6),
@@ -117,8 +117,8 @@ fn checksum_at(protocol: u8) -> Option<usize> {
     }
 }
 
-/// Repairs the transport checksum after the addresses summed in `old` became those in `new`. A checksum beyond the end
-/// of `b`, and a UDP checksum of zero, stay.
+/// After the addresses summed in `old` became those in `new`. A checksum beyond the end of `b`, and
+/// a UDP checksum of zero, stay.
 pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     let Some(at) = checksum_at(protocol).filter(|at| b.len() >= at + 2) else { return };
     if protocol == PROTO_UDP && b[at] | b[at + 1] == 0 {
@@ -131,7 +131,7 @@ pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     b[at..at + 2].copy_from_slice(&sum);
 }
 
-/// As [`transport`] between IPv6 packets, where ICMP has a pseudo header.
+/// Between IPv6 packets, where ICMP has a pseudo header.
 pub(super) fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     if protocol != ICMPV6 {
         transport(b, protocol, old, new);
@@ -141,7 +141,7 @@ pub(super) fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     }
 }
 
-/// Computes the missing checksum of a whole UDP datagram.
+/// Of a whole datagram.
 pub(super) fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
     let len = b.len() as u32;
     let mut sum = pair6(src, dst).be32(len).be16(PROTO_UDP.into()).bytes(b).checksum();
@@ -151,8 +151,8 @@ pub(super) fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
     b[6..8].copy_from_slice(&sum);
 }
 
-/// Converts an ICMP echo message; `pseudo` is the pseudo header that the checksum gains or loses. The checksum is
-/// updated, not recomputed, so that damage stays visible.
+/// `pseudo` is the pseudo header that the checksum gains or loses. The checksum is updated, not
+/// recomputed, so that damage stays visible.
 pub(super) fn echo(b: &mut [u8], kind: u8, pseudo: Sum, to_ipv6: bool) {
     let old = Sum::default().be16(u16::from_be_bytes([b[0], b[1]]));
     b[0] = kind;

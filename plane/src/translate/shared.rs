@@ -1,5 +1,5 @@
-//! IPv4 fragments of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
-//! 11): only the first shows the end.
+//! IPv4 fragments of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2;
+//! RFC 6269, section 11): only the first shows the end.
 
 use super::{Translate, roles};
 use crate::event::Event;
@@ -10,9 +10,9 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
-    /// The key of a fragment's datagram, if the port is needed.
+    /// If the port is needed.
     pub(super) fn to_be_tracked(&self, h: &Head4) -> Option<Key> {
-        // Other protocols show no port, and fragments of ICMP are not translated.
+        // Others show no port, and fragments of ICMP are not translated.
         if !h.is_fragment() || !matches!(h.protocol, PROTO_UDP | TCP) {
             return None;
         }
@@ -21,7 +21,7 @@ impl<A: Addressing> Translate<A> {
         shared.then(|| h.key(0))
     }
 
-    /// The ports of a fragment's datagram; a hash selects the worker that knows them.
+    /// A hash selects the worker that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], h: &Head4, shown: Ports) -> Result<Whose, Event> {
         if self.workers > 1 {
             let w = key.worker(self.workers);
@@ -33,7 +33,6 @@ impl<A: Addressing> Translate<A> {
         self.tracker.whose(self.now, key, h.piece(), shown, frame, &mut self.count)
     }
 
-    /// Releases fragments that waited for the first.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, spare: &mut dyn Spare<P>) {
         let from = self.config.ipv6.other();
         for kept in self.tracker.take_kept(key) {

@@ -5,14 +5,14 @@ use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// Explicit maps, a prefix, or both, for both ends.
+/// For both ends.
 pub struct Siit {
     maps: Option<Eam>,
     prefix: Option<Pref64>,
 }
 
 impl Siit {
-    /// Maps first, then the prefix for addresses that have no map.
+    /// The prefix is for addresses without a map.
     pub fn new(maps: Option<Eam>, prefix: Option<Pref64>) -> Siit {
         Siit { maps: maps.filter(|m| !m.is_empty()), prefix }
     }
@@ -22,7 +22,7 @@ impl Siit {
         Siit::new(None, Some(prefix))
     }
 
-    /// The address behind the prefix for a source that is answered through the translator.
+    /// For a source that is answered through the translator.
     fn by_prefix(&self, addr: u32) -> Option<u128> {
         self.prefix.and_then(|p| p.to_ipv6(addr).ok())
     }
@@ -46,12 +46,12 @@ impl Addressing for Siit {
         p.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped)
     }
 
-    /// RFC 7757, section 4.2.2: the destination behind the prefix represents an IPv4 address with a map. The sender is
-    /// shown behind the prefix too, so that the reply takes the same way.
+    /// The destination behind the prefix represents an IPv4 address with a map. The sender is shown
+    /// behind the prefix too, so that the reply takes the same way (RFC 7757, section 4.2.2).
     #[inline(always)]
     fn turned(&self, dst6: u128, src: u32, dst: u32) -> Option<(u128, u128)> {
         let maps = self.maps.as_ref()?;
-        // Otherwise a map gives another IPv4 address, or leads back to the same IPv6 address.
+        // A map gives another IPv4 address, or leads back to the same IPv6 address.
         if !self.prefix.as_ref().is_some_and(|p| p.contains(dst6) && p.extract(dst6) == dst) {
             return None;
         }
@@ -59,7 +59,7 @@ impl Addressing for Siit {
         Some((self.by_prefix(src)?, host))
     }
 
-    /// RFC 7757, section 4.2.1: no map is used, whatever the destination.
+    /// No map is used, whatever the destination (RFC 7757, section 4.2.1).
     fn hidden(&self, src: u32) -> Option<u128> {
         self.by_prefix(src)
     }
@@ -79,7 +79,7 @@ impl Addressing for Siit {
             && m.is_far()
         {
             m.prefetch6(addr);
-            // Hairpinning will read this.
+            // For hairpinning.
             if let Some(p) = &self.prefix
                 && p.contains(addr)
             {

@@ -39,7 +39,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Whether the frame carries the IP version of that side to us.
+    /// To us, with the IP version of that side.
     fn link(&self, over_ipv6: bool, b: &[u8]) -> Result<bool, Event> {
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -52,7 +52,7 @@ impl<A: Addressing> Translate<A> {
         if be16(b, 12) != kind {
             return Ok(false);
         }
-        // Only neighbour discovery to us has group addresses.
+        // Neighbour discovery to us.
         if group && !over_ipv6 {
             return Err(Event::LinkMulticast);
         }
@@ -62,7 +62,6 @@ impl<A: Addressing> Translate<A> {
         Ok(true)
     }
 
-    /// Which sources may send to which destinations.
     pub(super) fn over_ipv4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -76,7 +75,7 @@ impl<A: Addressing> Translate<A> {
         if !is_ordinary(h.src) && !error {
             return Err(Event::MartianSource);
         }
-        // Our own source is forged, unless the packet was just hairpinned, or is from a NAT with the same address.
+        // Forged, unless the packet was just hairpinned, or is from a NAT with the same address.
         if h.src == u32::from(self.config.v4.address) && !self.turning && !self.addressing.is_gateway(h.src) {
             return Err(Event::MartianSource);
         }
@@ -104,7 +103,7 @@ impl<A: Addressing> Translate<A> {
         self.to6(p, &h, spare)
     }
 
-    /// As [`Self::over_ipv4`]; returns the side that the packet leaves on, or `None` for the machine itself.
+    /// Returns the side that the packet leaves on, or `None` for the machine itself.
     fn over_ipv6<P: Packet>(&mut self, p: &mut P, spare: &mut dyn Spare<P>) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame_in_any_order(b)?;
@@ -160,14 +159,12 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Whether a protocol may be forwarded: not the other version's ICMP, no extension header, no IGMP, which ends at the
-/// link (RFC 7915, section 4.2).
+/// Not the other version's ICMP, no extension header, no IGMP, which ends at the link (RFC 7915, section 4.2).
 pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
 }
 
-/// Whether an IPv4 packet is recognisable as an ICMP error message.
 fn is_error4(h: &Head4, b: &[u8]) -> bool {
     h.protocol == ICMP && !h.is_fragment() && h.l4 < h.end && icmp_type::is_error4(b[h.l4])
 }

@@ -1,4 +1,4 @@
-//! IPv6 to IPv4 (RFC 7915, section 5). Packets that must not be fragmented have at least 1261 octets (section 5.1).
+//! IPv6 to IPv4 (RFC 7915, section 5).
 
 use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
@@ -11,11 +11,11 @@ use crate::ip6::{Head6, put128};
 use crate::strategy::Addressing;
 use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 
-/// Largest IPv4 packet that may still be fragmented (RFC 7915, section 5.1).
+/// A larger packet must not be fragmented (RFC 7915, section 5.1).
 const MAY_BE_CUT: usize = 1260;
 
 impl<A: Addressing> Translate<A> {
-    /// Translates a packet that is no ICMPv6 error; returns the side that it leaves on.
+    /// For all but ICMPv6 errors; returns the side that the packet leaves on.
     pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
         check(b, h)?;
@@ -37,7 +37,7 @@ impl<A: Addressing> Translate<A> {
             src,
             dst,
             tos: self.config.tos.apply(h.class),
-            // A hairpinned packet loses its hop on the way back.
+            // Hairpinned packets lose their hop on the way back.
             ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: rewrite::protocol_to4(h.protocol),
             payload,
@@ -45,7 +45,7 @@ impl<A: Addressing> Translate<A> {
             fragment: fragment(h, payload),
         };
         let total = header::IPV4 + payload;
-        // A hairpinned packet never takes the IPv4 link.
+        // Hairpinned packets never take the IPv4 link.
         let most = if back { usize::from(u16::MAX) } else { self.config.v4.mtu.into() };
         if total > most && write.fragment & DF != 0 {
             return Err(Event::TooBig);
@@ -61,7 +61,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// Hairpins a packet to the IPv4 address of an IPv6 host (RFC 7757, section 4.2): only the addresses change.
+    /// To the IPv4 address of an IPv6 host (RFC 7757, section 4.2): only the addresses change.
     fn turn<P: Packet>(&mut self, p: &mut P, h: &Head6, to: (u128, u128)) -> Result<Side, Event> {
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(h.src, h.dst), rewrite::pair6(to.0, to.1));
@@ -73,7 +73,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Writes the headers of a hairpinned packet; counts it.
+    /// And counts the packet.
     pub(super) fn turn_header(&mut self, b: &mut [u8], l3: usize, to: (u128, u128)) {
         self.ethernet6(b);
         b[l3 + 7] -= u8::from(self.config.hop);
@@ -82,7 +82,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add(Event::Hairpinned);
     }
 
-    /// Fragments a packet for the MTU of the IPv4 link (RFC 791, section 3.2).
+    /// RFC 791, section 3.2.
     fn cut4<P: Packet>(
         &mut self,
         p: &mut P,
@@ -113,7 +113,7 @@ impl<A: Addressing> Translate<A> {
         Ok(to)
     }
 
-    /// Writes Ethernet and IPv4 headers before the payload at `l4`, and ends the frame with the packet.
+    /// Before the payload at `l4`; ends the frame with the packet.
     pub(super) fn put4<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write4) -> Result<(), Event> {
         let headers = header::ETH + header::IPV4;
         move_front(p, l4, headers)?;
@@ -128,7 +128,7 @@ impl<A: Addressing> Translate<A> {
         put16(b, 12, header::TYPE_IPV4);
     }
 
-    /// The IPv4 addresses of a packet over IPv6. The destination first, as it opens no state.
+    /// The destination first, as it opens no state.
     pub(super) fn pair_to4(&mut self, src: (u128, Option<u16>), dst: (u128, Option<u16>)) -> Result<(u32, u32), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6);
         let four =
@@ -144,7 +144,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Flags and offset: the fragment header's, or DF above 1260 octets (RFC 7915, section 5.1).
+/// The fragment header's, or DF above 1260 octets (RFC 7915, section 5.1).
 pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     match h.part {
         Some(part) => (part.offset / 8) as u16 | if part.more { MF } else { 0 },
@@ -153,7 +153,7 @@ pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     }
 }
 
-/// Checks that the transport header is complete, as far as a translator needs it.
+/// As far as a translator needs the transport header.
 fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     if h.protocol == ICMPV6 {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
@@ -171,7 +171,7 @@ fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     Ok(())
 }
 
-/// Ports, or the identifier of an echo message for both.
+/// Or the identifier of an echo message for both.
 fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
     if h.part.is_some_and(|p| p.offset > 0) {
         return (None, None);
@@ -183,7 +183,7 @@ fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
     }
 }
 
-/// Repairs the checksum over the pseudo header; `b` is the payload of the IPv6 packet.
+/// `b` is the payload of the IPv6 packet.
 fn transport(b: &mut [u8], h: &Head6, write: &Write4) {
     if h.part.is_some_and(|p| p.offset > 0) {
         return;

@@ -1,4 +1,4 @@
-//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole, or in fragments.
+//! IPv4 to IPv6 (RFC 7915, section 4).
 
 use super::config::{Hairpinning, ZeroChecksum};
 use super::icmp;
@@ -13,7 +13,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
-    /// Translates a packet that is no ICMP error; a fragment may wait for its ports.
+    /// For all but ICMP errors; a fragment may wait for its ports.
     pub(super) fn to6<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -42,7 +42,7 @@ impl<A: Addressing> Translate<A> {
         result.map(Verdict::Forward)
     }
 
-    /// Translates a packet between these ends; returns the side that it leaves on.
+    /// Returns the side that the packet leaves on.
     fn between<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -87,7 +87,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Emits the fragments behind the first, whose header is left in `write`. The caller counts it once.
+    /// The first's header is left in `write`. The caller counts the packet once.
     fn rest<P: Packet>(
         &mut self,
         b: &[u8],
@@ -121,7 +121,7 @@ impl<A: Addressing> Translate<A> {
         Ok(())
     }
 
-    /// Writes Ethernet and IPv6 headers before the payload at `l4`, and ends the frame with the packet.
+    /// Before the payload at `l4`; ends the frame with the packet.
     pub(super) fn put6<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write6) -> Result<(), Event> {
         let headers = header::ETH + write.len();
         move_front(p, l4, headers)?;
@@ -136,7 +136,6 @@ impl<A: Addressing> Translate<A> {
         put16(b, 12, header::TYPE_IPV6);
     }
 
-    /// The IPv6 addresses of a packet over IPv4.
     pub(super) fn pair_to6(&mut self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let six = self.addressing.to_ipv6(dst_end, dst).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
@@ -150,31 +149,31 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Names the end without counterpart, which the strategy does not know.
+/// Names the end, which the strategy does not know.
 pub(super) fn unmapped(e: Event, which: Event) -> Event {
     if matches!(e, Event::SourceUnmapped | Event::DestinationUnmapped) { which } else { e }
 }
 
-/// Checks that the transport header is complete, as far as a translator needs it.
+/// As far as a translator needs the transport header.
 fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     if h.protocol == ICMP {
-        // ICMPv6's pseudo header has the length of the whole message, so fragments are not translated (RFC 7915,
-        // section 1.2).
+        // ICMPv6's pseudo header has the length of the whole message, so fragments are not
+        // translated (RFC 7915, section 1.2).
         let echo = h.l4 + 8 <= h.end && icmp::echo_to6(b[h.l4]).is_some();
         return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
     }
-    // All fragments but the last are multiples of eight octets (RFC 791, section 3.2; RFC 8200, section 4.5).
+    // RFC 791, section 3.2; RFC 8200, section 4.5.
     if h.more && !(h.end - h.l4).is_multiple_of(8) {
         return Err(Event::BadLength);
     }
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 
-/// Maximum payload of an IPv4 packet (RFC 791, section 3.1).
+/// Of an IPv4 packet (RFC 791, section 3.1).
 const MOST_PAYLOAD: usize = u16::MAX as usize - header::IPV4;
 
-/// Checks the lengths of UDP and TCP: a first fragment has enough of the header, no datagram exceeds its packet, and no
-/// fragment ends behind the largest IPv4 packet.
+/// A first fragment has enough of the header, no datagram exceeds its packet, and no fragment ends
+/// behind the largest IPv4 packet.
 pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize, more: bool) -> Result<(), Event> {
     if offset + (end - l4) > MOST_PAYLOAD {
         return Err(Event::BadLength);
@@ -200,7 +199,7 @@ pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usi
     Ok(())
 }
 
-/// Ports, or the identifier of an echo message for both.
+/// Or the identifier of an echo message for both.
 fn ports(b: &[u8], h: &Head4) -> Ports {
     if h.offset > 0 {
         return [None; 2];
@@ -212,7 +211,7 @@ fn ports(b: &[u8], h: &Head4) -> Ports {
     }
 }
 
-/// Repairs or makes the checksum over the pseudo header; `b` is the payload of the IPv4 packet.
+/// `b` is the payload of the IPv4 packet.
 fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
     if h.offset > 0 {
         return;
@@ -230,13 +229,12 @@ fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
     }
 }
 
-/// Grows or shrinks the room for headers before a payload.
 pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Result<(), Event> {
     let done = if want > have { p.grow_front(want - have) } else { p.shrink_front(have - want) };
     if done { Ok(()) } else { Err(Event::NoMemory) }
 }
 
-/// Ends a frame behind its packet, or at the minimum length, filled with zeros.
+/// Or at the minimum length, filled with zeros.
 pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
     let len = end.max(LEAST_FRAME);
     if p.bytes().len() != len && !p.set_len(len) {

@@ -1,5 +1,5 @@
-//! Fragments of UDP datagrams without checksum. IPv6's checksum covers all fragments, so the datagram is reassembled,
-//! then translated (RFC 6146, section 3.4).
+//! Fragments of UDP datagrams without checksum. IPv6's checksum covers all fragments, so the
+//! datagram is reassembled, then translated (RFC 6146, section 3.4).
 
 use super::{Translate, ZeroChecksum};
 use crate::event::Event;
@@ -16,9 +16,9 @@ pub(super) type Unsummed = Reassembly<Key>;
 const LARGEST: usize = 65_535;
 
 impl<A: Addressing> Translate<A> {
-    /// Forgets a waiting datagram when another's first fragment arrives with the same addresses and identification:
-    /// together they could become complete, with a valid checksum (RFC 4963, section 3). No fragment waits here before
-    /// the first.
+    /// When another datagram's first fragment arrives with the same addresses and identification:
+    /// together they could become complete, with a valid checksum (RFC 4963, section 3). No
+    /// fragment waits here before the first.
     #[inline]
     pub(super) fn forget_older(&mut self, h: &Head4) {
         if h.offset == 0
@@ -31,8 +31,8 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The key of a fragment's datagram, if it is to be reassembled. Only the first fragment shows that, so the
-    /// function in front must deliver it first, as NAT44 does.
+    /// If the datagram is to be reassembled. Only the first fragment shows that, so the function in
+    /// front must deliver it first, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
         let unsummed = self.unsummed.as_mut()?;
         if h.protocol != PROTO_UDP || !h.is_fragment() {
@@ -47,7 +47,7 @@ impl<A: Addressing> Translate<A> {
         wanted.then_some(key)
     }
 
-    /// Adds a fragment. The last one missing becomes the datagram, or its translation's first fragment.
+    /// The last one missing becomes the datagram, or its translation's first fragment.
     pub(super) fn put_together<F: Packet, P: Packet>(
         &mut self,
         key: Key,
@@ -61,7 +61,7 @@ impl<A: Addressing> Translate<A> {
         };
         self.count.add(Event::Reassembled);
         let verdict = self.over_ipv4::<Buffer, P>(&mut whole, spare).inspect_err(|why| {
-            // The sender gets an error about the datagram.
+            // About the datagram.
             self.refuse4(&mut whole, *why, spare);
         })?;
         let len = whole.bytes().len();
@@ -82,7 +82,7 @@ impl<A: Addressing> Translate<A> {
         unsummed.add(self.now, key, &fragment, &mut self.count)?.map(|d| join(&d)).transpose()
     }
 
-    /// Drops fragments that have waited too long; no error is sent (RFC 6146, section 3.4).
+    /// No error is sent (RFC 6146, section 3.4).
     pub(super) fn expire_unsummed(&mut self) {
         let Some(unsummed) = self.unsummed.as_mut().filter(|u| !u.is_empty()) else { return };
         while let Some(late) = unsummed.expire(self.now) {
@@ -91,7 +91,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// The reassembled packet, with the first fragment's header; it may be fragmented again.
+/// It may be fragmented again.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

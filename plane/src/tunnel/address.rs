@@ -1,13 +1,13 @@
-//! Changing the customer's address of the inner packet, with its checksums (RFC 1624), where customers' addresses
-//! overlap.
+//! Changing the customer's address of the inner packet, with its checksums (RFC 1624), where
+//! customers' addresses overlap.
 
 use crate::event::Event;
 use crate::ip4::Head4;
 use wire::checksum::{Sum, update};
 use wire::header::{self, PROTO_UDP, TCP, half};
 
-/// Changes the source, or else the destination, of an unfragmented UDP or TCP packet without IP options at `l3`, whose
-/// transport header is complete.
+/// Source, or else destination, of an unfragmented UDP or TCP packet without IP options at `l3`,
+/// whose transport header is complete.
 #[inline]
 pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
     let (old, new) = header_address(b, l3, destination, new);
@@ -15,12 +15,10 @@ pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32
     transport(b, l4, b[l3 + 9], old, new);
 }
 
-/// Changes the source, or else the destination, wherever it occurs: in an ICMP error also in the quoted packet, at the
-/// other end. The quote's customer may be another one, such as a host behind the sending router: `quoted` returns its
-/// new address.
-///
-/// # Errors
-/// An ICMP error with a wrong checksum, an unreadable quote, or no known customer.
+/// Source, or else destination, wherever it occurs: in an ICMP error also in the quoted packet, at
+/// the other end. The quote's customer may be another one, such as a host behind the sending
+/// router: `quoted` returns its new address. Fails for an ICMP error with a wrong checksum, an
+/// unreadable quote, or no known customer.
 pub(super) fn replace(
     b: &mut [u8],
     head: &Head4,
@@ -62,7 +60,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// Changes an address in a header and its checksum; returns the sums of old and new address.
+/// Returns the sums of old and new address.
 #[inline(always)]
 fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum, Sum) {
     let at = l3 + if destination { 16 } else { 12 };
@@ -72,11 +70,11 @@ fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum,
     (old, new)
 }
 
-/// Updates a present transport checksum; ICMP has no pseudo header (RFC 792).
+/// ICMP has no pseudo header (RFC 792).
 #[inline(always)]
 fn transport(b: &mut [u8], l4: usize, protocol: u8, old: Sum, new: Sum) {
     match protocol {
-        // A packet without checksum stays without; a sum of zero is sent as all ones (RFC 768).
+        // No checksum stays none; a sum of zero is sent as all ones (RFC 768).
         PROTO_UDP if b.len() >= l4 + 8 && b[l4 + 6] | b[l4 + 7] != 0 => {
             fix(b, l4 + 6, old, new);
             if b[l4 + 6] | b[l4 + 7] == 0 {

@@ -8,7 +8,7 @@ use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// Octets that encapsulation adds (RFC 6333, section 5.3).
+/// In octets (RFC 6333, section 5.3).
 pub const OVERHEAD: u16 = 40;
 
 /// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). ECN follows RFC 6040.
@@ -18,33 +18,33 @@ pub enum TrafficClass {
     /// Copied from the inner header.
     #[default]
     Copy,
-    /// This DSCP, 0 to 63.
+    /// 0 to 63.
     Fixed(u8),
 }
 
-/// Congestion notification at the start of the tunnel (RFC 6040, section 4.1).
+/// At the start of the tunnel (RFC 6040, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
-    /// Normal mode: the inner field is copied to the outer one.
+    /// Copied to the outer field.
     #[default]
     Normal,
-    /// Compatibility mode, for ends without RFC 6040: not ECN-capable outside.
+    /// Not ECN-capable outside, for ends without RFC 6040.
     Compatibility,
 }
 
-/// Flow label of the outer header (RFC 6438).
+/// Of the outer header (RFC 6438).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLabel {
-    /// This one, 20 bits.
+    /// 20 bits.
     Fixed(u32),
-    /// A hash of the inner addresses, protocol and ports, by which routers distribute flows; never zero. All fragments
-    /// of a datagram have the same label, without ports.
+    /// By the inner addresses, protocol and ports; never zero. All fragments of a datagram have the
+    /// same label, without ports.
     Hash,
 }
 
-/// How packets that are too large for the tunnel are handled.
+/// Packets that are too large for the tunnel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oversize {
@@ -58,7 +58,7 @@ pub enum Oversize {
     OuterAlways,
 }
 
-/// Which ICMP messages from the Internet reach customers (RFC 7596, section 8.1).
+/// ICMP messages from the Internet that reach customers (RFC 7596, section 8.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InboundIcmp {
@@ -75,40 +75,40 @@ pub enum InboundIcmp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "switches that an operator sets one by one")]
 pub struct Config {
-    /// The IPv6 side: the Internet's for a CE, the customers' for a PE.
+    /// The Internet's for a CE, the customers' for a PE.
     pub ipv6: Side,
     /// The IPv4 side.
     pub v4: Side4,
-    /// The IPv6 side; its MTU less [`OVERHEAD`] is the tunnel's.
+    /// Its MTU less [`OVERHEAD`] is the tunnel's.
     pub v6: Side6,
-    /// IPv4 address of this end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a B4, 192.0.0.1
-    /// for an AFTR (RFC 6333, section 5.7).
+    /// This end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a B4,
+    /// 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
     pub inner_address: Ipv4Addr,
-    /// Whether this end decrements the TTL (RFC 2473, section 3.1); off where a chained function does.
+    /// Whether this end decrements the TTL (RFC 2473, section 3.1); not if a chained function does.
     pub hop: bool,
-    /// Hop limit of the outer header (RFC 2473, section 6.3).
+    /// Of the outer header (RFC 2473, section 6.3).
     pub hop_limit: u8,
-    /// Traffic class of the outer header.
+    /// Of the outer header.
     pub traffic_class: TrafficClass,
-    /// ECN field of the outer header.
+    /// Of the outer header.
     pub ecn: Ecn,
-    /// Flow label of the outer header.
+    /// Of the outer header.
     pub flow_label: FlowLabel,
     /// Packets larger than the tunnel.
     pub oversize: Oversize,
-    /// Whether packets between two customers are hairpinned here (RFC 7596, section 6.2).
+    /// Whether packets between two customers are hairpinned (RFC 7596, section 6.2).
     pub hairpinning: bool,
-    /// Whether a wrong source inside gets an error: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
+    /// Whether a wrong source inside gets ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
     pub answer_spoofed: bool,
-    /// Whether an address without softwire gets an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
+    /// Whether an address without softwire gets ICMP type 3, code 1 (RFC 7596, section 6.2).
     pub answer_unknown: bool,
     /// ICMP from the IPv4 side.
     pub inbound_icmp: InboundIcmp,
-    /// Reassembly of fragmented tunnel packets (RFC 8200, section 4.5).
+    /// For fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
-    /// Limits for fragments of IPv4 packets that wait for the port.
+    /// For fragments of IPv4 packets that wait for the port.
     pub fragments: PartLimits,
-    /// Maximum number of ICMP errors that a worker sends in a second; 0 for none.
+    /// Of a worker; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
@@ -136,7 +136,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Settings that the RFCs recommend, for these sides.
+    /// Recommended by the RFCs.
     pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
         Config {
             ipv6,
@@ -172,7 +172,7 @@ impl Config {
         unchanged(&fixed, "the tunnels run")
     }
 
-    /// Check all settings.
+    /// Checks all settings.
     ///
     /// # Errors
     /// The first one that cannot work.

@@ -1,5 +1,4 @@
-//! The slow path out of tunnels: packets from the IPv6 side one by one, with all checks. Packets to another customer
-//! are hairpinned (RFC 7596, section 6.2).
+//! The slow path out of tunnels, with all checks. Packets to another customer are hairpinned (RFC 7596, section 6.2).
 
 use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};
 use super::error::{self, Answer, Refusal, SOURCE_POLICY};
@@ -18,7 +17,6 @@ use wire::checksum::update16;
 use wire::header::{self, ICMPV6, IPV6, be16, put16};
 
 impl<S: Softwires> Tunnel<S> {
-    /// Decides about a packet from the IPv6 side.
     #[cold]
     #[inline(never)]
     pub(super) fn slow_out<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
@@ -50,14 +48,14 @@ impl<S: Softwires> Tunnel<S> {
             return Ok(None);
         }
         let head = Head6::of_frame(b)?;
-        // Neighbour discovery and all other link-local traffic (RFC 4861).
+        // Link-local traffic, such as neighbour discovery (RFC 4861).
         if head.dst >> 120 == 0xff || is_link_local(head.dst) {
             return Ok(None);
         }
         if !alone {
             return Err(Event::LinkMulticast);
         }
-        // Our own source is forged, and an answer would loop (RFC 2473, section 7).
+        // Forged, and an answer would loop (RFC 2473, section 7).
         if self.is_own6(head.src) && !head.is_discovery(b) {
             return Err(Event::MartianSource);
         }
@@ -100,12 +98,12 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// IPv6 without IPv4 inside: for the machine itself, or dropped.
+    /// For the machine itself, or dropped.
     pub(super) fn not_tunnel(&mut self, head: &Head6) -> Result<Verdict, Refusal> {
         if head.dst == self.config.v6.address.to_bits() { Ok(self.local()) } else { Err(Event::NotTunnel.into()) }
     }
 
-    /// Handles a fragment of a tunnel packet; a hash selects the worker that reassembles it.
+    /// A hash selects the worker that reassembles the packet.
     fn part<P: Packet>(
         &mut self,
         b: &[u8],
@@ -126,11 +124,11 @@ impl<S: Softwires> Tunnel<S> {
                 self.resume(self.config.ipv6, whole, spare);
             }
         }
-        // The reassembled packet is sent from a copy.
+        // Sent from a copy.
         Ok(Verdict::Held)
     }
 
-    /// Decides whether the inner packet may leave the tunnel, and where to.
+    /// And where to.
     fn tunnel_packet<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -159,7 +157,7 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// Whether a fragment needs its datagram's ports, as an end shares its address.
+    /// As an end shares its address.
     fn needs_ports(&mut self, outer: &Head6, points: [Point4; 2]) -> bool {
         let points = points.map(without_port);
         let (customer, remote) = self.ends_out(points);
@@ -168,7 +166,6 @@ impl<S: Softwires> Tunnel<S> {
             || (self.turns(points[1]) && self.find(points).is_err_and(|e| e == Event::OutsidePortSet))
     }
 
-    /// Whether a packet out of a tunnel is hairpinned into another one.
     fn turns(&self, to: Point4) -> bool {
         !self.plan.ce && self.softwires.serves(to.addr)
     }
@@ -184,7 +181,7 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
         let address = found.map_err(|why| self.refuse_source(why, head))?;
-        // A customer that shares an address needs a checkable port; a later fragment's first has shown it.
+        // A later fragment's first has shown the port.
         if customer.port.is_none()
             && !(head.offset > 0 && has_ports(head.protocol))
             && !self.plan.ce
@@ -255,7 +252,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// A fragment of a tunnel packet, its lengths checked (RFC 8200, section 4.5).
+/// Lengths checked (RFC 8200, section 4.5).
 fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, Refusal> {
     let (headers, payload) = b[..h.end].split_at(part.at + 8);
     if part.more && !payload.len().is_multiple_of(8) {
@@ -270,8 +267,8 @@ fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, 
     Ok(Fragment { offset: part.offset, more: part.more, headers, payload, ecn: h.class })
 }
 
-/// The reassembled tunnel packet, with the first fragment's IPv6 header, without extension headers of its path. `None`
-/// when a fragment has CE and another is not ECN-capable.
+/// With the first fragment's IPv6 header, without extension headers of its path. `None` when a
+/// fragment has CE and another is not ECN-capable.
 fn join(d: &Datagram) -> Option<Buffer> {
     let mut head = [0; L3 + IPV6];
     head.copy_from_slice(d.headers().get(..L3 + IPV6)?);
@@ -281,7 +278,7 @@ fn join(d: &Datagram) -> Option<Buffer> {
     Some(d.behind(&head))
 }
 
-/// Set the ECN field of the packet at `l3`.
+/// Of the packet at `l3`.
 fn set_ecn(b: &mut [u8], l3: usize, field: u8) {
     let old = be16(b, l3);
     b[l3 + 1] = b[l3 + 1] & !3 | field;

@@ -3,16 +3,15 @@
 use super::config::Ecn;
 
 pub(super) const CE: u8 = 3;
-/// ECN-capable, the second kind.
 pub(super) const ECT1: u8 = 1;
 
-/// The outer field of a packet that enters (RFC 6040, section 4.1).
+/// RFC 6040, section 4.1.
 #[inline(always)]
 pub(super) fn enter(mode: Ecn, inner: u8) -> u8 {
     if mode == Ecn::Normal { inner & 3 } else { 0 }
 }
 
-/// The inner field of a packet that leaves; `None` when it must be dropped (RFC 6040, figure 4).
+/// `None` when the packet must be dropped (RFC 6040, figure 4).
 #[inline(always)]
 pub(super) fn leave(inner: u8, outer: u8) -> Option<u8> {
     match (inner & 3, outer & 3) {

@@ -1,5 +1,4 @@
-//! The slow path into tunnels: packets from the IPv4 side one by one, with all checks in a router's order (RFC 1812,
-//! 5.2), so that each drop has one reason.
+//! The slow path into tunnels, with all checks in a router's order (RFC 1812, 5.2), so that each drop has one reason.
 
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
@@ -15,7 +14,6 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {
-    /// Decides about a packet from the IPv4 side.
     #[cold]
     #[inline(never)]
     pub(super) fn slow_in<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
@@ -95,20 +93,18 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// The tunnel for a packet between these ends.
     pub(super) fn find(&self, points: [Point4; 2]) -> Result<Wrap, Event> {
         let (customer, remote) = self.ends_in(points);
         self.softwires.wrap(customer, remote)
     }
 
-    /// Refuses a packet for which there is no tunnel.
     pub(super) fn refuse_unmapped(&self, why: Event, head: &Head4) -> Refusal {
-        // Without a port, a packet of a shared address has no softwire: the drop reason is the protocol.
+        // A shared address without a port has no softwire: the drop reason is the protocol.
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         if self.config.answer_unknown { error::inner(why, HOST_UNREACHABLE) } else { why.into() }
     }
 
-    /// The policy for ICMP from the Internet. The type of later fragments is unknown.
+    /// The type of later fragments is unknown.
     fn lets_in(&self, b: &[u8], head: &Head4) -> bool {
         match self.config.inbound_icmp {
             InboundIcmp::All => true,
@@ -117,7 +113,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The ports of a fragment's datagram; a hash selects the worker that knows them.
+    /// A hash selects the worker that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], head: &Head4, shown: Ports) -> Result<Whose, Event> {
         if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
@@ -125,7 +121,7 @@ impl<S: Softwires> Tunnel<S> {
         self.tracker.whose(self.now, key, head.piece(), shown, frame, &mut self.count)
     }
 
-    /// The verdict for a packet of another worker, which `which` selects; `None` if it is this one.
+    /// `None` if `which` selects this worker.
     pub(super) fn elsewhere(&mut self, which: impl FnOnce(u16) -> u16) -> Option<Verdict> {
         if self.workers == 1 {
             return None;
@@ -138,14 +134,13 @@ impl<S: Softwires> Tunnel<S> {
         Some(Verdict::HandOver(w))
     }
 
-    /// Releases fragments that waited for the first.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, from: Side, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 
-    /// Decides about a packet outside the caller's frames, and sends it.
+    /// For a packet outside the caller's frames.
     pub(super) fn resume<P: Packet>(&mut self, from: Side, mut p: Buffer, spare: &mut dyn Spare<P>) {
         let over_ipv6 = from == self.config.ipv6;
         let sent = decide_copy(from, &mut p, spare, |p, behind| {
@@ -156,7 +151,6 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The last steps of a packet into a tunnel.
     pub(super) fn put_in<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -170,7 +164,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
         if S::RENAMES {
-            // An ICMP error that the NAT has translated quotes its receiver.
+            // The NAT has translated the error and quotes its receiver.
             let untranslatable = |_| Err(Event::IcmpUntranslatable);
             address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, untranslatable)?;
         }
@@ -200,7 +194,6 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Checks which sources may send to which destinations.
 pub(super) fn addresses(head: &Head4) -> Result<(), Event> {
     if !is_ordinary(head.src) {
         return Err(Event::MartianSource);
@@ -224,10 +217,7 @@ pub(super) fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[1].port = ports[1];
 }
 
-/// Whether a frame was sent to our address; false for a group address.
-///
-/// # Errors
-/// When it was sent to another unicast address.
+/// False for a group address; fails for another unicast address.
 pub(super) fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);

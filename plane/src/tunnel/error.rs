@@ -1,5 +1,5 @@
-//! Which sender gets an error about a dropped packet: the IPv4 packet's, or the tunnel packet's (RFC 1812, 4.3.2.7; RFC
-//! 4443, 2.4).
+//! Errors about dropped packets: to the IPv4 packet's sender, or the tunnel packet's (RFC 1812,
+//! 4.3.2.7; RFC 4443, 2.4).
 
 use super::points::{Kind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
@@ -12,22 +12,21 @@ use crate::strategy::Softwires;
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, IPV6};
 
-/// ICMPv6: source address failed ingress or egress policy.
+/// Source address failed ingress or egress policy.
 pub(super) const SOURCE_POLICY: Error = Error::new(1, 5);
-/// ICMPv6: fragment reassembly time exceeded (RFC 8200, section 4.5).
+/// RFC 8200, section 4.5.
 pub(super) const REASSEMBLY_TIME: Error = Error::new(3, 1);
 
-/// ICMPv6: erroneous header field (RFC 4443, 3.4).
+/// RFC 4443, 3.4.
 pub(super) fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
 
-/// ICMPv6: an unrecognized option (RFC 4443, 3.4).
+/// RFC 4443, 3.4.
 pub(super) fn unknown_option(pointer: usize) -> Error {
     Error { kind: 4, code: 2, rest: pointer as u32 }
 }
 
-/// Why a packet is dropped, and which sender gets an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub why: Event,
@@ -37,9 +36,9 @@ pub(super) struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Nothing,
-    /// An ICMP error about the IPv4 packet.
+    /// About the IPv4 packet.
     Inner(Error),
-    /// An ICMPv6 error about the tunnel packet.
+    /// About the tunnel packet.
     Outer(Error),
 }
 
@@ -64,8 +63,7 @@ pub(super) fn outer(why: Event, error: Error) -> Refusal {
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// Sends an ICMP error about the IPv4 packet `about` to its sender: inside the tunnel with these ends, or on the
-    /// IPv4 side. True when it was sent.
+    /// About the IPv4 packet `about`: inside the tunnel with these ends, or on the IPv4 side. True when it was sent.
     pub(super) fn reply4<P: Packet>(
         &mut self,
         tunnel: Option<(u128, u128)>,
@@ -98,7 +96,7 @@ impl<S: Softwires> Tunnel<S> {
         true
     }
 
-    /// Sends an ICMPv6 error about the IPv6 packet `about` to its sender.
+    /// About the IPv6 packet `about`.
     pub(super) fn reply6<P: Packet>(&mut self, about: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         if about.len() < IPV6 || !is_unicast6(be128(about, 8)) || !self.may_send() {
             return;
@@ -112,7 +110,7 @@ impl<S: Softwires> Tunnel<S> {
         spare.emit(self.config.ipv6, p);
     }
 
-    /// Whether the rate allows an error now; counts either way.
+    /// Counts either way.
     fn may_send(&mut self) -> bool {
         let may = self.limiter.allow(self.now, self.config.icmp_errors_per_second);
         self.count.add(if may { Event::IcmpSent } else { Event::IcmpSuppressed });
@@ -128,7 +126,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// The sum over an ICMPv6 message, checksum included, and its pseudo header (RFC 8200, section 8.1).
+/// Checksum and pseudo header included (RFC 8200, section 8.1).
 pub(super) fn sum6(b: &[u8], l3: usize, l4: usize, end: usize) -> Sum {
     let addresses = &b[l3 + 8..l3 + header::IPV6];
     Sum::default().bytes(addresses).be32((end - l4) as u32).be16(ICMPV6.into()).bytes(&b[l4..end])

@@ -1,5 +1,5 @@
-//! The fast path: ordinary UDP and TCP packets, a batch at a time in two stages, so that the cache misses of 32
-//! look-ups overlap. All others take the slow path, one by one and in order, which alone knows drop reasons.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time in two stages, so that the cache
+//! misses of 32 look-ups overlap. All others take the slow path, which alone knows drop reasons.
 
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::event::Event;
@@ -10,16 +10,16 @@ use crate::strategy::{Point4, Softwires};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
-/// Lengths of plain headers up to UDP's end, outside and inside a tunnel.
+/// Lengths up to UDP's end, outside and inside a tunnel.
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
 
-/// Results of the first stage for each packet, as columns.
+/// For each packet, as columns.
 struct Work {
-    /// Source and destination, and their ports, as in the packet.
+    /// As in the packet.
     ends: [u64; BATCH],
     ports: [u32; BATCH],
-    /// Result of the strategy's first step.
+    /// Of the strategy's first step.
     place: [u32; BATCH],
     /// A bit for each packet of the fast path.
     plain: u32,
@@ -39,10 +39,10 @@ fn points(ends: u64, ports: u32) -> [Point4; 2] {
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// A batch from the IPv4 side, into tunnels.
+    /// Into tunnels.
     #[inline]
     pub(super) fn batch_in<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
-        // The headers, and the room for one more in front of them.
+        // With room for one more header in front.
         bring_closer(batch, PLAIN.cast_signed() - 1);
         bring_closer(batch, -OVERHEAD.cast_signed());
         let n = batch.len().min(v.len()).min(BATCH);
@@ -72,7 +72,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::ToIpv6, done);
     }
 
-    /// A batch from the IPv6 side, out of tunnels.
+    /// Out of tunnels.
     #[inline]
     pub(super) fn batch_out<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         bring_closer(batch, WRAPPED.cast_signed() - 1);
@@ -106,7 +106,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::ToIpv4, done);
     }
 
-    /// Addresses and ports of a packet that may enter a tunnel without further checks.
+    /// The packet may enter a tunnel without further checks.
     #[inline(always)]
     fn plain4(&self, b: &[u8]) -> Option<(u64, u32)> {
         let h = b.first_chunk::<PLAIN>()?;
@@ -118,7 +118,7 @@ impl<S: Softwires> Tunnel<S> {
         (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
-    /// Addresses and ports inside a tunnel packet that may leave without further checks, and its source.
+    /// And the source of a tunnel packet, which may leave without further checks.
     #[inline(always)]
     fn plain6(&self, b: &[u8]) -> Option<(u64, u32, u128)> {
         let h = b.first_chunk::<WRAPPED>()?;
@@ -141,7 +141,7 @@ impl<S: Softwires> Tunnel<S> {
         right.then(|| (ends, be32(h, l3 + header::IPV4), src))
     }
 
-    /// The last stage into a tunnel; the frame has been grown at the front.
+    /// The frame has been grown at the front.
     #[inline(always)]
     fn enter<P: Packet>(&self, p: &mut P, src: u128, dst: u128, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -166,7 +166,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The last stage out of a tunnel, after the outer header was removed.
+    /// The outer header was removed.
     #[inline(always)]
     fn leave<P: Packet>(&self, p: &mut P, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -183,11 +183,11 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// Decrements the TTL of the header at `l3`, if this end does.
+    /// If this end decrements the TTL.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.plan.last_hop > 0 {
-            // Two stores: in a tunnel packet, a cache line ends between TTL and checksum.
+            // In a tunnel packet, a cache line ends between TTL and checksum.
             b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
             // RFC 1624, equation 3: the old word's complement plus the new one is all ones less the hop.
             let sum = u32::from(u16::from_ne_bytes([b[l3 + 10], b[l3 + 11]]) ^ 0xffff) + LESS_HOP;
@@ -196,8 +196,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// A flow label from the packet at `l3`: addresses, protocol, and ports if all packets of the flow have them. Never
-    /// zero (RFC 6438, section 3).
+    /// By addresses, protocol, and ports if all packets of the flow have them. Never zero (RFC 6438, section 3).
     #[inline]
     pub(super) fn flow_label(&self, b: &[u8], l3: usize, ports: bool) -> u32 {
         let ports = if ports { be32(b, l3 + header::IPV4) } else { 0 };
@@ -206,13 +205,13 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// All ones less one hop, in the word of TTL and protocol as in memory.
+/// In the word of TTL and protocol as in memory.
 const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
-/// Version, header length, and no fragment, in the first eight bytes of a header, whatever DF.
+/// Version, header length, and no fragment, whatever DF.
 const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
 const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Source and destination of an ordinary UDP or TCP packet at `l3` of at most `most` octets.
+/// Of an ordinary UDP or TCP packet at `l3` of at most `most` octets.
 #[inline(always)]
 fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
     let (start, addresses) = (word(h, l3), word(h, l3 + 12));
@@ -234,7 +233,7 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
     right.then_some(ends)
 }
 
-/// Prefetches each frame's first cache line, and the one at an offset from it.
+/// And the line at an offset from it.
 #[inline(always)]
 fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     for p in batch {
@@ -245,7 +244,7 @@ fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     }
 }
 
-/// Ends a frame where its packet ends, but zero-padded to the minimum length.
+/// Zero-padded to the minimum length.
 pub(super) fn pad<P: Packet>(p: &mut P, end: usize) {
     let len = end.max(LEAST_FRAME);
     if p.set_len(len) {

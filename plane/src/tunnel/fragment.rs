@@ -1,5 +1,6 @@
-//! Writes the outer header and fragments packets that are too large, as IPv6 (RFC 8200, section 4.5) or inside as IPv4
-//! (RFC 791, section 3.2). The packet becomes the first fragment; the others are emitted.
+//! Writes the outer header and fragments packets that are too large, as IPv6 (RFC 8200, section
+//! 4.5) or inside as IPv4 (RFC 791, section 3.2). The packet becomes the first fragment; the others
+//! are emitted.
 
 use super::{L3, OVERHEAD, Tunnel};
 use crate::event::Event;
@@ -12,13 +13,13 @@ use wire::header::{IPV6, put16, put32};
 const FRAGMENT: usize = 8;
 
 impl<S: Softwires> Tunnel<S> {
-    /// Version, traffic class and flow label for the IPv4 packet at `l3`.
+    /// Version, traffic class and flow label.
     pub(super) fn first_word_for(&self, b: &[u8], l3: usize, ports: bool) -> u32 {
         let first = self.plan.first_word | u32::from(b[l3 + 1] & self.plan.copied) << 20;
         if self.plan.hash_flows { first | self.flow_label(b, l3, ports) } else { first }
     }
 
-    /// Writes Ethernet and outer header for an IPv4 packet of `total` octets.
+    /// For an IPv4 packet of `total` octets.
     pub(super) fn outer_header(&self, b: &mut [u8], first: u32, total: u16, src: u128, dst: u128) {
         b[..L3].copy_from_slice(&self.plan.v6.leaving);
         put32(b, L3, first);
@@ -57,8 +58,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(())
     }
 
-    /// Fragments the IPv4 packet of a frame to `mtu` octets. With `outer` (first word, source, destination) each
-    /// fragment is encapsulated.
+    /// With `outer` (first word, source, destination) each fragment is encapsulated.
     pub(super) fn cut4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -97,7 +97,6 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Payload length, next header and fragment header.
 fn finish6(b: &mut [u8], offset_and_more: u16, id: u32) {
     let at = L3 + IPV6;
     put16(b, L3 + 4, (b.len() - at) as u16);

@@ -1,5 +1,5 @@
-//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; RFC 7596; RFC 7597): one end of any number of tunnels, of a CE
-//! or PE. The strategy ([`Softwires`]) chooses the tunnel of a packet.
+//! One end of any number of tunnels, of a CE or PE: IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5
+//! and 6; RFC 7596; RFC 7597).
 
 mod address;
 pub mod config;
@@ -31,9 +31,9 @@ use wire::header::{TYPE_IPV4, TYPE_IPV6};
 const L3: usize = wire::header::ETH;
 const OVERHEAD: usize = config::OVERHEAD as usize;
 
-/// Smallest MTU of an IPv6 link (RFC 8200, section 5).
+/// Of an IPv6 link (RFC 8200, section 5).
 const LEAST_MTU: u32 = 1280;
-/// Lifetime of a reduced path MTU: ten minutes (RFC 8201, section 4).
+/// Of a reduced path MTU: ten minutes (RFC 8201, section 4).
 const PATH_LIFETIME: u64 = 600_000_000_000;
 
 /// One worker of a tunnel end.
@@ -44,7 +44,7 @@ pub struct Tunnel<S: Softwires> {
     workers: u16,
     plan: Plan,
     hasher: Hasher,
-    /// Fragments of tunnel packets, by addresses and identification.
+    /// By addresses and identification.
     reassembly: Reassembly<(u128, u128, u32)>,
     tracker: Tracker,
     limiter: Limiter,
@@ -67,7 +67,7 @@ struct Plan {
     last_hop: u8,
     /// Outer version, traffic class and flow label before copying.
     first_word: u32,
-    /// Mask of the inner traffic class bits that are copied.
+    /// Mask of inner traffic class bits.
     copied: u8,
     hash_flows: bool,
 }
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Ethernet of one side: our address, and the header of frames that leave.
+/// Our address, and the header of frames that leave.
 struct Link {
     own: OwnMac,
     leaving: [u8; L3],
@@ -111,7 +111,7 @@ impl<S: Softwires> Tunnel<S> {
     /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid.
+    /// An invalid configuration.
     pub fn new(config: Config, softwires: S, worker: u16, workers: u16, seed: u64) -> Result<Tunnel<S>, ConfigError> {
         config.validate()?;
         assert!(worker < workers, "worker {worker} of {workers}");
@@ -132,18 +132,17 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// Spreads packets from the IPv4 side over the workers by both addresses, so that one worker gets all fragments of
-    /// a datagram.
+    /// By both addresses, so that one worker gets all fragments of a datagram.
     pub const STEER_IPV4: Steering = Steering::Hash(&[(26, 8)]);
-    /// Spreads packets from the IPv6 side over the workers by the ends of the tunnel.
+    /// By the ends of the tunnel.
     pub const STEER_IPV6: Steering = Steering::Hash(&[(22, 32)]);
 
-    /// How often something happened.
+    /// Value of a counter.
     pub fn counter(&self, e: Event) -> u64 {
         self.count.get(e)
     }
 
-    /// Waiting fragments: of tunnel packets, and of IPv4 packets without their first fragment.
+    /// Fragments of tunnel packets, and of IPv4 packets without their first fragment.
     pub fn waiting(&self) -> [Waiting; 2] {
         [self.reassembly.waiting(), self.tracker.waiting()]
     }
@@ -153,7 +152,7 @@ impl<S: Softwires> Tunnel<S> {
         &self.softwires
     }
 
-    /// The strategy, to be changed between batches.
+    /// To be changed between batches.
     pub fn softwires_mut(&mut self) -> &mut S {
         &mut self.softwires
     }
@@ -163,14 +162,14 @@ impl<S: Softwires> Tunnel<S> {
         &self.config
     }
 
-    /// Changes to a configuration that this one [can become](Config::can_become).
+    /// To one that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.plan = Plan::new(&config);
         self.widens = u64::MAX;
         self.config = config;
     }
 
-    /// Reduces the single tunnel's path MTU for ten minutes (RFC 2473, section 7.1; RFC 8201, section 4).
+    /// For ten minutes (RFC 2473, section 7.1; RFC 8201, section 4).
     fn narrow(&mut self, mtu: u32) {
         // A value below the minimum IPv6 MTU is ignored.
         if (LEAST_MTU..=self.plan.mtu6 as u32).contains(&mtu) && mtu < self.config.v6.mtu.into() {
@@ -200,7 +199,7 @@ impl<S: Softwires> Tunnel<S> {
         if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
-    /// The next identification, by a bijection that outsiders cannot guess, so that none repeats soon (RFC 7739).
+    /// By a bijection that outsiders cannot guess, so that none repeats soon (RFC 7739).
     fn identification(&mut self) -> u32 {
         self.identified = self.identified.wrapping_add(1);
         let key = self.hasher.one(0) as u32;
@@ -216,7 +215,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
             self.count.add_many(Event::FragmentLate, late.fragments);
-            // RFC 8200, section 4.5: the sender gets an error if the first fragment has arrived.
+            // RFC 8200, section 4.5.
             if let Some(first) = late.first {
                 self.reply6(&first[L3..], error::REASSEMBLY_TIME, spare);
             }

@@ -1,20 +1,20 @@
-//! The strategy of one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
+//! One tunnel: B4, lwB4, and a MAP-E CE towards its BR.
 
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 
-/// One tunnel for every packet; packets out of it must come from its other end.
+/// For every packet; packets out of it must come from its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneTunnel {
     own: u128,
     peer: u128,
-    /// Where packets must come from; none where both ends are the same.
+    /// None where both ends are the same.
     from: u128,
 }
 
 impl OneTunnel {
-    /// The tunnel from an own address to the other end's.
+    /// From an own address to the other end's.
     pub fn new(own: Ipv6Addr, peer: Ipv6Addr) -> OneTunnel {
         let (own, peer) = (own.to_bits(), peer.to_bits());
         OneTunnel { own, peer, from: if own == peer { 0 } else { peer } }

@@ -7,11 +7,8 @@ use crate::strategy::Point4;
 use wire::header::{ICMP, PROTO_UDP, TCP, be16};
 
 impl Head4 {
-    /// Source and destination as far as the packet shows them. An ICMP query shows its identifier at both ends, an ICMP
-    /// error the ports of its quote, which went the other way (RFC 7596, section 8.1).
-    ///
-    /// # Errors
-    /// The reason to drop it: a truncated transport header.
+    /// An ICMP query shows its identifier at both ends, an ICMP error the ports of its quote, which
+    /// went the other way (RFC 7596, section 8.1). A truncated transport header fails.
     pub(super) fn points(&self, b: &[u8]) -> Result<[Point4; 2], Event> {
         let ports = if self.offset > 0 { [None; 2] } else { self.ports(&b[..self.end.min(b.len())])? };
         Ok([Point4 { addr: self.src, port: ports[0] }, Point4 { addr: self.dst, port: ports[1] }])
@@ -40,7 +37,7 @@ impl Head4 {
         }
     }
 
-    /// Ports of a quoted packet with at least eight octets of payload.
+    /// Of at least eight octets of payload.
     fn quoted(&self, b: &[u8]) -> [Option<u16>; 2] {
         if self.offset > 0 || b.len() < self.l4 + 8 {
             return [None; 2];
@@ -52,7 +49,7 @@ impl Head4 {
         }
     }
 
-    /// Whether it is an ICMP error; only a first fragment shows the type.
+    /// Only a first fragment shows the type.
     pub(super) fn is_icmp_error(&self, b: &[u8]) -> bool {
         self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == Kind::Error)
     }
@@ -61,7 +58,7 @@ impl Head4 {
 /// Kinds of ICMP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A query or reply: has an identifier.
+    /// With an identifier.
     Query,
     /// Unreachable, source quench, time exceeded, parameter problem: quotes a packet.
     Error,
@@ -78,8 +75,8 @@ pub fn kind(icmp_type: u8) -> Kind {
     }
 }
 
-/// Whether an IPv6 address may end a tunnel: neither multicast nor link-local, which no router forwards (RFC 4291,
-/// section 2.5.6), nor in ::/64 (unspecified, loopback).
+/// Whether it may end a tunnel: neither multicast nor link-local, which no router forwards (RFC
+/// 4291, section 2.5.6), nor in ::/64 (unspecified, loopback).
 #[inline(always)]
 pub fn is_unicast6(a: u128) -> bool {
     a >> 64 != 0 && !is_martian(a)

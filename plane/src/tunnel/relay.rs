@@ -1,5 +1,5 @@
-//! ICMPv6 errors about tunnel packets: the sender of the inner packet gets an ICMP error (RFC 2473, section 8). Errors
-//! about unknown tunnels are ignored.
+//! ICMPv6 errors about tunnel packets: the sender of the inner packet gets an ICMP error (RFC 2473,
+//! section 8). Errors about unknown tunnels are ignored.
 
 use super::error::{Refusal, sum6};
 use super::{LEAST_MTU, OVERHEAD, Tunnel, address};
@@ -17,8 +17,7 @@ const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
 
 impl<S: Softwires> Tunnel<S> {
-    /// Relays an error about a tunnel packet to the sender of the inner packet; other messages are for the machine
-    /// itself.
+    /// Other messages are for the machine itself.
     pub(super) fn relay<P: Packet>(
         &mut self,
         b: &[u8],
@@ -42,9 +41,9 @@ impl<S: Softwires> Tunnel<S> {
         }
         let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
-        // The opposite look-up gives the customer's address outside, and checks that the tunnel exists.
+        // This look-up also checks that the tunnel exists.
         let stands_for = self.softwires.unwrap_quoted(quote.dst, quote.src, customer, remote)?;
-        // A value below the minimum IPv6 MTU is ignored (RFC 8201, section 4).
+        // Ignored (RFC 8201, section 4).
         if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
             return Err(Event::IcmpUntranslatable.into());
         }
@@ -74,7 +73,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// The ICMP error for an ICMPv6 error about a packet inside a tunnel (RFC 2473, section 8.3).
+/// RFC 2473, section 8.3.
 fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
         // Only packets with DF need the size.

@@ -9,7 +9,7 @@ use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 pub struct TunnelEnds {
     /// The CE's.
     pub ce: u128,
-    /// The PE's: AFTR, lwAFTR, BR.
+    /// AFTR, lwAFTR, BR.
     pub pe: u128,
 }
 
@@ -19,11 +19,11 @@ impl TunnelEnds {
     }
 }
 
-/// CLAT of 464XLAT (RFC 6877): stateless. Each inside address is a subscriber of the flow space, with its row's IPv6
-/// address.
+/// CLAT of 464XLAT (RFC 6877): stateless. Each inside address is a subscriber of the flow space,
+/// with its row's IPv6 address.
 ///
 /// # Errors
-/// When addresses and flow space do not match.
+/// Addresses and flow space do not match.
 pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);
@@ -46,22 +46,22 @@ pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> Vi
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 
-/// CE of MAP-T (RFC 7599): NAT44 into a port set, then translation from the MAP address `ce` to `remotes`, one for each
-/// remote address. Right learns the port, not the address.
+/// CE of MAP-T (RFC 7599): NAT44 into a port set, then translation from the MAP address `ce` to
+/// `remotes`, one for each remote address. Right learns the port, not the address.
 ///
 /// # Errors
-/// When addresses and flow space do not match.
+/// Addresses and flow space do not match.
 pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>) -> Result<View, ViewError> {
     let ends = Ends6 { src: Address6::constant(ce), dst: by_remote(bed, remotes)? };
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
 }
 
-/// As [`map_t`] for a CE with an IPv4 prefix, whose IPv6 address contains the chosen address of `own` from bit 80 on
-/// (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4 address, and the PSID,
-/// which must be zero. `ce` is the prefix's MAP address.
+/// As [`map_t`] for a CE with an IPv4 prefix, whose IPv6 address contains the chosen address of
+/// `own` from bit 80 on (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower
+/// half of the IPv4 address, and the PSID, which must be zero. `ce` is the prefix's MAP address.
 ///
 /// # Errors
-/// As [`map_t`], or when there are more than 65,536 addresses.
+/// As [`map_t`], or more than 65,536 addresses.
 pub fn map_t_prefix(
     bed: &Bed,
     ce: u128,

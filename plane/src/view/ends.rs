@@ -1,4 +1,4 @@
-//! The IPv6 ends of subscribers, remote hosts and tunnels, as rows that the caller has computed.
+//! The IPv6 ends of subscribers, remote hosts and tunnels.
 
 use super::Bed;
 use arena::Array;
@@ -12,38 +12,38 @@ pub struct Subscriber6 {
     pub address: u128,
 }
 
-/// The ends of a link with translated packets.
+/// A link with translated packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Translated<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
-    /// The IPv6 address of each remote IPv4 address (pref64, DMR), or of the host in each network.
+    /// IPv6 address of each remote IPv4 address (pref64, DMR), or of the host in each network.
     pub remotes: &'a [u128],
 }
 
-/// The ends of a link with tunnels.
+/// A link with tunnels.
 #[derive(Clone, Copy, Debug)]
 pub struct Tunnelled<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
-    /// The other end of all tunnels: AFTR, lwAFTR, BR.
+    /// Other end of all tunnels: AFTR, lwAFTR, BR.
     pub pe: u128,
 }
 
 /// Why a view cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// The number of rows does not match the flow space.
+    /// The flow space needs another number.
     #[error("there are {have} IPv6 addresses for the {want} {what} of the flow space: give one for each")]
     Rows {
-        /// What the addresses are of.
+        /// Kind of addresses.
         what: &'static str,
         /// Addresses given.
         have: usize,
         /// Addresses needed.
         want: u32,
     },
-    /// Two subscribers have the same address.
+    /// Of two subscribers.
     #[error("subscriber {0} has the same IPv6 address as one before it: give each its own")]
     Shared(usize),
     /// A stateless device cannot find a packet's subscriber.
@@ -96,7 +96,7 @@ pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Ad
     })
 }
 
-/// Rows in huge pages, which save a page walk each.
+/// In huge pages, which save a page walk each.
 ///
 /// # Errors
 /// Too little memory.
@@ -110,7 +110,7 @@ fn counted(what: &'static str, have: usize, want: u32) -> Result<(), ViewError> 
     if have == want as usize { Ok(()) } else { Err(ViewError::Rows { what, have, want }) }
 }
 
-/// Checks that IPv6 addresses are distinct, as devices keep state by them.
+/// Devices keep state by IPv6 address.
 pub(super) fn distinct(subscribers: &[Subscriber6]) -> Result<(), ViewError> {
     let mut seen = HashSet::with_capacity(subscribers.len());
     match subscribers.iter().position(|s| !seen.insert(s.address)) {

@@ -1,4 +1,4 @@
-//! Views: what the tester's two sides send and expect in a set-up, as data for the engine.
+//! Views: what the tester's two sides send and expect in a set-up.
 
 pub mod ce;
 pub mod ends;
@@ -13,36 +13,35 @@ use wire::template::UdpFrame;
 use wire::view::View;
 use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
 
-/// The properties of the test bed.
+/// Properties of the test bed.
 #[derive(Clone, Debug)]
 pub struct Bed {
-    /// Left: the tester's own address, and the DUT's.
+    /// Tester's own address, and DUT's.
     pub left: Hop,
-    /// Right.
+    /// The same on the right.
     pub right: Hop,
-    /// Frame size in octets with FCS of IPv4 frames; those with an IPv6 header are longer (METHODOLOGY.md, frame
-    /// sizes).
+    /// Octets with FCS of IPv4 frames; those with an IPv6 header are longer (METHODOLOGY.md, frame sizes).
     pub frame_size: usize,
-    /// Time to live and hop limit of test frames.
+    /// And hop limit.
     pub ttl: u8,
     /// Flows.
     pub flows: FlowSpace,
-    /// Connections (N), at most the size of the flow space.
+    /// N, at most the size of the flow space.
     pub connections: u64,
-    /// Seed of the pseudo-random order.
+    /// Of the pseudo-random order.
     pub seed: u64,
 }
 
-/// Outside addresses and ports to which a stateful device may translate.
+/// What a stateful device may translate to.
 #[derive(Clone, Debug)]
 pub struct Outside {
     /// Addresses and ports.
     pub range: OuterRange,
-    /// Further addresses, with the same ports.
+    /// With the same ports.
     pub also: Vec<AddrRange>,
-    /// Restricts the ports to those of a subscriber that shares its address.
+    /// Ports of a subscriber that shares its address.
     pub set: PortSet,
-    /// Bits that are zero in each of these addresses.
+    /// Zero in each of these addresses.
     pub clear: u32,
 }
 
@@ -52,45 +51,44 @@ impl From<OuterRange> for Outside {
     }
 }
 
-/// From the Initiator, as it sends.
+/// As the Initiator sends.
 const FROM_INSIDE: Fields = Fields {
     src: Source::InsideAddr,
     src_port: Source::InsidePort,
     dst: Source::RemoteAddr,
     dst_port: Source::RemotePort,
 };
-/// From the DUT's outside address, as the Responder sees it.
+/// From the DUT's outside address.
 const FROM_OUTER: Fields = Fields { src: Source::OuterAddr, src_port: Source::OuterPort, ..FROM_INSIDE };
 const fn reversed(f: Fields) -> Fields {
     Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
 }
 
-/// Plain IPv4 forwarding (RFC 2544), or the tester's own loop: frames arrive unchanged.
+/// Plain IPv4 forwarding (RFC 2544), or the tester's own loop.
 pub fn forwarding(bed: &Bed) -> View {
     forwarding_as(bed, &Layout::Ipv4)
 }
 
-/// As [`forwarding`], with the customer's frames of this layout: for an IPv6 router, a router between tunnel ends, or
-/// the tester's own loop with a link's frames.
+/// As [`forwarding`], with this layout: for an IPv6 router, a router between tunnel ends, or the tester's own loop.
 pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
 
-/// Plain IPv6 forwarding (RFC 5180) between hosts with these addresses.
+/// Plain IPv6 forwarding (RFC 5180).
 ///
 /// # Errors
-/// When the addresses do not match the flow space.
+/// The addresses do not match the flow space.
 pub fn forwarding6(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     Ok(forwarding_as(bed, &ends.layout(bed)?))
 }
 
-/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of IPv4aaS technologies: in phase 1 Right learns outside
-/// addresses and ports, which must lie in `outside`, and then sends to these.
+/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of IPv4aaS technologies: in phase 1 Right
+/// learns outside addresses and ports, which must lie in `outside`, and then sends to these.
 pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }
 
-/// A view of stateless devices, from the layouts of customers' frames on both links.
+/// From the layouts of customers' frames on both links.
 fn stateless(bed: &Bed, links: [Layout; 2]) -> View {
     view(bed, links, [FROM_INSIDE, FROM_INSIDE], None)
 }
@@ -99,7 +97,7 @@ fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
     view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
 }
 
-/// A view from the customers' frames; the other direction is the reverse.
+/// From the customers' frames; the other direction is the reverse.
 fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());

@@ -1,11 +1,11 @@
-//! Set-ups of a NAT with an IPv6 Internet, NAT46 and NAT66: Right learns the lowest 32 bits of outside addresses.
+//! Set-ups of a NAT with an IPv6 Internet: Right learns the lowest 32 bits of outside addresses.
 
 use super::ends::{by_remote, distinct};
 use super::{Bed, Translated, ViewError, stateful};
 use crate::ip6::Pool6;
 use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 
-/// Outside addresses and ports of such a NAT.
+/// Outside addresses and ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside6 {
     /// Addresses.
@@ -28,16 +28,16 @@ impl Outside6 {
 /// NAT46 (RFC 9693): IPv4 customers, and the IPv6 host of each remote address.
 ///
 /// # Errors
-/// When addresses and flow space do not match.
+/// Addresses and flow space do not match.
 pub fn nat46(bed: &Bed, remotes: &[u128], outside: Outside6) -> Result<View, ViewError> {
     let right = outside.layout(by_remote(bed, remotes)?);
     Ok(stateful(bed, [Layout::Ipv4, right], outside.range().into()))
 }
 
-/// NAT66 (RFC 9693): customers and remote hosts with an IPv6 address each.
+/// NAT66 (RFC 9693).
 ///
 /// # Errors
-/// As [`nat46`], or when customers share an address.
+/// As [`nat46`], or customers share an address.
 pub fn nat66(bed: &Bed, ends: &Translated<'_>, outside: Outside6) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     let right = outside.layout(by_remote(bed, ends.remotes)?);

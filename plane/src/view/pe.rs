@@ -7,7 +7,7 @@ use wire::{Ends6, Layout, View};
 /// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
 ///
 /// # Errors
-/// When addresses and flow space do not match, or subscribers share an address.
+/// Addresses and flow space do not match, or subscribers share an address.
 pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
@@ -25,12 +25,12 @@ pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Res
 /// lwAFTR of lw4o6 (RFC 7596). Stateless: no phase 1, and Right sends to subscribers' addresses and ports directly.
 ///
 /// # Errors
-/// When addresses and flow space do not match, or subscribers cannot be told apart by address and port.
+/// Addresses and flow space do not match, or address and port do not identify a subscriber.
 pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// As [`lwaftr`], with both ends of each softwire, for several lwAFTR addresses.
+/// As [`lwaftr`], for several lwAFTR addresses: with both ends of each softwire.
 ///
 /// # Errors
 /// As [`lwaftr`].
@@ -39,7 +39,7 @@ pub fn lwaftr_of(bed: &Bed, subscribers: &[Subscriber6], own: &[Subscriber6]) ->
     by_address(bed, Layout::Tunnel(ends))
 }
 
-/// BR of MAP-E (RFC 7597): as [`lwaftr`], the CEs' addresses being those of the mapping rules.
+/// BR of MAP-E (RFC 7597): as [`lwaftr`].
 ///
 /// # Errors
 /// As [`lwaftr`].
@@ -47,7 +47,7 @@ pub fn map_e_br(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// BR of MAP-T (RFC 7599): frames from CEs' MAP addresses to addresses in the DMR's prefix. No state, as [`lwaftr`].
+/// BR of MAP-T (RFC 7599): frames from CEs' MAP addresses to addresses in the DMR's prefix. No state.
 ///
 /// # Errors
 /// As [`lwaftr`].
@@ -63,7 +63,7 @@ pub fn siit(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// A device that finds subscribers by IPv4 address and port.
+/// By IPv4 address and port.
 fn by_address(bed: &Bed, left: Layout) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);

@@ -1,5 +1,5 @@
-//! Explicit address maps (RFC 7757, section 3): pairs of prefixes whose suffixes are copied; the longest prefix wins. A
-//! look-up in a million pairs reads one cache line for each prefix length.
+//! Explicit address maps (RFC 7757, section 3): pairs of prefixes whose suffixes are copied; the
+//! longest prefix wins. A look-up reads one cache line for each prefix length.
 
 mod text;
 
@@ -11,7 +11,7 @@ use arena::Array;
 /// Maximum number of pairs of a table.
 pub const MOST: usize = 1 << 20;
 
-/// A slot by IPv4 prefix; [`FREE`] is the length of a free one.
+/// [`FREE`] is the length of a free one.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct Slot4 {
@@ -47,29 +47,29 @@ const FREE6: Slot6 = Slot6 { key: 0, to: 0, suffix: 0, len: FREE, shift: 0 };
 pub struct Eam {
     slots4: Array<Slot4>,
     slots6: Array<Slot6>,
-    /// Masks of the used prefix lengths, longest first.
+    /// Longest first.
     levels4: Vec<(u32, u8)>,
     levels6: Vec<(u128, u8)>,
     hasher: Hasher,
     len: usize,
-    /// Whether prefetching is worth its cost: the table exceeds the inner caches.
+    /// The table exceeds the inner caches, so that prefetching is worth its cost.
     far: bool,
     near: Near,
     few: Few,
 }
 
-/// All maps of a small table, longest prefix first, compared one by one. Empty for larger tables.
+/// All maps of a small table, longest prefix first; empty for larger tables.
 #[derive(Default)]
 struct Few {
     four: Vec<(u32, Slot4)>,
     six: Vec<(u128, Slot6)>,
 }
 
-/// Maximum number of maps compared one by one.
+/// Compared one by one.
 const FEW: usize = 4;
 
-/// Tells without reading the table that most addresses have no map: a bit for each /16 of IPv4, and for each hash of
-/// the first 64 bits of IPv6, or 32 where prefixes are shorter.
+/// Tells without reading the table that most addresses have no map: a bit for each /16 of IPv4, and
+/// for each hash of the first 64 bits of IPv6, or 32 where prefixes are shorter.
 struct Near {
     four: Box<[u64; 1024]>,
     six: Box<[u64; 64]>,
@@ -112,8 +112,8 @@ impl Near {
 }
 
 impl Eam {
-    /// A table of pairs, each with its line. Pairs overlap only if `nested`, which allows prefixes within prefixes, but
-    /// never the same one twice.
+    /// Pairs with their lines. Pairs overlap only if `nested`, which allows prefixes within
+    /// prefixes, but never the same one twice.
     ///
     /// # Errors
     /// The first unusable pair, or too little memory.
@@ -129,7 +129,7 @@ impl Eam {
         }
         clash(pairs, nested, |p| (u128::from(p.first4()) << 96, p.v4.len))?;
         clash(pairs, nested, |p| (p.v6.first(), p.v6.len))?;
-        // A load factor of one half, so that a look-up rarely leaves its line.
+        // A load factor of one half: a look-up rarely leaves its line.
         let count = (pairs.len() * 2).next_multiple_of(2).max(16);
         let mut eam = Eam {
             slots4: Array::filled("explicit address maps", count, FREE4)?,
@@ -172,7 +172,7 @@ impl Eam {
         self.slots6[at] = six;
     }
 
-    /// How many pairs.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -192,7 +192,7 @@ impl Eam {
         range(hash, self.slots6.len() as u32) as usize
     }
 
-    /// The IPv6 address for an IPv4 address; `None` when no pair has it.
+    /// `None` without a pair.
     #[inline(always)]
     pub fn to_ipv6(&self, addr: u32) -> Option<u128> {
         if !self.near.has4(addr) {
@@ -224,7 +224,7 @@ impl Eam {
         None
     }
 
-    /// The IPv4 address for an IPv6 address; `None` when no pair has it.
+    /// `None` without a pair.
     #[inline(always)]
     pub fn to_ipv4(&self, addr: u128) -> Option<u32> {
         if !self.near.has6(addr) {
@@ -262,7 +262,7 @@ impl Eam {
         self.far
     }
 
-    /// Prefetch what the first step of [`Self::to_ipv6`] reads.
+    /// Prefetches for [`Self::to_ipv6`].
     #[inline(always)]
     pub fn prefetch4(&self, addr: u32) {
         if self.far
@@ -272,7 +272,7 @@ impl Eam {
         }
     }
 
-    /// Prefetch what the first step of [`Self::to_ipv4`] reads.
+    /// Prefetches for [`Self::to_ipv4`].
     #[inline(always)]
     pub fn prefetch6(&self, addr: u128) {
         if self.far
@@ -296,7 +296,7 @@ fn levels<T: Copy + Ord>(each: impl Iterator<Item = (T, u8)>) -> Vec<(T, u8)> {
     all
 }
 
-/// Finds two pairs with the same addresses in one IP version. Sorted by first address, shorter prefix first, a nested
+/// The same addresses in one IP version. Sorted by first address, shorter prefix first, a nested
 /// prefix lies in its neighbour too.
 fn clash(pairs: &[(usize, Pair)], nested: bool, key: impl Fn(&Pair) -> (u128, u8)) -> Result<(), EamError> {
     let mut order: Vec<(u128, u8, u32)> = Vec::with_capacity(pairs.len());

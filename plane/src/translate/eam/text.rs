@@ -10,12 +10,12 @@ use wire::{Prefix4, Prefix6};
 pub struct Pair {
     /// IPv4 addresses.
     pub v4: Prefix4,
-    /// IPv6 addresses: the bits behind the prefix are those of the IPv4 suffix, then zeros.
+    /// Prefix, bits of the IPv4 suffix, then zeros.
     pub v6: Prefix6,
 }
 
 impl Pair {
-    /// The bits copied from one suffix to the other.
+    /// Copied from one suffix to the other.
     pub(super) fn suffix(&self) -> u32 {
         !self.v4.mask()
     }
@@ -26,19 +26,19 @@ impl Pair {
         u32::from(self.v4.addr) & self.v4.mask()
     }
 
-    /// The IPv6 address for one of its IPv4 addresses.
+    /// For one of its IPv4 addresses.
     #[inline]
     pub fn to_ipv6(&self, addr: u32) -> u128 {
         self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
     }
 
-    /// The IPv4 address for one of its IPv6 addresses; bits behind the copied ones are ignored (section 3.3.2).
+    /// For one of its IPv6 addresses; bits behind the copied ones are ignored (section 3.3.2).
     #[inline]
     pub fn to_ipv4(&self, addr: u128) -> u32 {
         self.first4() | (addr >> self.shift()) as u32 & self.suffix()
     }
 
-    /// Why it cannot be used; `None` if it can.
+    /// `None` if it can be used.
     pub fn fault(&self) -> Option<String> {
         let (four, six) = (32u8.checked_sub(self.v4.len), 128u8.checked_sub(self.v6.len));
         let (Some(four), Some(six)) = (four, six) else {
@@ -62,22 +62,22 @@ impl fmt::Display for Pair {
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub enum EamError {
-    /// A line that is not a pair, or a pair that cannot be used.
+    /// Not a pair, or one that cannot be used.
     #[error("explicit address maps, line {line}: {why}")]
     Line {
-        /// Line or pair number, from 1.
+        /// Of line or pair, from 1.
         line: usize,
-        /// What is wrong with it and what to write instead.
+        /// What is wrong, and what to write instead.
         why: String,
     },
-    /// Two pairs claim the same addresses.
+    /// The same addresses twice.
     #[error("explicit address maps, line {line}: {pair} {how} line {other}: {with}; remove one of the two")]
     Clash {
         /// Line of the second.
         line: usize,
         /// The second.
         pair: Pair,
-        /// Whether it is the same prefix or overlaps.
+        /// The same prefix, or an overlap.
         how: &'static str,
         /// Line of the first.
         other: usize,
@@ -89,8 +89,7 @@ pub enum EamError {
     Memory(#[from] ArenaError),
 }
 
-/// An IPv4 and an IPv6 prefix in either order, separated by spaces. Lengths are optional for single addresses (RFC
-/// 7757, section 3.1).
+/// In either order, separated by spaces. Lengths are optional for single addresses (RFC 7757, section 3.1).
 impl FromStr for Pair {
     type Err = String;
 
@@ -108,7 +107,7 @@ impl FromStr for Pair {
     }
 }
 
-/// Reads one pair a line; `#` begins a comment.
+/// One pair a line; `#` begins a comment.
 ///
 /// # Errors
 /// The first line that is not a pair, or an unusable pair.
