@@ -1,4 +1,4 @@
-//! The judge of answers. It reads foreign octets, allocates nothing, and believes no length in them.
+//! The judge of answers. It reads foreign octets, and believes no length in them.
 
 use crate::names::{LABEL, Names, ZONE};
 use domain::base::iana::{Class, Rcode, Rtype};
@@ -7,32 +7,32 @@ use domain::base::{Message, ParsedName};
 use domain::rdata::Aaaa;
 use std::net::Ipv6Addr;
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Not an answer to the query: another question, truncated, or no DNS message.
+    /// Another question, truncated, or no DNS message.
     Message,
-    /// The response code is not NOERROR (RFC 1035, section 4.1.1).
+    /// Not NOERROR (RFC 1035, section 4.1.1).
     Code,
-    /// No AAAA record of the name.
+    /// No AAAA record.
     NoRecord,
-    /// An AAAA record with another address.
+    /// Another address.
     Address,
 }
 
-/// What an answer must contain.
+/// Required of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Of a DNS64: the zone's AAAA record, or one synthesised from the A record (RFC 6147, section 5.1).
+    /// The zone's AAAA record, or one synthesised from the A record (RFC 6147, section 5.1).
     Dns64,
-    /// Of an authoritative server: the zone's AAAA record.
+    /// The zone's AAAA record, of an authoritative server.
     Zone,
-    /// Of an authoritative server for a name without one: NOERROR without a record (RFC 2308, section 2.2).
+    /// NOERROR without a record, of an authoritative server (RFC 2308, section 2.2).
     Nothing,
 }
 
 impl Expected {
-    /// The right address for name `i`; `None` if no answer is right.
+    /// `None` if no answer is right.
     pub fn address(self, names: &Names, i: u32) -> Option<Ipv6Addr> {
         match self {
             Expected::Dns64 => Some(names.through_dns64(i)),
@@ -41,10 +41,10 @@ impl Expected {
         }
     }
 
-    /// Judges a message as the answer for name `i`.
+    /// Judges the answer for name `i`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the answer.
     pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), Wrong> {
         match (self, judge(message, i, self.address(names, i))) {
             (Expected::Nothing, Err(Wrong::NoRecord)) => Ok(()),
@@ -53,15 +53,15 @@ impl Expected {
     }
 }
 
-/// A message's ID; `None` if it is too short.
+/// `None` if the message is too short.
 pub fn id(message: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(*message.first_chunk()?))
 }
 
-/// Judges a message as the answer for name `i`, with exactly this AAAA record.
+/// Judges the answer for name `i`, with exactly this AAAA record.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the answer.
 pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wrong> {
     let message = Message::from_slice(message).map_err(|_| Wrong::Message)?;
     let header = message.header();
@@ -89,7 +89,7 @@ pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wr
     if found { Ok(()) } else { Err(Wrong::NoRecord) }
 }
 
-/// Whether a name is name `i` of the zone, in any case (RFC 1035, section 2.3.3).
+/// In any case (RFC 1035, section 2.3.3).
 fn is_name(name: &ParsedName<&[u8]>, i: u32) -> bool {
     let label: [u8; LABEL] = Names::label(i);
     let wanted = std::iter::once(&label[..]).chain(ZONE.split('.').map(str::as_bytes)).chain(std::iter::once(&b""[..]));

@@ -1,4 +1,4 @@
-//! The client: thread pairs with source ports of their own, as in dns64perf++, opened once for all trials.
+//! The client: thread pairs with source ports of their own, as in dns64perf++.
 
 use crate::answer::Expected;
 use crate::names::Names;
@@ -14,13 +14,13 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The first source port; all others follow.
+/// All others follow.
 pub const FIRST_PORT: u16 = 10_000;
 /// The most source ports.
 pub const MOST_PORTS: u32 = 50_000;
-/// Receive buffer of a source port, in octets; less without privilege.
+/// Octets of a source port; less without privilege.
 const BUFFER: usize = 4 << 20;
-/// Threads start this long before the first query.
+/// Before the first query.
 const AHEAD: Duration = Duration::from_millis(20);
 
 /// Thread pairs, and source ports of each.
@@ -28,7 +28,7 @@ const AHEAD: Duration = Duration::from_millis(20);
 pub struct Ports {
     /// Thread pairs.
     pub threads: u32,
-    /// Source ports of each of them.
+    /// Of each thread pair.
     pub each: u32,
 }
 
@@ -45,48 +45,48 @@ pub struct Load {
     pub rate: Rate,
     /// How many.
     pub queries: Count,
-    /// Time for an answer after its own query.
+    /// For an answer after its own query.
     pub timeout: Nanos,
-    /// The names that are asked for.
+    /// The names of the queries.
     pub plan: QueryPlan,
     /// What answers must contain.
     pub expected: Expected,
 }
 
-/// What a run observed.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observation {
-    /// Answers, and queries without one.
+    /// Queries without an answer, too.
     pub answers: Answers,
     /// Queries sent.
     pub sent: Count,
-    /// Time from the start to the last query.
+    /// From the start to the last query.
     pub send_time: Nanos,
-    /// How late the last query was, at most.
+    /// At most, of the last query.
     pub finished_late: Nanos,
-    /// How late the latest query was.
+    /// Of the latest query.
     pub worst_late: Nanos,
-    /// Maximum number of queries that left together.
+    /// Largest number of queries that left together.
     pub worst_burst: u32,
     /// Bursts of more than one query.
     pub catch_ups: Count,
     /// Queries that left while more than a full burst was overdue.
     pub crowded: Count,
-    /// CPU time of the busiest sender.
+    /// Of the busiest sender.
     pub own_time: Nanos,
-    /// CPU time of all senders, and of all receivers.
+    /// Of all senders, and of all receivers.
     pub cpu: [Nanos; 2],
     /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
     pub run_delay: Option<Nanos>,
-    /// Datagrams that the client's sockets dropped.
+    /// Dropped by the client's sockets.
     pub drops: Count,
 }
 
 impl Client {
-    /// Opens the sockets in the calling thread's network namespace, connected to the server.
+    /// Opens sockets in the calling thread's network namespace, connected to the server.
     ///
     /// # Errors
-    /// When an address or port is not available.
+    /// An address or port is not available.
     pub fn open(own: IpAddr, server: SocketAddr, ports: Ports) -> io::Result<Client> {
         let open = |n: u32| -> io::Result<UdpSocket> {
             let socket = UdpSocket::bind((own, FIRST_PORT + n as u16))?;

@@ -1,8 +1,6 @@
-//! One trial of DNS queries (RFC 8219, section 9): a client that sends queries at a rate from many source ports, and a
-//! judge of the answers. Server and device are other programs, which `dut` starts.
-//!
-//! [`names`] has the domain names and their records, [`query`] the queries, [`answer`] the judge, [`plan`] the name of
-//! each query, [`client`] the sockets, [`tester`] the trial of `method`.
+//! One trial of DNS queries (RFC 8219, section 9): a client that sends queries at a rate from many
+//! source ports, and a judge of the answers. Server and device are other programs, which `dut`
+//! starts.
 
 #![forbid(unsafe_code)]
 

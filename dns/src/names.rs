@@ -1,32 +1,32 @@
 //! The domain names of the zone. As in dns64perf++, each has the digits of its A record:
-//! `010-000-000-001.dns64perf.test` is 10.0.0.1. So everything follows from a number.
+//! `010-000-000-001.dns64perf.test` is 10.0.0.1.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The zone, below `test` (RFC 2606, section 2).
+/// Below `test` (RFC 2606, section 2).
 pub const ZONE: &str = "dns64perf.test";
-/// Octets of the first label of a name.
+/// Octets of a name's first label.
 pub const LABEL: usize = 15;
-/// The IPv4 address of name 0. Nothing is sent to 10.0.0.0/8.
+/// Of name 0. Nothing is sent to 10.0.0.0/8.
 const FIRST: u32 = 0x0a00_0000;
-/// The most names: 10.0.0.0/8 without [`Names::probe`].
+/// 10.0.0.0/8 without [`Names::probe`].
 pub const MOST: u32 = (1 << 24) - 1;
-/// Prefix of AAAA records in the zone, before the IPv4 address (2001:2::/48 is for benchmarks, RFC 5180).
+/// In the zone, before the IPv4 address (2001:2::/48 is for benchmarks, RFC 5180).
 const EXISTING: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0xaaaa, 0, 0, 0, 0);
-/// The DNS64 prefix of 96 bits (RFC 6052), network-specific: the zone's addresses are private (section 3.1).
+/// 96 bits (RFC 6052), network-specific: the zone's addresses are private (section 3.1).
 pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);
 
 /// The names of a zone: name `i` for `i` below `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// How many names there are, at most [`MOST`].
+    /// At most [`MOST`].
     pub count: u32,
-    /// Names with an AAAA record of their own, in parts per million, spread evenly.
+    /// With an AAAA record, in parts per million, spread evenly.
     pub existing_ppm: u32,
 }
 
 impl Names {
-    /// The first label of name `i`.
+    /// First label of name `i`.
     pub fn label(i: u32) -> [u8; LABEL] {
         let mut label = [b'-'; LABEL];
         for (octet, digits) in Names::a(i).octets().into_iter().zip(label.chunks_mut(4)) {
@@ -35,41 +35,41 @@ impl Names {
         label
     }
 
-    /// The address of the A record of name `i`.
+    /// A record of name `i`.
     pub fn a(i: u32) -> Ipv4Addr {
         Ipv4Addr::from(FIRST | i)
     }
 
-    /// Whether name `i` has an AAAA record in the zone.
+    /// Whether the zone has an AAAA record of name `i`.
     pub fn has_aaaa(&self, i: u32) -> bool {
         let before = |i: u64| i * u64::from(self.existing_ppm) / 1_000_000;
         before(u64::from(i) + 1) > before(u64::from(i))
     }
 
-    /// The address of name `i`'s AAAA record in the zone.
+    /// AAAA record of name `i` in the zone.
     pub fn aaaa(&self, i: u32) -> Option<Ipv6Addr> {
         self.has_aaaa(i).then(|| embedded(EXISTING, Names::a(i)))
     }
 
-    /// The address that a DNS64 answers for name `i`: the zone's AAAA record, or one synthesised from the A record (RFC
-    /// 6147, section 5.1).
+    /// A DNS64's answer for name `i`: the zone's AAAA record, or one synthesised from the A record
+    /// (RFC 6147, section 5.1).
     pub fn through_dns64(&self, i: u32) -> Ipv6Addr {
         self.aaaa(i).unwrap_or_else(|| embedded(PREFIX, Names::a(i)))
     }
 
-    /// The name that no trial asks for, so that queries for it change no cache.
+    /// No trial asks for this name, so that queries for it change no cache.
     pub fn probe(&self) -> u32 {
         self.count
     }
 
-    /// The records of all names: label, A record, AAAA record.
+    /// Label, A record, AAAA record.
     pub fn records(&self) -> impl Iterator<Item = ([u8; LABEL], Ipv4Addr, Option<Ipv6Addr>)> + use<> {
         let names = *self;
         (0..=names.count).map(move |i| (Names::label(i), Names::a(i), names.aaaa(i)))
     }
 }
 
-/// An IPv4 address in a prefix of 96 bits (RFC 6052, section 2.2).
+/// 96 bits (RFC 6052, section 2.2).
 fn embedded(prefix: Ipv6Addr, address: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::from(prefix.to_bits() | u128::from(address.to_bits()))
 }

@@ -1,44 +1,44 @@
-//! The name for which each query asks: one of its own, so that no answer is cached, or for a given share one resolved
-//! before the trial (RFC 8219, section 9.2.3).
+//! The name of each query: one of its own, so that no answer is cached, or for a given share one
+//! resolved before the trial (RFC 8219, section 9.2.3).
 
 use method::Count;
 use std::ops::Range;
 
-/// Maximum number of names resolved before a trial.
+/// Resolved before a trial.
 pub const WARM: u32 = 1_000;
 
-/// The names of the queries of a trial.
+/// Names of a trial's queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryPlan {
     fresh: Range<u32>,
     warm: Range<u32>,
-    /// Queries for a warm name, in parts per million.
+    /// In parts per million.
     cached_ppm: u32,
 }
 
 impl QueryPlan {
-    /// The plan over this number of names. For cached queries, the last [`WARM`] names are warm, but at most half.
+    /// For cached queries, the last [`WARM`] names are warm, but at most half.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
         let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
     }
 
-    /// The plan for these names in turn.
+    /// These names in turn.
     pub fn only(names: Range<u32>) -> QueryPlan {
         QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
     }
 
-    /// Names to resolve before the trial.
+    /// Resolved before the trial.
     pub fn warm(&self) -> Range<u32> {
         self.warm.clone()
     }
 
-    /// Number of names not resolved before.
+    /// Not resolved before.
     pub fn fresh(&self) -> u32 {
         self.fresh.end - self.fresh.start
     }
 
-    /// Queries for a warm name among the first `q`.
+    /// Among the first `q`.
     fn cached_before(&self, q: Count) -> Count {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }
@@ -48,7 +48,7 @@ impl QueryPlan {
         queries - self.cached_before(queries)
     }
 
-    /// The name of query `q`, starting over after the last one.
+    /// Name of query `q`, starting over after the last one.
     pub fn name(&self, q: Count) -> u32 {
         let cached = self.cached_before(q);
         let (names, at) =

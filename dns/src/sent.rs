@@ -1,16 +1,15 @@
-//! When each query of a sender was sent, and which were answered: one 32-bit word a query, shared with the receiver
-//! without a lock.
+//! When each query of a sender was sent, and which were answered: one 32-bit word a query, shared with the receiver.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Nanoseconds of a tick: 2^32 of them are 18 minutes.
+/// In nanoseconds: 2^32 ticks are 18 minutes.
 const TICK: u64 = 256;
 /// In nanoseconds.
 pub(crate) const LONGEST: u64 = (ANSWERED as u64 - 2) * TICK;
 const NOT_SENT: u32 = 0;
 const ANSWERED: u32 = u32::MAX;
 
-/// A sender's queries over its ports: query `l` leaves from port `l % ports` with ID `l / ports`.
+/// Query `l` leaves from port `l % ports` with ID `l / ports`.
 pub(crate) struct Sent {
     times: Vec<AtomicU32>,
     ports: u64,
@@ -19,11 +18,9 @@ pub(crate) struct Sent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// This query, sent so many nanoseconds after the trial's start.
+    /// In nanoseconds after the trial's start.
     Query { l: u64, sent_at: u64 },
-    /// An answered query.
     Answered,
-    /// No query.
     None,
 }
 
@@ -32,18 +29,17 @@ impl Sent {
         Sent { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
     }
 
-    /// Port and ID of query `l`.
+    /// Of query `l`.
     pub(crate) fn place(&self, l: u64) -> (usize, u16) {
         ((l % self.ports) as usize, (l / self.ports) as u16)
     }
 
-    /// Notes that query `l` is sent. Called before the system call, so that no answer precedes it.
+    /// Before the system call, so that no answer precedes it.
     pub(crate) fn note(&self, l: u64, nanos: u64) {
         self.times[l as usize].store((nanos / TICK) as u32 + 1, Ordering::Relaxed);
         self.next.store(l + 1, Ordering::Release);
     }
 
-    /// The last query sent with this port and ID.
     pub(crate) fn find(&self, port: usize, id: u16) -> Match {
         let Some(last) = self.next.load(Ordering::Acquire).checked_sub(port as u64 + 1) else { return Match::None };
         let last = last / self.ports;

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const WARM_RATE: Rate = Rate(1_000);
-/// Tries for names that were not resolved.
+/// For names that were not resolved.
 const WARM_TRIES: u32 = 3;
-/// Time-out of a query that asks whether anything answers.
+/// Of a query that asks whether anything answers.
 const PROBE: Nanos = Nanos::from_millis(100);
-/// Time for a program to load its zone and answer.
+/// For a program to load its zone and answer.
 const READY: Duration = Duration::from_secs(120);
 
 /// The tester's demands on the device.
@@ -27,21 +27,21 @@ pub trait Device {
     fn clear(&mut self) -> Result<bool, TrialError>;
 }
 
-/// Client and device, ready for trials.
+/// Client and device.
 pub struct Tester<D> {
     /// The client.
     pub client: Client,
     /// The device.
     pub device: D,
-    /// The names of the zone.
+    /// Of the zone.
     pub names: Names,
-    /// What answers must contain.
+    /// Required of answers.
     pub expected: Expected,
     /// Whether each name serves once, because a resolver caches it.
     pub names_wear_out: bool,
-    /// Queries that the shortest queue on the path holds, if known.
+    /// In queries, of the shortest queue on the path, if known.
     pub queue: Option<Count>,
-    /// Rest before each trial.
+    /// Before each trial.
     pub settle: Nanos,
     /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
@@ -125,7 +125,7 @@ pub fn wait_for_answers(
     Err(TrialError::DutDead(format!("after {} s a DNS query still {how}", READY.as_secs())))
 }
 
-/// A query counts as a frame Left to Right.
+/// Queries are frames Left to Right.
 fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
     let timing = Timing {
         burst: 1,

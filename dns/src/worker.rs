@@ -16,16 +16,16 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Queries that a late sender sends together at most.
+/// Queries of a late sender.
 const BURST: u64 = 32;
-/// The sender sleeps until this time before a query, then polls the clock.
+/// Before a query, the sender polls the clock.
 const AHEAD: Duration = Duration::from_micros(150);
-/// How often the receiver checks for the end of the trial.
+/// For the end of the trial.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Longest answer: without EDNS (RFC 1035, section 4.2.1), and one octet more.
+/// Without EDNS (RFC 1035, section 4.2.1), and one octet more.
 const LONGEST: usize = 513;
 
-/// The client's own part of the time-out is at most one in so many (RFC 8219, section 9.2.1).
+/// Of the time-out, at most (RFC 8219, section 9.2.1).
 const OWN_PART: u64 = 4;
 
 pub(crate) struct Trial<'a> {
@@ -41,7 +41,7 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Queries of one pair: each of n pairs sends every n-th.
+    /// Each of n pairs sends every n-th.
     pub(crate) fn queries_of(&self, pair: u64) -> u64 {
         (self.queries + self.pairs - 1 - pair) / self.pairs
     }
@@ -67,13 +67,12 @@ pub(crate) struct Sender {
 pub(crate) struct Receiver {
     pub answers: Answers,
     pub own_time: Nanos,
-    /// Wait for a core; `None` below [`OWN_PART`], as sockets hold answers until then.
+    /// `None` below [`OWN_PART`], as sockets hold answers until then.
     pub run_delay: Option<Nanos>,
     /// Datagrams that its sockets dropped.
     pub drops: u64,
 }
 
-/// One thread pair: its number, sockets and queries.
 pub(crate) struct Pair<'a> {
     pub trial: &'a Trial<'a>,
     pub number: u64,
@@ -88,17 +87,17 @@ pub(crate) struct Pair<'a> {
 pub(crate) const SENDING: u64 = u64::MAX;
 
 impl Pair<'_> {
-    /// Nanoseconds of the trial; 0 before it.
+    /// 0 before the trial.
     fn now(&self) -> u64 {
         Instant::now().saturating_duration_since(self.trial.start).as_nanos() as u64
     }
 
-    /// Number of query `l` of this pair in the trial.
+    /// In the trial.
     fn number_of(&self, l: u64) -> u64 {
         l * self.trial.pairs + self.number
     }
 
-    /// Due time of query `l`, in nanoseconds.
+    /// In nanoseconds.
     fn due(&self, l: u64) -> u64 {
         (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.rate.0)) as u64
     }
@@ -157,7 +156,7 @@ impl Pair<'_> {
         loop {
             match self.sockets[port].send(message) {
                 Ok(_) => return Ok(()),
-                // A full queue of the host: the query is late. ICMP errors concern earlier queries.
+                // The host's queue is full: the query is late. ICMP errors concern earlier queries.
                 Err(e) if is_passing(&e) && Instant::now() < end => {
                     if self.trial.is_interrupted() {
                         return Ok(());
@@ -168,7 +167,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Judges answers until all queries have one, or one time-out after the last query.
+    /// Until all queries have an answer, or one time-out after the last query.
     pub(crate) fn receive(&self) -> Result<Receiver, TrialError> {
         let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
         let poll = poll_of(self.sockets).map_err(failed)?;
@@ -195,7 +194,7 @@ impl Pair<'_> {
         })
     }
 
-    /// Datagrams that this pair's sockets dropped, modulo 2^32; `None` where unknown.
+    /// Modulo 2^32; `None` where unknown.
     fn drops(&self) -> Option<u32> {
         self.sockets.iter().try_fold(0, |sum: u32, socket| Some(sum.wrapping_add(host::socket_drops(socket).ok()?)))
     }
@@ -266,12 +265,10 @@ impl Sender {
     }
 }
 
-/// The wait for a core since `before` nanoseconds of it.
 fn run_delay_since(before: Option<u64>) -> Option<Nanos> {
     host::thread_run_delay_nanos().zip(before).map(|(after, before)| Nanos(after - before))
 }
 
-/// Whether an error of a socket passes by itself.
 fn is_passing(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, WouldBlock};
     matches!(error.kind(), WouldBlock | Interrupted | ConnectionRefused | HostUnreachable | NetworkUnreachable)

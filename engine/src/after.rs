@@ -1,5 +1,5 @@
-//! What a trial does after its phases: surveys the connections after a disruption, empties the table and measures the
-//! time, and reads its memory.
+//! What a trial does after its phases: surveys the connections after a disruption, empties the
+//! table, and reads its memory.
 
 use crate::device::{Cleared, MemoryNow};
 use crate::engine::Engine;
@@ -8,21 +8,17 @@ use method::trial::{Emptied, Observed, Survivors, TableMemory, TearDown};
 use method::{Count, Nanos, Rate, TrialError, TrialSpec};
 use std::time::{Duration, Instant};
 
-/// Rate of the survey, unless phase 1 was slower.
+/// Unless phase 1 was slower.
 const SURVEY_RATE: Rate = Rate(100_000);
-/// Frames on each connection before it counts as gone: host noise may lose one.
+/// Before a connection counts as gone: host noise may lose a frame.
 const SURVEYS: u32 = 3;
-/// Memory that falls by less than 1/1,000 in a round has settled.
+/// Largest fall in a round of memory that has settled.
 const SETTLED_PART: u64 = 1_000;
-/// The kernel frees removed entries in the background, for about this long.
+/// The kernel frees removed entries in the background.
 const FREED_WITHIN: Duration = Duration::from_secs(10);
 const ROUND: Duration = Duration::from_millis(200);
 
 impl Engine {
-    /// Carries out the options of a trial that follow its phases.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub(crate) fn after(&mut self, spec: &TrialSpec, observed: &mut Observed) -> Result<(), TrialError> {
         if spec.options.memory {
             observed.memory = self.memory(spec.connections)?;
@@ -33,11 +29,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a frame Left to Right on each connection of phase 1, whose outside addresses and ports were `known`, and
-    /// repeats it where it does not arrive.
-    ///
-    /// # Errors
-    /// Those of the phase.
+    /// Sends a frame Left to Right on each connection of phase 1, whose outside addresses and ports
+    /// were `known`, and repeats it where it does not arrive.
     pub(crate) fn survey(&mut self, spec: &TrialSpec, known: &[u64]) -> Result<Survivors, TrialError> {
         let rate = spec.phase1_rate.map_or(SURVEY_RATE, |rate| rate.min(SURVEY_RATE));
         self.phase1(rate, spec.connections)?;
@@ -59,7 +52,7 @@ impl Engine {
         Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// Reads the memory with the connections, and once the device has freed it.
+    /// With the connections, and once the device has freed it.
     fn memory(&mut self, connections: Count) -> Result<Option<TableMemory>, TrialError> {
         let before = self.entries()?;
         let Some(filled) = self.memory_now()? else { return Ok(None) };

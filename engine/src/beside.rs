@@ -1,4 +1,4 @@
-//! What runs on a thread beside a trial: a disruption at a time of a phase, and the sampler of CPU times.
+//! Threads beside a trial: a disruption at a time of a phase, and the sampler of CPU times.
 
 use crate::device::{CoreTime, CpuTimes, Device};
 use method::trial::{Acted, Action, CpuIdle, Sampler};
@@ -12,14 +12,14 @@ const LOOK: Duration = Duration::from_millis(10);
 
 pub(crate) struct Watched<'a> {
     pub clock: Clock,
-    /// Start of the phase in ticks; 0 before.
+    /// In ticks; 0 before the phase.
     pub start: &'a AtomicU64,
     /// Whether the phase is over.
     pub over: &'a AtomicBool,
 }
 
 impl Watched<'_> {
-    /// Waits for a time of the phase; false if the phase ended before.
+    /// False if the phase ended before.
     fn wait_until(&self, at: Nanos) -> bool {
         loop {
             if self.over.load(Ordering::Acquire) {
@@ -41,10 +41,7 @@ impl Watched<'_> {
     }
 }
 
-/// Carries an action out at its time, unless the phase ended before.
-///
-/// # Errors
-/// Those of the device.
+/// Unless the phase ended before.
 pub(crate) fn act(device: &mut dyn Device, action: Action, phase: &Watched<'_>) -> Result<Option<Acted>, TrialError> {
     if !phase.wait_until(action.at) {
         return Ok(None);
@@ -55,10 +52,7 @@ pub(crate) fn act(device: &mut dyn Device, action: Action, phase: &Watched<'_>) 
     Ok(Some(Acted { began, took: clock.elapsed().into(), connections: None }))
 }
 
-/// Samples CPU times, counted from `began`, until the trial is over.
-///
-/// # Errors
-/// Those of the device.
+/// From `began` until the trial is over.
 pub(crate) fn sample(
     mut times: Box<dyn CpuTimes>,
     sampler: Sampler,

@@ -1,6 +1,6 @@
-//! Measures the tester ceiling: the highest rates with these frames and flows without a device. Over the in-process
-//! link it is that of the tester's code; over a kernel cable it includes the back-end. The program measures that of a
-//! test bed's ports (`rig/ceiling.rs`).
+//! Measures the tester ceiling: the highest rates with these frames and flows without a device.
+//! Over the in-process link it is that of the tester's code; over a kernel cable it includes the
+//! back-end.
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
@@ -17,16 +17,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::{Kind, Tag, Values, View};
 
-/// Properties of the tester that do not depend on frames and flows.
+/// Independent of frames and flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Basics {
-    /// Duration of one clock reading, picoseconds.
+    /// One clock reading, picoseconds.
     pub clock_read_ps: u64,
-    /// Departure error of the pacing loop at 1 Mfps: median, nanoseconds.
+    /// Departure error at 1 Mfps: median, nanoseconds.
     pub departure_p50_ns: u64,
-    /// Departure error: 99th percentile, nanoseconds.
+    /// 99th percentile, nanoseconds.
     pub departure_p99_ns: u64,
-    /// Latency of the in-process link, nanoseconds.
+    /// Of the in-process link, nanoseconds.
     pub latency_floor_ns: u64,
 }
 
@@ -35,13 +35,13 @@ pub struct Basics {
 pub struct How {
     /// The clock.
     pub clock: Clock,
-    /// The core of each lane, at least one; `None`: not pinned.
+    /// Of each lane, at least one; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
     /// Directions of phase 2.
     pub direction: Direction,
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
-    /// What the Responder does with its state table in phase 2.
+    /// What the Responder does with its state table.
     pub responder_table: ResponderTable,
     /// How often connections are drawn at random.
     pub popularity: Popularity,
@@ -51,38 +51,38 @@ pub struct How {
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// Both ends of a kernel cable, and their frames.
+/// Both ends of a kernel cable.
 pub struct Ends {
-    /// Frame pool for both.
+    /// For both ends.
     pub pool: Pool,
-    /// The port on the Initiator's side.
+    /// Initiator's side.
     pub left: Box<dyn Port>,
-    /// The port on the Responder's side.
+    /// Responder's side.
     pub right: Box<dyn Port>,
 }
 
-/// The tester ceiling of all threads together, for the frames and flows of a view.
+/// Ceiling of all threads, for the frames and flows of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Frames per second per direction that it sends, receives and judges; of different rates, the faster one.
+    /// Frames per second per direction; of different rates, the faster one.
     pub frames: Rate,
-    /// Connections per second that it opens and learns, if the view is stateful.
+    /// Connections per second, if the view is stateful.
     pub set_up: Option<Rate>,
-    /// The sender's wall time per frame in the fastest run, without the back-end, picoseconds.
+    /// Sender's wall time per frame in the fastest run, without the back-end, picoseconds.
     pub send_ps: u64,
-    /// The judge's wall time per frame in that run, without the back-end, picoseconds.
+    /// Judge's wall time per frame in that run, without the back-end, picoseconds.
     pub receive_ps: u64,
 }
 
-/// Runs of phase 2, the fastest of which gives the ceiling, as in phase 1: host noise only makes runs slower.
+/// The fastest gives the ceiling: host noise only makes runs slower.
 const RUNS: usize = 5;
-/// Maximum runs of phase 1.
+/// Of phase 1.
 const FILLS: usize = 9;
 
 /// Measures on `core` what does not depend on frames and flows, in about 30 ms.
 ///
 /// # Errors
-/// When memory is exhausted, or the process may not use the core.
+/// Memory is exhausted, or the process may not use the core.
 pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, CalibrateError> {
     let (departure_p50_ns, departure_p99_ns) = departure_error(clock, core)?;
     let mut pool = Pool::single(PoolConfig::compact(1, 8, view.left.len()))?;
@@ -92,15 +92,15 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     Ok(Basics { clock_read_ps, departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
-/// Measures the tester ceiling without a device: each thread over its own in-process link, or one thread `over` these
-/// ends.
+/// Measures the tester ceiling without a device: each thread over its own in-process link, or one
+/// thread `over` these ends.
 ///
-/// A cable translates nothing, so a stateful view must expect what the Initiator sends. Over the in-process link, a
-/// phase 1 with all connections fills the table before phase 2; over a kernel cable, the ceiling of phase 1 comes from
-/// as many connections as the time allows.
+/// A cable translates nothing, so a stateful view must expect what the Initiator sends. Over the
+/// in-process link, a phase 1 with all connections fills the table before phase 2; over a kernel
+/// cable, the ceiling of phase 1 comes from as many connections as the time allows.
 ///
 /// # Errors
-/// When memory is exhausted, on an interrupt, or if a cable loses or changes frames.
+/// Memory is exhausted, on an interrupt, or a cable loses or changes frames.
 pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
     let mut cable = Cable::new(how, view)?;
     let set_up = match over {
@@ -142,7 +142,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     Ok(ceiling)
 }
 
-/// Frames per second per direction of a run with `frames` in each, or in the faster one.
+/// `frames` in each direction, or in the faster one.
 fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
     let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
     Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)
@@ -150,9 +150,9 @@ fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
 
 #[derive(Clone, Copy)]
 struct Cabling {
-    /// Upper estimate of the nanoseconds per frame.
+    /// Upper estimate, in nanoseconds.
     slow_frame: u64,
-    /// Frames of the first run of one lane.
+    /// Of the first run of one lane.
     first_guess: u64,
     drain: Nanos,
 }
@@ -168,7 +168,7 @@ fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None }]
 }
 
-/// Lanes that receive what they send, each over its own link, whose ring no preempted lane can fill.
+/// Each lane has its own link, whose ring no preempted lane can fill.
 fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     let lane = |&core| {
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
@@ -210,7 +210,7 @@ impl Cable {
     fn phase1(&self) -> Phase {
         Phase {
             kind: Kind::Establish,
-            // So high that the sender runs as fast as it can.
+            // The sender runs as fast as it can.
             rate: Rate(1_000_000_000 * self.lanes),
             frames: self.stage.connections(),
             connections: self.stage.connections(),
@@ -224,7 +224,7 @@ impl Cable {
         }
     }
 
-    /// Fills the table of a stateful view repeatedly for about `time`; the most connections per second.
+    /// In about `time`; the most connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -242,7 +242,7 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Opens what fits into about `time`, several times; connections per second.
+    /// In about `time`, several times; connections per second.
     fn open_some(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -264,7 +264,7 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Runs a phase, and checks that every frame arrived without a fault.
+    /// Every frame must arrive without a fault.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
         self.run_with(phase, &Extra::default())
     }
@@ -286,19 +286,19 @@ impl Cable {
 const PROBES: usize = 301;
 const PROBE_LOST: Duration = Duration::from_secs(1);
 
-/// Latency of single frames from transmit to receive call, in nanoseconds.
+/// From transmit to receive call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// The minimum: host noise only lengthens it.
+    /// Minimum: host noise only lengthens it.
     pub least: u64,
     /// The median.
     pub median: u64,
 }
 
-/// Measures the latency of single frames from Left to Right, polling a device with `work`.
+/// Measures single frames from Left to Right, polling a device with `work`.
 ///
 /// # Errors
-/// When a port fails, or a frame does not arrive.
+/// A port fails, or a frame does not arrive.
 pub fn latency(
     clock: Clock,
     view: &View,
@@ -331,7 +331,7 @@ pub fn latency(
     Ok(Latency { least: clock.nanos(times[0]), median: clock.nanos(times[PROBES / 2]) })
 }
 
-/// Duration of one clock reading, in picoseconds.
+/// In picoseconds.
 fn clock_read(clock: Clock) -> u64 {
     const READS: u64 = 10_000;
     let mut best = u64::MAX;
@@ -345,7 +345,7 @@ fn clock_read(clock: Clock) -> u64 {
     best
 }
 
-/// How late frames depart, one per microsecond, when waiting for the clock: median and 99th percentile.
+/// One frame per microsecond, when waiting for the clock: median and 99th percentile.
 fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), CalibrateError> {
     const DEPARTURES: usize = 20_000;
     let measure = move || -> Result<(u64, u64), port::PortError> {
@@ -361,7 +361,7 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
                 now = clock.now();
             }
             late.push(now - due);
-            // So that a stall counts for one departure only.
+            // A stall counts for one departure only.
             due = (due + step).max(now);
         }
         late.sort_unstable();
@@ -370,7 +370,7 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
     Ok(std::thread::scope(|s| port::host::spawn_in(s, measure)?.join().expect("the pacing loop does not panic"))?)
 }
 
-/// The reason why the tester could not be measured.
+/// Why the tester could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// No memory for frame pools.
@@ -382,7 +382,7 @@ pub enum CalibrateError {
     /// The stage could not be created.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Connections are missing in the tester's own state table.
+    /// The tester's own state table lacks connections.
     #[error(
         "calibration opened {connections} connections without a device, but the state table holds {learned}: results on this machine would be wrong; please report this"
     )]

@@ -1,24 +1,24 @@
-//! Order of connections in a trial with churn: held connections in turn, and evenly among them new ones, each abandoned
-//! after its frames.
+//! Order of connections in a trial with churn: held connections in turn, and evenly among them new
+//! ones, each abandoned after its frames.
 
 use crate::schedule::Departures;
 use method::{Churn, Count, Rate};
 
-/// The frames of a new connection are this many new connections apart.
+/// In new connections, between the frames of one.
 const APART: u64 = 64;
 
-/// The churn that all senders of a trial share.
+/// Shared by all senders of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct ChurnPlan {
     /// The new connections.
     pub churn: Churn,
-    /// Frames per second on all connections.
+    /// On all connections.
     pub rate: Rate,
-    /// Held connections; later indices are new ones.
+    /// Later indices are new connections.
     pub held: Count,
 }
 
-/// The order for one sender.
+/// Order of one sender.
 #[derive(Clone, Debug)]
 pub struct ChurnOrder {
     new: u64,
@@ -26,7 +26,7 @@ pub struct ChurnOrder {
     rest: u64,
     held: u64,
     next_held: u64,
-    /// New connections of this sender, and the next one.
+    /// Of this sender, and the next one.
     own: u64,
     next_new: u64,
     again: bool,
@@ -39,7 +39,7 @@ pub struct ChurnOrder {
 }
 
 impl ChurnOrder {
-    /// Creates the order for sender `which` of `of`.
+    /// Sender `which` of `of`.
     pub fn new(plan: &ChurnPlan, (which, of): (u64, u64)) -> ChurnOrder {
         let frames = plan.churn.frames.max(1);
         let own = Departures::share(plan.churn.different, which, of);
@@ -60,7 +60,7 @@ impl ChurnOrder {
         }
     }
 
-    /// Fills the slice with the next indices. Not inlined: trials without churn must not pay for it.
+    /// Fills the slice. Not inlined: trials without churn must not pay for it.
     #[inline(never)]
     pub fn fill(&mut self, out: &mut [u32]) {
         for index in out {
@@ -81,7 +81,7 @@ impl ChurnOrder {
         index
     }
 
-    /// The next frame on a new connection, unless that would have begun before the trial.
+    /// Unless the connection would have begun before the trial.
     fn next_of_new(&mut self) -> Option<u64> {
         let before = self.frame * self.apart;
         let place = match self.next_new.checked_sub(before) {

@@ -5,19 +5,19 @@ use method::{Count, Nanos, TrialError};
 use std::time::Instant;
 use wire::PortRange;
 
-/// The device under test; the engine changes it only through this trait.
+/// The device under test, as the engine uses it.
 pub trait Device: Send {
     /// Empties the connection tracking table.
     ///
     /// # Errors
     /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
     fn clear(&mut self) -> Result<(), TrialError>;
-    /// Returns the source ports of the next phase 1, if not those of the view: a table that nothing empties may hold
-    /// connections of other ports. Called after [`Device::clear`].
+    /// Returns the source ports of the next phase 1, if not the view's: a table that nothing
+    /// empties may hold connections of other ports. Called after [`Device::clear`].
     fn source_ports(&mut self) -> Option<PortRange> {
         None
     }
-    /// Returns the number of entries of the connection tracking table, if the device counts them.
+    /// Returns the entries of the connection tracking table, if the device counts them.
     ///
     /// # Errors
     /// As [`Device::clear`].
@@ -31,11 +31,11 @@ pub trait Device: Send {
     }
     /// Announces a trial of about this duration, from which on a device on the tester's machine polls.
     fn wake(&mut self, _lasts: Nanos) {}
-    /// Announces a pause until the next [`Device::wake`], in which such a device yields its cores, or the scheduler
-    /// would serve starved threads in the middle of a trial.
+    /// Announces a pause until the next [`Device::wake`], in which such a device yields its cores,
+    /// or the scheduler would serve starved threads in the middle of a trial.
     fn rest(&mut self) {}
-    /// Empties the connection tracking table and returns how long that took, on the device's clock if it has one, else
-    /// with the way to the device.
+    /// Empties the connection tracking table and returns how long that took, on the device's clock
+    /// if it has one, else with the way to the device.
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if nothing empties the table at once.
@@ -44,21 +44,21 @@ pub trait Device: Send {
         self.clear()?;
         Ok(Cleared { took: began.elapsed().into(), how: "the device's own means".to_owned(), clock: ClockAt::Tester })
     }
-    /// Resets the device or switches it over, on a thread beside a phase, and returns after the command.
+    /// Resets the device or switches it over, on a thread beside a phase.
     ///
     /// # Errors
-    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device has no command for it.
+    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] without a command for it.
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         Err(TrialError::NotMeasurable(format!("this device has no hook `{}`", what.name())))
     }
-    /// Returns a reader of the CPU times of a box, numbered from 0 on the left, for a thread beside the trial.
+    /// Returns a reader of the CPU times of a box, numbered from 0 on the left.
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device does not tell them.
     fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         Err(TrialError::NotMeasurable("this device does not tell the CPU times of its cores".to_owned()))
     }
-    /// Samples the call stacks of the device until [`Profiling::finish`].
+    /// Samples call stacks until [`Profiling::finish`].
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device cannot be profiled.
@@ -76,39 +76,39 @@ pub trait Device: Send {
     }
 }
 
-/// Host noise on a device's threads: maxima over the threads.
+/// Host noise on a device's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The longest time between two rounds.
+    /// Longest time between two rounds.
     pub stall: Nanos,
-    /// The total of the stalls of all threads.
+    /// Of all threads.
     pub stalled: Nanos,
-    /// The total run delay, unless unknown or included in stalls.
+    /// Total, unless unknown or included in stalls.
     pub run_delay: Option<Nanos>,
 }
 
-/// The record of emptying a table.
+/// How a table was emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
-    /// How long it took.
+    /// Duration.
     pub took: Nanos,
-    /// The command, or what stands for it.
+    /// Command, or what stands for it.
     pub how: String,
     /// Whose clock measured it.
     pub clock: ClockAt,
 }
 
-/// Where a clock is.
+/// Place of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockAt {
-    /// On the device's side.
+    /// Device's side.
     Device,
-    /// At the tester, the way to the device included.
+    /// Tester's side, the way to the device included.
     Tester,
 }
 
 impl ClockAt {
-    /// Returns the name in records.
+    /// Name in records.
     pub fn name(self) -> &'static str {
         match self {
             ClockAt::Device => "device",
@@ -119,7 +119,7 @@ impl ClockAt {
 
 /// Reads the CPU times of a device's cores.
 pub trait CpuTimes: Send {
-    /// Returns the times of all cores, in the same order each time.
+    /// Returns the times of all cores, in a constant order.
     ///
     /// # Errors
     /// As [`Device::clear`].
@@ -135,14 +135,14 @@ pub trait Profiling {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError>;
 }
 
-/// CPU time of one core or worker, since some past time.
+/// Of one core or worker, since some past time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreTime {
     /// Its name.
     pub name: String,
-    /// Time in which it was idle.
+    /// Idle time.
     pub idle: Nanos,
-    /// All time, idle or not.
+    /// Idle or not.
     pub all: Nanos,
 }
 
@@ -151,7 +151,7 @@ pub struct CoreTime {
 pub struct MemoryNow {
     /// Bytes in use.
     pub used: u64,
-    /// Entries for which they are reserved, if memory does not grow with the entries.
+    /// Entries for which memory is reserved, if it does not grow with them.
     pub reserved_for: Option<Count>,
     /// The hash table, if the device tells.
     pub buckets: Option<Buckets>,

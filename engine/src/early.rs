@@ -1,44 +1,44 @@
-//! Ends the sending of a phase early, once its loss is certainly too large. About once a millisecond, each lane adds
-//! its counts to shared counters; trials without the option pay one comparison a round.
+//! Ends the sending of a phase early, once its loss is certainly too large. About once a
+//! millisecond, each lane adds its counts to shared counters.
 
 use method::trial::EarlyEnd;
 use method::{Count, Direction, Rate};
 use port::Ticks;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Interval at which a lane compares, in nanoseconds.
+/// In nanoseconds.
 pub const INTERVAL: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
 struct Way {
     sent: AtomicU64,
     received: AtomicU64,
-    /// Frames that may be missing in an active direction.
+    /// In an active direction.
     missing_at_most: Option<Count>,
 }
 
-/// State that all lanes of a phase share.
+/// Shared by all lanes of a phase.
 #[derive(Debug)]
 pub struct Early {
     ways: [Way; 2],
     interval: Ticks,
-    /// When the phase ended; 0: not yet.
+    /// 0: not yet.
     ended_at: AtomicU64,
 }
 
-/// Frames that one lane has sent and received, forward and reverse.
+/// Sent and received by one lane, forward and reverse.
 pub type Counts = [(Count, Count); 2];
 
 /// One lane's part.
 #[derive(Debug)]
 pub struct Watch {
-    /// Time of the next comparison, if any.
+    /// Next comparison, if any.
     pub next: Ticks,
     told: Counts,
 }
 
 impl Early {
-    /// Creates the counters of a phase.
+    /// Counters of a phase.
     pub fn new(option: EarlyEnd, direction: Direction, rate: Rate, frames: Count, interval: Ticks) -> Early {
         let way = |forward: bool| {
             let planned = direction.frames(forward, frames);
@@ -49,12 +49,12 @@ impl Early {
         Early { ways: [way(true), way(false)], interval, ended_at: AtomicU64::new(0) }
     }
 
-    /// When the phase ended, if early.
+    /// `None` if not early.
     pub fn ended_at(&self) -> Option<Ticks> {
         Some(self.ended_at.load(Ordering::Relaxed)).filter(|&at| at != 0)
     }
 
-    /// Adds a lane's counts; returns whether the phase has ended.
+    /// Returns whether the phase has ended.
     fn compare(&self, watch: &mut Watch, counts: Counts, now: Ticks) -> bool {
         watch.next = now + self.interval;
         for ((way, told), count) in self.ways.iter().zip(&mut watch.told).zip(counts) {
@@ -71,12 +71,12 @@ impl Early {
 }
 
 impl Watch {
-    /// The part of a lane that begins at `start`.
+    /// Part of a lane that begins at `start`.
     pub fn new(early: Option<&Early>, start: Ticks) -> Watch {
         Watch { next: early.map_or(Ticks::MAX, |early| start.saturating_add(early.interval)), told: Counts::default() }
     }
 
-    /// Returns whether the phase has ended. Not inlined: phases without the option must not pay for it.
+    /// Whether the phase has ended. Not inlined: phases without the option must not pay for it.
     #[inline(never)]
     pub fn ends(&mut self, early: Option<&Early>, counts: Counts, now: Ticks) -> bool {
         early.is_some_and(|early| early.compare(self, counts, now))

@@ -20,30 +20,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// Times and seed of all trials of a measurement.
+/// Of all trials of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Both directions start this long after the ports are ready.
+    /// From when the ports are ready.
     pub start_delay: Nanos,
-    /// How long frames may still arrive after the last was sent.
+    /// After the last frame was sent.
     pub drain: Nanos,
-    /// Pause before the next trial.
+    /// Before the next trial.
     pub settle: Nanos,
-    /// Drain of phase 1 (T of siitperf).
+    /// Of phase 1 (T of siitperf).
     pub phase1_drain: Nanos,
-    /// Seed of the order of phase 2.
+    /// Of the order of phase 2.
     pub seed: u64,
     /// Which thread does the device's work.
     pub dut_loop: Loop,
 }
 
-/// The reason why an engine cannot be created.
+/// Why an engine cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// No memory for the state table.
+    /// Memory of the state table.
     #[error(transparent)]
     Memory(#[from] arena::ArenaError),
-    /// No lane has the port that is needed.
+    /// No lane has the port.
     #[error("no tester thread has a port on the {0} side")]
     NoPort(&'static str),
 }
@@ -54,7 +54,7 @@ pub struct Engine {
     pub(crate) device: Box<dyn Device>,
     pub(crate) settings: Settings,
     pub(crate) held: Count,
-    /// Kind, start and end of each phase of the trial.
+    /// Of each phase of the trial.
     marks: Vec<(Kind, [Instant; 2])>,
 }
 
@@ -71,7 +71,7 @@ impl Engine {
     /// Creates an engine for this view on these lanes; setting `interrupted` ends a trial.
     ///
     /// # Errors
-    /// When a side has no port, or there is no memory for the state table.
+    /// A side has no port, or there is no memory for the state table.
     pub fn new(
         clock: Clock,
         lanes: Vec<Lane>,
@@ -96,12 +96,12 @@ impl Engine {
         &mut *self.device
     }
 
-    /// What the two sides send and expect.
+    /// Frames and expectations of both sides.
     pub fn view(&self) -> &Arc<View> {
         self.stage.view()
     }
 
-    /// Facts about the ports, for the record.
+    /// For the record.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.stage.port_facts()
     }
@@ -156,20 +156,19 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Carries a trial out with a profiler, of whose samples only those of the data count.
+    /// Only samples of the data count.
     fn profiled(&mut self, spec: &TrialSpec, profiler: Profiler) -> Result<TrialOutcome, TrialError> {
         let profiling = self.device.profile(profiler)?;
         let mut outcome = self.carry_out(spec)?;
-        // A warm-up comes before the data.
         if let Some((_, [from, to])) = self.marks.iter().rfind(|(kind, _)| *kind == Kind::Data) {
             outcome.observed.profile = Some(profiling.finish(*from, *to)?);
         }
         Ok(outcome)
     }
 
-    /// The pause after a trial: the kernel stops real-time threads for the rest of a second in which they took more
-    /// than 950 ms of a core (sched_rt_runtime_us). Only threads on in-process links have that priority, in trials
-    /// shorter than a second.
+    /// The kernel stops real-time threads for the rest of a second in which they took more than 950
+    /// ms of a core (sched_rt_runtime_us). Only threads on in-process links have that priority, in
+    /// trials shorter than a second.
     pub(crate) fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");
         Nanos(if within { (wall.0.min(SECOND) / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
@@ -202,7 +201,7 @@ impl Engine {
         let complete = p.forward.received == p.forward.planned;
         let mut host = p.host.clone();
         let validation = match spec.validate_rate {
-            // Phase 1 has failed otherwise, and validation is skipped.
+            // Otherwise phase 1 has failed, and validation is skipped.
             Some(rate) if complete => {
                 let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
                 host = worse(&host, &v.host);
@@ -231,7 +230,7 @@ impl Engine {
             (store, host, Some(first))
         };
         if store.learned < spec.connections {
-            // After an incomplete phase 1, the caller decides whether to repeat it.
+            // The caller decides whether to repeat an incomplete phase 1.
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.entries()?;
@@ -259,7 +258,7 @@ impl Engine {
         })
     }
 
-    /// Sends the uncounted traffic before the trial, in a phase of its own.
+    /// In a phase of its own.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
@@ -270,7 +269,7 @@ impl Engine {
         })
     }
 
-    /// Runs phase 1 from an empty table; returns the tables' state, and noise and leg of the last attempt.
+    /// From an empty table; returns the tables' state, and noise and leg of the last attempt.
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);
@@ -300,7 +299,7 @@ impl Engine {
         Ok((facts, last.1.host, last.1.forward))
     }
 
-    /// Planned nanoseconds of a trial's phases, with their pauses, in which real-time threads poll, too.
+    /// In nanoseconds, with pauses, in which real-time threads poll, too.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
         let warm_up =
@@ -322,7 +321,7 @@ impl Engine {
         self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
     }
 
-    /// Announces the planned duration of the trial, in nanoseconds.
+    /// In nanoseconds.
     pub(crate) fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -377,7 +376,7 @@ impl Engine {
         Nanos(self.settings.drain.0 + spec.options.drain.unwrap_or_default().0)
     }
 
-    /// Options of a trial for its phase of data; a lost frame counts as if it arrived at the end of the drain.
+    /// A lost frame counts as if it arrived at the end of the drain.
     fn extra(&self, spec: &TrialSpec) -> Extra {
         let ends = spec.send_time().0 + self.drain(spec).0;
         let stamps = spec.options.stamps.map(|stamps| {
@@ -446,7 +445,7 @@ impl Engine {
     /// Runs `work` on the device, which may take seconds, while the services of the lanes answer.
     ///
     /// # Errors
-    /// When a port of a lane with a service fails.
+    /// A port of a lane with a service fails.
     pub fn while_serving<T: Send>(&mut self, work: impl FnOnce(&mut dyn Device) -> T + Send) -> Result<T, TrialError> {
         let Engine { stage, device, .. } = self;
         if !stage.has_service() {
@@ -465,7 +464,7 @@ impl Engine {
     /// Waits for this time or an interrupt, while the services of the lanes answer.
     ///
     /// # Errors
-    /// On an interrupt, or when a port of a lane with a service fails.
+    /// On an interrupt, or a port of a lane with a service fails.
     pub fn rest(&mut self, time: Nanos) -> Result<(), TrialError> {
         let end = Instant::now() + Duration::from(time);
         let interval = if self.stage.has_service() { service::INTERVAL } else { Duration::from_millis(50) };
@@ -502,12 +501,12 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
     }
 }
 
-/// A pause of 1/15 of a trial is 6 % of the time, more than the 5 % that the kernel takes from real-time threads.
+/// 1/15 of a trial is 6 % of the time, more than the 5 % that the kernel takes from real-time threads.
 const BREATHER: u64 = 15;
 const SECOND: u64 = 1_000_000_000;
 const SENT_AGAIN: u32 = 20;
 
-/// Whether host noise accounts for the losses of a preparing phase 1, so that the missing connections are opened again.
+/// If so, the missing connections are opened again.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec {
         kind: PhaseKind::Establish,

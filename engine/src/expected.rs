@@ -10,28 +10,27 @@ use wire::{Batch, Ends6, Expect, Sizes, StreamId, Tag, View, Words};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
-/// What a receiver expects in one phase.
+/// Expected by a receiver in one phase.
 pub struct JudgePlan<'a> {
     /// Flows and order.
     pub view: &'a View,
-    /// The kind of frame that is expected.
+    /// The expected frames.
     pub expect: &'a Expect,
-    /// Whether to learn outside addresses and ports.
+    /// Outside addresses and ports.
     pub learn: bool,
-    /// The state table, and the trial that fills it.
+    /// And the trial that fills it.
     pub store: Option<(&'a StateTable, u16)>,
     /// The trial whose frames are expected.
     pub trial: u16,
-    /// The common part of the tags of right frames.
+    /// Common part of the tags.
     pub id: StreamId,
-    /// Connections (N): a bound on indices.
+    /// N: a bound on indices.
     pub connections: u64,
 }
 
-/// Intermediate results for a batch, never cleared.
+/// Never cleared.
 #[derive(Default)]
 pub(crate) struct Work {
-    /// Second words of the tags.
     tags: [u64; BATCH],
     indices: [u32; BATCH],
     flows: [u32; BATCH],
@@ -40,8 +39,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Reads tags with consecutive sequence numbers: the sender and the first number; `None` if they are not
-    /// consecutive or of another stream.
+    /// `None` if the sequence numbers are not consecutive or of another stream.
     #[inline(always)]
     fn read_row(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> Option<(u8, u64)> {
         let at = plan.expect.tag_at();
@@ -64,7 +62,7 @@ impl Work {
 }
 
 impl JudgePlan<'_> {
-    /// Judges consecutive frames of one sender at once; returns false and counts nothing unless all are right.
+    /// Consecutive frames of one sender at once; returns false and counts nothing unless all are right.
     #[inline(always)]
     pub(crate) fn judge_row<const LEARN: bool, const HELD: bool>(
         &self,
@@ -115,7 +113,7 @@ impl JudgePlan<'_> {
     fn expect_all(&self, count: usize, work: &mut Work) {
         let Work { indices, flows, values, words, .. } = work;
         let indices = &indices[..count];
-        // A core handles about ten outstanding cache lines, not thirty, so prefetch in two halves.
+        // A core handles about ten outstanding cache lines, not thirty.
         let (soon, later) = indices.split_at(count / 2);
         if let Some((store, _)) = self.store {
             store.prefetch_all(soon);
@@ -137,7 +135,7 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judges frames one by one, except those without a tag, of which it returns one bit each.
+    /// Returns one bit for each frame without a tag.
     #[inline(never)]
     pub(crate) fn judge_each(
         &self,
@@ -195,14 +193,13 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Whether the DUT lost the state of a held connection, which has another outside address or port than in phase 1.
+    /// Another outside address or port than in phase 1.
     #[inline(always)]
     fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
         let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
         index < held && of_phase1().is_some_and(|known| known != outer)
     }
 
-    /// Judges a frame, and learns from a right one.
     fn learn_one(
         &self,
         frame: &[u8],
@@ -228,13 +225,12 @@ impl JudgePlan<'_> {
     }
 }
 
-/// Prefetches rows. Not inlined: frames without an IPv6 header must not pay for it.
+/// Not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows(ends: &Ends6, values: &Batch) {
     values.rows_ahead(ends, arena::prefetch);
 }
 
-/// The sequence bitmap for a frame, if it was planned.
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
     let seen = seen.get_mut(sender as usize)?;

@@ -5,32 +5,32 @@ use method::{Fault, FaultCounts};
 use port::Ticks;
 use wire::{Hops, Mismatch};
 
-/// Counters of one receiver.
+/// Of one receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Distinct right frames.
+    /// Distinct and right.
     pub received: u64,
     /// Of these, reordered frames.
     pub reordered: u64,
-    /// All other frames, by fault.
+    /// Other frames.
     pub faults: FaultCounts,
     /// Connections learned.
     pub learned: u64,
-    /// Hop limit of the first right frame.
+    /// Of the first right frame.
     pub hop_limit: Option<u8>,
-    /// Hop limit of the outer header, 0 without one.
+    /// Outer header's, 0 without one.
     pub outer_hop_limit: u8,
-    /// Right frames with other hop limits, also in [`Fault::WrongHopLimit`].
+    /// Right frames, also in [`Fault::WrongHopLimit`].
     pub other_hops: HopTally,
-    /// Counters of native frames, separate from the others, with a background.
+    /// With a background.
     pub native: Option<Box<Findings>>,
-    /// Time spent judging.
+    /// Judging.
     pub own: Ticks,
-    /// Time inside back-end calls that returned frames.
+    /// In back-end calls that returned frames.
     pub backend: Ticks,
 }
 
-/// Frames by inner and outer hop limits, of four pairs at most.
+/// By inner and outer hop limits, of four pairs at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 
@@ -45,8 +45,7 @@ impl Findings {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
     }
 
-    /// Counts a right frame, unless it is a duplicate or its hop limits differ from the first frame's; then the right
-    /// frame may still arrive.
+    /// If a frame is a duplicate or its hop limits differ from the first frame's, the right frame may still arrive.
     #[inline(always)]
     pub(crate) fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
@@ -60,7 +59,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Other hop limits may become the most frequent, so their duplicates are recognised, too.
+    /// These may become the most frequent, so their duplicates are recognised, too.
     #[cold]
     fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
         if !seen.arrive_otherwise(sequence) {
@@ -78,7 +77,7 @@ impl HopTally {
         }
     }
 
-    /// Adds the counters of a receiver.
+    /// Adds a receiver's counters.
     pub fn count(&mut self, found: &Findings) {
         if let Some(hops) = found.hops() {
             self.add(hops, found.received);
@@ -86,7 +85,7 @@ impl HopTally {
         found.other_hops.0.iter().filter(|(_, n)| *n > 0).for_each(|&(hops, n)| self.add(hops, n));
     }
 
-    /// Returns the most frequent hop limits, and the number of their frames.
+    /// Most frequent hop limits, and the number of their frames.
     pub fn most(&self) -> (Hops, u64) {
         self.0.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
     }

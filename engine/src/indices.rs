@@ -6,45 +6,45 @@ use crate::random::random;
 use method::{Count, Order, Popularity};
 use wire::perm::splitmix;
 
-/// The order in which a sender uses connection indices.
+/// Connection indices of a sender.
 #[derive(Clone, Debug)]
 pub enum Indices {
-    /// Each index once: first, first + step, …, wrapping at N.
+    /// Each once: first, first + step, …, wrapping at N.
     Sequence {
         /// Next index.
         next: u64,
-        /// Step: the number of senders.
+        /// Number of senders.
         step: u64,
         /// N.
         n: u64,
     },
-    /// Pseudo-random with replacement (phase 2).
+    /// With replacement (phase 2).
     Random {
         /// State of the generator.
         state: u64,
         /// N.
         n: u64,
     },
-    /// A list of indices, each once (connections that a phase 1 lacks).
+    /// Each once (connections that a phase 1 lacks).
     These {
-        /// The remaining indices, the last first.
+        /// Last first.
         left: Vec<u32>,
     },
-    /// Pseudo-random with replacement and popularity.
+    /// With replacement and popularity.
     Popular(Box<Popular>),
-    /// Held connections, and new ones among them.
+    /// Held connections and new ones.
     Churn(Box<ChurnOrder>),
 }
 
 impl Indices {
-    /// Creates the list for sender `which` of `of`: every `of`-th index of `all`.
+    /// Every `of`-th index of `all`.
     pub fn these(all: &[u32], which: u64, of: u64) -> Indices {
         let mut left: Vec<u32> = all.iter().skip(which as usize).step_by(of as usize).copied().collect();
         left.reverse();
         Indices::These { left }
     }
 
-    /// Creates the indices in this order for sender `which` of `of`.
+    /// In this order for sender `which` of `of`.
     pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
         match order {
             Order::RoundRobin => Indices::Sequence { next: which % n.max(1), step: of, n },
@@ -52,7 +52,7 @@ impl Indices {
         }
     }
 
-    /// Creates the indices in this order, with this popularity for random ones, in an order by `order_seed`.
+    /// With a popularity for random indices, whose order follows from `order_seed`.
     pub fn with(
         popularity: Popularity,
         (order, n): (Order, Count),
@@ -77,7 +77,7 @@ impl Indices {
         }
     }
 
-    /// Fills the slice with the next indices.
+    /// Fills the slice.
     #[inline(always)]
     pub fn fill(&mut self, out: &mut [u32]) {
         match self {

@@ -19,9 +19,9 @@ pub struct Judge<'a> {
     burst: Burst,
     desk: Desk<'a>,
     work: Work,
-    /// Connections that must keep what phase 1 learned, although others are learned.
+    /// These keep what phase 1 learned, although others are learned.
     held: u32,
-    /// Frames of several sizes, instead of the expectation's.
+    /// Instead of the expectation's.
     mix: Option<&'a Sizes<Expect>>,
     native: Option<Box<NativeJudge<'a>>>,
     stamps: Option<&'a Row>,
@@ -30,7 +30,7 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
+    /// One [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
         let (burst, desk) = (port::burst(), Desk::default());
         Judge {
@@ -48,21 +48,21 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Holds frames with indices below `held` against what phase 1 learned, also while others are learned.
+    /// Compares indices below `held` with phase 1, also while others are learned.
     #[must_use]
     pub fn holding(mut self, held: u32) -> Judge<'a> {
         self.held = held;
         self
     }
 
-    /// Gives frames without a tag to a service, which is told whether they are at Left.
+    /// Gives frames without a tag to a service.
     #[must_use]
     pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
         self.desk = Desk::of(service, left);
         self
     }
 
-    /// Expects frames of several sizes.
+    /// Expects several sizes.
     #[must_use]
     pub fn of_sizes(self, mix: Option<&'a Sizes<Expect>>) -> Judge<'a> {
         Judge { mix, ..self }
@@ -83,14 +83,14 @@ impl<'a> Judge<'a> {
         Findings { native, ..self.findings }
     }
 
-    /// Notes the receive times of right frames here.
+    /// Notes the receive times of right frames.
     #[must_use]
     pub fn stamping(self, stamps: Option<&'a Row>) -> Judge<'a> {
         Judge { stamps, ..self }
     }
 
-    /// Receives and judges one burst; returns the number of frames and the time afterwards. `now` is the last clock
-    /// reading: another one would cost a third of a frame's time.
+    /// Receives and judges one burst; returns the number of frames and the time afterwards. `now`
+    /// is the last clock reading: another one would cost a third of a frame's time.
     ///
     /// # Errors
     /// When the port fails.
@@ -119,8 +119,8 @@ impl<'a> Judge<'a> {
         Ok((got, end))
     }
 
-    /// Judges `n` frames of the burst from `at`, in passes over the whole batch, for prefetching and vectorisation.
-    /// Returns false and counts nothing if they are not the usual case.
+    /// In passes over the whole batch, for prefetching and vectorisation. Returns false and counts
+    /// nothing if the `n` frames are not the usual case.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) -> bool {
         let Judge { plan, seen, burst, findings, work, held, .. } = self;
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes the receive times of `n` right frames from `at`, of one sender and in sequence.
+    /// Of one sender and in sequence.
     #[inline(never)]
     fn note(&self, stamps: &Row, at: usize, n: usize) {
         let frames = &self.burst[at..at + n];
@@ -143,7 +143,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges frames one by one, with the service; false if the port failed.
+    /// One by one, with the service; false if the port failed.
     #[inline(never)]
     fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
         let Judge { plan, seen, burst, findings, work, desk, clock, held, mix, native, stamps } = self;

@@ -14,40 +14,36 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use wire::{Expect, Tag};
 
-/// A DUT on the lane's core, polled between its own tasks.
+/// A DUT on the lane's core.
 pub type Companion = Box<dyn FnMut() + Send>;
 
-/// Configuration and ports of one tester thread.
+/// One tester thread.
 pub struct Lane {
-    /// Core to run on, if pinned.
+    /// If pinned.
     pub core: Option<usize>,
     /// Frame pool.
     pub pool: Pool,
-    /// Port on the Initiator's side.
+    /// Initiator's side.
     pub left: Option<Box<dyn Port>>,
-    /// Port on the Responder's side.
+    /// Responder's side.
     pub right: Option<Box<dyn Port>>,
-    /// A DUT that this thread polls.
+    /// Polled by this thread.
     pub companion: Option<Companion>,
-    /// Handles frames without a tag, which are foreign otherwise.
+    /// For frames without a tag, which are foreign otherwise.
     pub service: Option<Service>,
 }
 
-/// Maximum bursts from a port at a time, so that a flood does not block the thread.
+/// From a port, so that a flood does not block the thread.
 const BURSTS: usize = 64;
 
 pub(crate) struct Begun {
     pub(crate) start: Ticks,
-    /// Whether both ports are in-process links.
     pub(crate) in_process: bool,
     pub(crate) queued: usize,
 }
 
 impl Lane {
-    /// Moves the thread to its core, with its priority, and waits for all lanes.
-    ///
-    /// # Errors
-    /// When the thread cannot run on its core, so that the other lanes stop.
+    /// Waits for all lanes; fails, so that they stop, if the thread cannot run on its core.
     pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<Begun, PortError> {
         if let Err(error) = port::host::place(self.core) {
             shared.broken.store(true, Ordering::Relaxed);
@@ -59,15 +55,15 @@ impl Lane {
         // Unpinned lanes yield, or two that wait for a third one on their cores would wait for ever.
         let alone = self.core.is_some() && in_process;
         let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
-        // Best effort: a thread that keeps its capabilities measures the same.
+        // A thread that keeps its capabilities measures the same.
         let _ = port::privileges::limit_measuring_thread();
-        // If unknown (0), assume one poll of each port.
+        // If unknown (0), one poll of each port.
         let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
         let start = shared.all_ready(clock);
         Ok(Begun { start, in_process, queued })
     }
 
-    /// Lets the service handle frames that arrived while no phase runs, and discards others.
+    /// Between phases; discards frames that are not the service's.
     pub(crate) fn serve(&mut self) -> Result<(), PortError> {
         let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
         let (mut burst, mut answers) = (port::burst(), port::burst());
@@ -88,40 +84,40 @@ impl Lane {
     }
 }
 
-/// Returns the steering that gives each lane its own frames: equal shares, and the sender frees them.
+/// Gives each lane its own frames: equal shares, and the sender frees them.
 pub fn back_to_sender(expect: &Expect) -> Steer {
     Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
 
-/// State that all lanes of a phase share.
+/// Shared by all lanes of a phase.
 pub struct Shared {
-    /// Number of lanes that do not run on their cores yet.
+    /// Lanes that do not run on their cores yet.
     pub starting: AtomicUsize,
-    /// Start of the phase in ticks, 0 until the last lane runs on its core.
+    /// In ticks, 0 until the last lane runs on its core.
     pub start: Arc<AtomicU64>,
-    /// Delay from then to the start.
+    /// From then to the start.
     pub start_delay: Ticks,
-    /// Number of senders that have not finished.
+    /// Senders that have not finished.
     pub sending: AtomicUsize,
-    /// Time at which the last sender finished.
+    /// When the last sender finished.
     pub sent_at: AtomicU64,
-    /// The direction ratio that lanes keep without a schedule: the slower direction waits for the faster one.
+    /// Kept without a schedule: the slower direction waits for the faster one.
     pub held: Option<DirectionRatio>,
-    /// Ends the sending early, if wanted.
+    /// If wanted.
     pub early: Option<Early>,
     /// Whether lanes can keep real-time priority to the end of the trial.
     pub short: bool,
-    /// Set to end the phase at once.
+    /// Ends the phase at once.
     pub stop: Arc<AtomicBool>,
-    /// Whether a port of some lane has failed.
+    /// A port of some lane has failed.
     pub broken: AtomicBool,
 }
 
-/// Interval of a waiting lane's checks, much shorter than the delay to the start.
+/// Much shorter than the delay to the start.
 const WAIT_FOR_OTHERS: Duration = Duration::from_micros(50);
 
 impl Shared {
-    /// Waits until all lanes are ready; the last one sets the start.
+    /// The last lane sets the start.
     fn all_ready(&self, clock: Clock) -> Ticks {
         if self.starting.fetch_sub(1, Ordering::AcqRel) == 1 {
             let start = clock.now() + self.start_delay;
@@ -139,26 +135,26 @@ impl Shared {
     }
 }
 
-/// The report of one lane on a phase.
+/// Of one lane on a phase.
 #[derive(Default)]
 pub struct Report {
-    /// Report of its Left sender.
+    /// Of the Left sender.
     pub left_sent: Option<Leg>,
-    /// Report of its Right sender.
+    /// Of the Right sender.
     pub right_sent: Option<Leg>,
-    /// Counters of its receiver at Left.
+    /// Of the receiver at Left.
     pub at_left: Findings,
-    /// Counters of its receiver at Right.
+    /// Of the receiver at Right.
     pub at_right: Findings,
-    /// Longest stall, without the companion's and the kernel ports' time.
+    /// Longest, without the companion's and the kernel ports' time.
     pub stall: Nanos,
-    /// Total of its stalls.
+    /// Sum of stalls.
     pub stalled: Nanos,
-    /// Run delay, if the lane calls into the kernel, which reports it; else stalls include it.
+    /// If the lane calls into the kernel, which reports it; else stalls include it.
     pub run_delay: Option<Nanos>,
 }
 
-/// The tasks of one lane in one phase.
+/// Of one lane in one phase.
 pub struct Tasks<'a> {
     /// Sends on Left.
     pub left_sender: Option<Sender<'a>>,
@@ -173,7 +169,7 @@ pub struct Tasks<'a> {
 /// Polls the tasks until all frames are sent and the drain is over, or `stop` is set.
 ///
 /// # Errors
-/// When a port fails, so that the other lanes stop.
+/// A port fails, so that the other lanes stop.
 pub fn run(
     clock: Clock,
     drain: Ticks,
@@ -224,11 +220,11 @@ pub fn run(
     })
 }
 
-/// The run delay of a lane's thread, read from a file before and after the rounds.
+/// Read from a file before and after the rounds.
 pub(crate) struct Waits(Option<u64>);
 
 impl Waits {
-    /// Watches the thread if stalls do not show all its waits: it calls into the kernel, or polls a DUT.
+    /// If stalls do not show all waits of the thread: it calls into the kernel, or polls a DUT.
     pub(crate) fn of(lane: &Lane, in_process: bool) -> Waits {
         let is_hidden = !in_process || lane.companion.is_some();
         Waits(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
@@ -240,7 +236,7 @@ impl Waits {
     }
 }
 
-/// Stops the other lanes if this one panics.
+/// By a panic.
 pub(crate) struct Told<'s>(pub(crate) &'s Shared);
 
 impl Drop for Told<'_> {
@@ -259,7 +255,7 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
-    /// Whether both ports are in-process links, whose calls run no device.
+    /// Calls run no device.
     in_process: bool,
     rounds: Rounds,
     early: Watch,
@@ -270,8 +266,7 @@ struct Round<'r, 'a> {
 }
 
 impl Round<'_, '_> {
-    /// Runs until all lanes have sent, the drain is over, and at most `queued` more frames are received, which arrived
-    /// in time even if this thread was preempted.
+    /// At most `queued` more frames are received, which arrived in time even if this thread was preempted.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
@@ -311,7 +306,7 @@ impl Round<'_, '_> {
                     }
                 }
             }
-            // Acquire: a lane that reads 0 senders must see when the last one finished.
+            // A lane that reads 0 senders must see when the last one finished.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
@@ -324,7 +319,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Time in which the DUT may have worked: in the companion and kernel ports, but not in in-process links.
+    /// In the companion and kernel ports, but not in in-process links.
     #[inline(always)]
     fn inside(&self) -> Ticks {
         if self.in_process {
@@ -336,7 +331,7 @@ impl Round<'_, '_> {
         self.beside + sent(left_sender) + sent(right_sender) + judged(left_judge) + judged(right_judge)
     }
 
-    /// Whether a sender without a schedule must wait, so that the directions keep their ratio.
+    /// So that the directions keep their ratio without a schedule.
     #[inline(always)]
     fn is_held(&self, is_left: bool) -> bool {
         self.shared.held.is_some_and(|ratio| self.has_sent_its_part(is_left, ratio))
@@ -350,7 +345,7 @@ impl Round<'_, '_> {
         is_slower && slower.progress() * u64::from(ratio.faster()) >= faster.progress() * u64::from(ratio.slower())
     }
 
-    /// Shares what this lane sent and received; returns whether the phase has ended.
+    /// Returns whether the phase has ended.
     #[inline(never)]
     fn ends_early(&mut self, now: Ticks) -> bool {
         let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;

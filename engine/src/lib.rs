@@ -1,8 +1,8 @@
 //! Carries out exactly one trial on time, and reports every deviation from the schedule.
 //!
-//! It knows frames, flows, times and expectations as data ([`wire::View`]), and ports, but no technology; it chooses no
-//! rate and prints nothing. During a trial its threads allocate no memory, take no lock and make no system calls except
-//! the back-end's.
+//! It knows frames, flows, times and expectations as data ([`wire::View`]), and ports, but no
+//! technology. During a trial its threads allocate no memory, take no lock and make no system calls
+//! except the back-end's.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3), told by sequence number.
+//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3).
 
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
@@ -8,7 +8,7 @@ use crate::seen::Seen;
 use port::{Burst, Frame, Pool};
 use wire::{Expect, Foreground, Sizes, Tag, Template, Values, View};
 
-/// What a sender sends beside its foreground frames.
+/// A sender's native frames.
 pub struct NativeSender<'a> {
     /// Flows and their order.
     pub view: &'a View,
@@ -16,19 +16,18 @@ pub struct NativeSender<'a> {
     pub foreground: Foreground,
     /// The kind of frames.
     pub template: &'a Template,
-    /// Frames of several sizes, instead of the template's.
+    /// Instead of the template's.
     pub sizes: Option<&'a Sizes<Template>>,
-    /// Order of the flows.
+    /// Of the flows.
     pub indices: Indices,
 }
 
 impl NativeSender<'_> {
-    /// Whether this frame is native.
     pub(crate) fn has(&self, sequence: u64) -> bool {
         !self.foreground.has(sequence)
     }
 
-    /// Builds the frame with this tag, except its index; false if the pool is empty.
+    /// Without its index; false if the pool is empty.
     pub(crate) fn build(&mut self, tag: Tag, pool: &mut Pool, burst: &mut Burst) -> bool {
         let template = self.sizes.map_or(self.template, |sizes| sizes.of(tag.sequence));
         if pool.alloc_burst_to_grow(1, template.len(), 0, burst) == 0 {
@@ -43,37 +42,37 @@ impl NativeSender<'_> {
         true
     }
 
-    /// Native frames among the first `frames`.
+    /// Among the first `frames`.
     pub(crate) fn among(&self, frames: u64) -> u64 {
         frames - self.foreground.among(frames)
     }
 }
 
-/// What a receiver expects beside its foreground frames.
+/// A receiver's native frames.
 pub struct NativeJudge<'a> {
     /// The native frames.
     pub plan: JudgePlan<'a>,
     /// Which frames are foreground.
     pub foreground: Foreground,
-    /// Frames of several sizes, instead of the expectation's.
+    /// Instead of the expectation's.
     pub sizes: Option<&'a Sizes<Expect>>,
-    /// Whether this phase sends native frames.
+    /// In this phase.
     pub are_sent: bool,
     /// Counters of native frames.
     pub findings: Findings,
-    /// Its own, with flow numbers of its view.
+    /// With flow numbers of its view.
     pub(crate) work: Work,
 }
 
 impl NativeJudge<'_> {
-    /// Whether a frame is native; of an earlier phase it is late.
+    /// One of an earlier phase is late.
     fn has(&self, frame: &Frame) -> bool {
         let is_native = |tag: Tag| self.are_sent && !self.foreground.has(tag.sequence);
         let tag = Tag::read(frame.bytes(), self.plan.expect.tag_at());
         tag.is_some_and(|tag| tag.trial != self.plan.trial || is_native(tag))
     }
 
-    /// Judges frames of both kinds, run by run, except those without a tag, of which it returns one bit each.
+    /// Returns one bit for each frame without a tag.
     pub(crate) fn judge_runs(
         &mut self,
         foreground: &JudgePlan<'_>,

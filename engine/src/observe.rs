@@ -8,20 +8,20 @@ use method::{Count, Delays, Nanos};
 use port::{Clock, Ticks};
 use std::sync::Arc;
 
-/// Tasks of a phase beside sending at one rate and counting.
+/// Beside sending at one rate and counting.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// Frames with time stamps, and the delay that stands for a lost one.
+    /// And the delay that stands for a lost frame.
     pub stamps: Option<(Stamps, Nanos)>,
-    /// How often connections are drawn at random.
+    /// How connections are drawn.
     pub popularity: Popularity,
-    /// Parts with different rates or flows, if any.
+    /// With different rates or flows, if any.
     pub pieces: Arc<[Piece]>,
     /// Whether to report the times of lost frames.
     pub losses: bool,
 }
 
-/// The time stamps of one direction, by the frame's number in the schedule; each word has one writer.
+/// Of one direction, by the frame's number in the schedule; each word has one writer.
 pub struct Row {
     chosen: Chosen,
     senders: u64,
@@ -30,10 +30,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates pre-faulted room for the stamps of `senders` senders, 16 bytes a frame.
+    /// Room for the stamps of `senders` senders, 16 bytes a frame.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn new(chosen: Chosen, senders: u64) -> Result<Row, ArenaError> {
         let words = |what| AtomicArray::zeroed(what, chosen.frames as usize);
         let sent = words("the time stamps of sent frames")?;
@@ -48,7 +48,7 @@ impl Row {
         (place < frames).then_some(place as usize)
     }
 
-    /// Notes that a sender transmitted these frames at `now`.
+    /// Notes that a sender transmitted these frames.
     #[inline(never)]
     pub fn sent(&self, sender: u64, frames: std::ops::Range<u64>, now: Ticks) {
         for sequence in frames {
@@ -66,7 +66,7 @@ impl Row {
         }
     }
 
-    /// Returns the observation of a finished phase, and uses the arrays up.
+    /// Of a finished phase; uses the arrays up.
     pub fn observe(mut self, clock: Clock, (stamps, penalty): (Stamps, Nanos), source: &str) -> Delays {
         let (sent, received) = (self.sent.values_mut(), self.received.values_mut());
         for (sent, &received) in sent.iter_mut().zip(&*received) {
@@ -81,9 +81,9 @@ impl Row {
     }
 }
 
-/// Due times of a direction's frames, from the start of the phase.
+/// From the start of the phase.
 pub(crate) struct Due {
-    /// The schedules of all senders, with the number of the first frame of each.
+    /// Of all senders, with the number of the first frame of each.
     pub schedules: Vec<(Count, Departures)>,
 }
 
@@ -95,7 +95,7 @@ impl Due {
     }
 }
 
-/// The losses of a direction of `frames` frames; a sender without bitmap in `seen` lost all.
+/// A sender without bitmap in `seen` lost all frames.
 pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Seen>], due: &Due) -> Losses {
     let senders = seen.len().max(1) as u64;
     let (mut found, mut first, mut last) = (0, None, 0);

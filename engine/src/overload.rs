@@ -1,5 +1,5 @@
-//! Forwarding rates while the offered load exceeds the path's capacity, of a device or the null device, in short
-//! windows without a verdict.
+//! Forwarding rates while the offered load exceeds the path's capacity, of a device or the null
+//! device, in short windows without a verdict.
 
 use crate::engine::Engine;
 use crate::phase::{Phase, PhaseOutcome};
@@ -8,39 +8,39 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// Offered load of each lane, which keeps the sender behind schedule.
+/// Of each lane; keeps the sender behind schedule.
 const OFFERED: u64 = 1_000_000_000;
-/// More frames than a lane sends in a second.
+/// Of a lane in a second.
 const MOST: u64 = 100_000_000;
 const DRAIN: Nanos = Nanos::from_millis(2);
-/// Connections per second of a lane on a slow path.
+/// Connections per second of a lane.
 const SLOW: u64 = 2_000_000;
 const FAST: u64 = 16_000_000;
-/// After this time and four slow phases 1, missing connections are given up.
+/// With four slow phases 1; then missing connections are given up.
 const ALLOWED: Duration = Duration::from_secs(3);
 const AROUND: Nanos = Nanos::from_millis(10);
-/// Repetitions of a window in which nothing came back.
+/// In which nothing came back.
 const WINDOWS: u32 = 5;
-/// How often phase 1 resends missing connections, each time at a lower rate.
+/// Of missing connections, each at a lower rate.
 const PASSES: u32 = 30;
 
-/// The frames of a window.
+/// Frames of a window.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// What the two sides send and expect: stateless without a state table, else with at most the engine's connections.
+    /// Stateless without a state table, else with at most the engine's connections.
     pub view: Arc<View>,
     /// Active directions.
     pub direction: Direction,
-    /// Order of connections Right to Left.
+    /// Right to Left.
     pub responder_order: Order,
 }
 
 impl Engine {
-    /// Offers frames as fast as possible for this time; returns the rate of right frames per direction, of different
-    /// rates in the faster one. A stateful view needs [`Engine::open_all`] before.
+    /// Offers frames as fast as possible; returns the rate of right frames per direction, of
+    /// different rates in the faster one. A stateful view needs [`Engine::open_all`] before.
     ///
     /// # Errors
-    /// On an interrupt, when a port fails, or if no frame or many wrong ones come back.
+    /// On an interrupt, a port fails, or no frame or many wrong ones come back.
     pub fn overload(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
         let mut out = self.window(offered, window)?;
         for _ in 1..WINDOWS {
@@ -63,11 +63,11 @@ impl Engine {
         Ok(per_second(offered.direction.fastest_of(received), &out))
     }
 
-    /// Offers frames as fast as possible for this time; returns the frames per second that left in the direction that
-    /// fell behind, as a rate of the faster one.
+    /// Offers frames as fast as possible; returns the frames per second that left in the direction
+    /// that fell behind, as a rate of the faster one.
     ///
     /// # Errors
-    /// On an interrupt, or when a port fails.
+    /// On an interrupt, or a port fails.
     pub fn send_only(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
         let out = self.window(offered, window)?;
         let legs = [(&out.forward, true), (&out.reverse, false)].into_iter().filter(|(leg, _)| leg.sent > 0);
@@ -97,11 +97,11 @@ impl Engine {
         )
     }
 
-    /// Opens all connections of a view from an empty table, at this rate or as fast as possible, then missing ones at
-    /// lower rates; returns the connections per second of the first pass.
+    /// Opens all connections of a view from an empty table, at this rate or as fast as possible,
+    /// then missing ones at lower rates; returns the connections per second of the first pass.
     ///
     /// # Errors
-    /// On an interrupt, when a port fails, or if some connections cannot be opened.
+    /// On an interrupt, a port fails, or some connections cannot be opened.
     pub fn open_all(&mut self, view: &Arc<View>, rate: Option<Rate>) -> Result<Rate, TrialError> {
         self.clear()?;
         let connections = view.connections();
@@ -131,14 +131,14 @@ impl Engine {
             if began.elapsed() > allowed {
                 break;
             }
-            // A pass may say nothing of the rate if the host ran no thread, so halve it at most.
+            // Halved at most: a pass in which the host ran no thread says nothing of the rate.
             let half = rate.0.min(FAST * self.lanes()) / 2;
             rate = Rate((learned.0 * 8 / 10).clamp(half, rate.0));
         }
         Err(TrialError::Phase1(format!("{missing} of {connections} connections could not be opened")))
     }
 
-    /// Forgets the state table, so that no later trial uses it.
+    /// No later trial uses the state table.
     pub fn forget(&mut self) {
         self.stage.forget();
     }

@@ -1,4 +1,4 @@
-//! One phase of a trial: specification and outcome.
+//! One phase of a trial.
 
 use method::trial::Observed;
 use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate};
@@ -9,30 +9,30 @@ use wire::Kind;
 pub struct Phase {
     /// The kind of its frames.
     pub kind: Kind,
-    /// Intended load per direction; of different rates, the faster one.
+    /// Per direction; of different rates, the faster one.
     pub rate: Rate,
-    /// Frames per active direction; of different rates, the faster one.
+    /// Per active direction; of different rates, the faster one.
     pub frames: Count,
-    /// Number of connections, the first ones in the view's order.
+    /// The first ones in the view's order.
     pub connections: Count,
     /// Active directions.
     pub direction: Direction,
-    /// Order of connections Left to Right.
+    /// Left to Right.
     pub forward_order: Order,
-    /// Order of connections Right to Left.
+    /// Right to Left.
     pub reverse_order: Order,
-    /// Whether Right learns outside addresses and ports.
+    /// Outside addresses and ports.
     pub learn: bool,
-    /// Whether Right overwrites what it learned with every right frame.
+    /// Right overwrites what it learned with every right frame.
     pub update: bool,
-    /// Whether to use only connections that the last phase 1 lacks; `frames` is then
+    /// Only connections that the last phase 1 lacks; `frames` is then
     /// [`Stage::missing`](crate::stage::Stage::missing).
     pub only_missing: bool,
-    /// How long frames may still arrive after the last was sent.
+    /// After the last frame was sent.
     pub drain: Nanos,
 }
 
-/// Outcome of one phase.
+/// Of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
     /// Left to Right.
@@ -43,15 +43,15 @@ pub struct PhaseOutcome {
     pub learned: Count,
     /// Host noise.
     pub host: HostNoise,
-    /// Hop limits seen, forward and reverse.
+    /// Forward and reverse.
     pub hop_limit: [Option<u8>; 2],
-    /// The tester's time by task, over directions and lanes.
+    /// Over directions and lanes.
     pub cost: Cost,
-    /// What it observed beside that.
+    /// Other observations.
     pub observed: Observed,
 }
 
-/// Time of the tester's threads by task.
+/// Of the tester's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Building frames.

@@ -8,20 +8,20 @@ use port::Clock;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Its start, from that of the phase.
+    /// From the start of the phase.
     pub from: Nanos,
-    /// Frames of the direction before it.
+    /// Of the direction, before this part.
     pub before: Count,
     /// Its frames.
     pub frames: Count,
     /// Its rate.
     pub pace: Pace,
-    /// Flows in use, the first ones of the phase.
+    /// The first ones of the phase.
     pub flows: Count,
 }
 
 impl Part {
-    /// The parts of a direction, Left to Right if `left`, in order.
+    /// Left to Right if `left`, in order.
     pub(crate) fn all(phase: &Phase, pieces: &[Piece], left: bool) -> impl Iterator<Item = Part> {
         let Phase { direction, rate, frames, connections, .. } = *phase;
         let whole = Piece { from: Nanos(0), before: 0, rate, seconds: 1, flows: None };
@@ -38,7 +38,7 @@ impl Part {
         })
     }
 
-    /// The schedule of sender `which` of `of`; senders take turns across parts.
+    /// Senders take turns across parts.
     pub(crate) fn departures(&self, clock: Clock, (which, of): (u64, u64)) -> Departures {
         let turn = (which + of - self.before % of) % of;
         Departures::shared(0, clock.frequency(), self.pace, self.frames, (turn, of))

@@ -9,8 +9,8 @@ use port::BATCH;
 use wire::perm::Permutation;
 
 const SINGLE: Count = 4096;
-/// Maximum blocks of the other ranks. Of 2^32 ranks the last of a block is at most 0.4 % above its first, so that
-/// probabilities are off by at most 0.2 % times the exponent.
+/// Of 2^32 ranks the last of a block is at most 0.4 % above its first, so that probabilities are
+/// off by at most 0.2 % times the exponent.
 const BLOCKS: Count = 4096;
 
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ struct Entry {
     width: u32,
 }
 
-/// The order of connections of one sender.
+/// Of one sender.
 #[derive(Clone, Debug)]
 pub struct Popular {
     ranks: Ranks,
@@ -36,15 +36,15 @@ pub struct Popular {
 }
 
 impl Popular {
-    /// Creates draws among `n` connections, unless all are drawn alike. All senders and trials share `order`, the seed
-    /// of the order of popularity; `state` is that of the draws.
+    /// Among `n` connections; `None` if all are drawn alike. All senders and trials share `order`,
+    /// the seed of the order of popularity; `state` is that of the draws.
     pub fn new(popularity: Popularity, n: Count, order: u64, state: u64) -> Option<Popular> {
         let Popularity::Zipf(exponent) = popularity else { return None };
         let n = n.clamp(1, 1 << 32);
         Some(Popular { ranks: Ranks::new(exponent, n), order: Permutation::new(n, order), state })
     }
 
-    /// Fills the slice with the next indices. Not inlined: trials without it must not pay for it.
+    /// Fills the slice. Not inlined: trials without it must not pay for it.
     #[inline(never)]
     pub fn fill(&mut self, out: &mut [u32]) {
         let mut ranks = [0; BATCH];
@@ -98,7 +98,6 @@ impl Ranks {
     }
 }
 
-/// First ranks and widths of the blocks of `n` ranks.
 fn blocks(n: Count) -> Vec<(Count, Count)> {
     let single = n.min(SINGLE);
     let mut blocks: Vec<(Count, Count)> = (0..single).map(|rank| (rank, 1)).collect();

@@ -1,6 +1,6 @@
 //! The pseudo-random number generator of the senders.
 
-/// Returns the next number of period 2^64 for one multiplication: a counter times a function of it, both halves XORed.
+/// Period 2^64 for one multiplication: a counter times a function of it, both halves XORed.
 #[inline(always)]
 pub(crate) fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

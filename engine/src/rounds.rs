@@ -8,18 +8,18 @@ pub(crate) struct Rounds {
     last: Ticks,
     inside: Ticks,
     gaps: Gaps,
-    /// The longest round, DUT included.
+    /// DUT included.
     longest: Ticks,
 }
 
 impl Rounds {
-    /// Begins at `now`; after the start of the phase, the lane has waited since then.
+    /// After the start of the phase, the lane has waited since then.
     pub(crate) fn new(clock: Clock, start: Ticks, now: Ticks) -> Rounds {
         Rounds { start, last: now.min(start), inside: 0, gaps: Gaps::new(clock), longest: 0 }
     }
 
-    /// Notes that a round begins, and the time `inside` which the DUT may have worked so far. A round handles one burst
-    /// per task, so a much longer one stalled unless the DUT worked.
+    /// `inside` is the time in which the DUT may have worked so far. A round handles one burst per
+    /// task, so a much longer one stalled unless the DUT worked.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Ticks, inside: Ticks) {
         if now > self.start {
@@ -30,8 +30,8 @@ impl Rounds {
         (self.last, self.inside) = (now, inside);
     }
 
-    /// The longest stall and the total. `waited` is the run delay of a lane that polls a DUT: in one round, no longer
-    /// than the round.
+    /// The longest and the total. `waited` is the run delay of a lane that polls a DUT: in one
+    /// round, no longer than the round.
     pub(crate) fn stalls(&self, clock: Clock, waited: Option<Nanos>) -> (Nanos, Nanos) {
         let [longest, stalled, round] =
             [self.gaps.longest, self.gaps.stalled, self.longest].map(|ticks| Nanos(clock.nanos(ticks)));

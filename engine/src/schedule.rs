@@ -3,14 +3,14 @@
 use method::{Count, Pace};
 use port::Ticks;
 
-/// Departure times of one sender. All n senders share one schedule, with frame k due at start + k / rate; sender w has
-/// the frames w, w + n, w + 2n, …
+/// Departure times of one sender. All n senders share one schedule, with frame k due at start + k /
+/// rate; sender w has the frames w, w + n, w + 2n, …
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     start: Ticks,
     begin: Ticks,
     frames: Count,
-    /// Frames of this sender per tick × 2^`shift`, see [`ratio`].
+    /// × 2^`shift`, see [`ratio`].
     per_tick: u64,
     shift: u32,
     rate: u64,
@@ -21,14 +21,14 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Creates a schedule of `frames` frames at `rate` from `start`, on a clock of `frequency` ticks per second.
+    /// `frames` frames at `rate` from `start`, on a clock of `frequency` ticks per second.
     ///
     /// The burst is 1 up to 1 Mfps; above, the smallest that leaves 1 µs between clock readings, at most 32.
     pub fn new(start: Ticks, frequency: u64, rate: impl Into<Pace>, frames: Count) -> Departures {
         Departures::shared(start, frequency, rate, frames, (0, 1))
     }
 
-    /// Creates the part of sender `which` of `of` in a schedule of `frames` frames at `rate` in total.
+    /// Sender `which` of `of` in a schedule of `frames` frames at `rate` in total.
     pub fn shared(
         start: Ticks,
         frequency: u64,
@@ -56,54 +56,54 @@ impl Departures {
         departures
     }
 
-    /// Returns how many of `frames` frames sender `which` of `of` has.
+    /// Frames of sender `which` of `of`.
     pub fn share(frames: Count, which: u64, of: u64) -> Count {
         frames / of + u64::from(which < frames % of)
     }
 
-    /// Moves the schedule to begin at `start`.
+    /// Moves the schedule.
     pub fn start_at(&mut self, start: Ticks) {
         self.start = start;
         self.begin = self.due(0);
     }
 
-    /// Returns the start of the common schedule.
+    /// Start of the common schedule.
     pub fn start(&self) -> Ticks {
         self.start
     }
 
-    /// Declared burst.
+    /// In frames.
     pub fn burst(&self) -> u32 {
         self.burst
     }
 
-    /// Total number of frames of this sender.
+    /// Of this sender.
     pub fn frames(&self) -> Count {
         self.frames
     }
 
-    /// Returns the due time of this sender's frame `k`.
+    /// Of this sender's frame `k`.
     #[inline]
     pub fn due(&self, k: Count) -> Ticks {
         let k = k as u128 * self.of as u128 + self.which as u128;
         self.start + ((k * self.ticks as u128) / self.rate as u128) as u64
     }
 
-    /// Returns how many of this sender's frames are due at `now`, in complete bursts except the last.
+    /// Frames due at `now`, in complete bursts except the last.
     #[inline(always)]
     pub fn due_count(&self, now: Ticks) -> Count {
         if now < self.begin {
             return 0;
         }
-        // Frames with due time <= now, rounded up to begun bursts.
+        // Rounded up to begun bursts.
         let frames = (((now - self.begin) as u128 * self.per_tick as u128) >> self.shift) as u64 + 1;
         let bursts = frames.div_ceil(self.burst as u64);
         (bursts * self.burst as u64).min(self.frames)
     }
 }
 
-/// `rate` / `ticks` with 62 or 63 significant bits, and its shift: rounded up so that a frame due now counts, and so
-/// little that none is early.
+/// 62 or 63 significant bits, and a shift: rounded up so that a frame due now counts, and so little
+/// that none is early.
 fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
     let shift = 62 + ticks.ilog2() - rate.ilog2();
     (((rate as u128) << shift).div_ceil(ticks) as u64, shift)

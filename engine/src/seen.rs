@@ -1,19 +1,19 @@
 //! Which frames of a sender have arrived at a receiver.
 
-/// The sequence bitmap of one sender.
+/// Sequence bitmap of one sender.
 #[derive(Default)]
 pub struct Seen {
     bits: Vec<u64>,
-    /// The same for hop limits other than the first frame's, once needed.
+    /// For hop limits other than the first frame's.
     otherwise: Vec<u64>,
     frames: u64,
-    /// Frames without bitmap, expected at another receiver.
+    /// Expected at another receiver.
     unexpected: u64,
     highest: u64,
 }
 
 impl Seen {
-    /// Clears the bitmap, and makes room for `frames` in reused memory.
+    /// Makes room for `frames` in reused memory.
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
@@ -21,7 +21,7 @@ impl Seen {
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
-    /// As [`Seen::reset`], but allocates when one arrives: lanes rarely receive frames of others.
+    /// As [`Seen::reset`], but allocates when a frame arrives: lanes rarely receive frames of others.
     pub fn reset_unexpected(&mut self, frames: u64) {
         *self = Seen { unexpected: frames, ..Seen::default() };
     }
@@ -36,7 +36,7 @@ impl Seen {
         self.frames
     }
 
-    /// Makes room if `sequence` is expected elsewhere; false if not.
+    /// Makes room if `sequence` is expected elsewhere.
     #[cold]
     pub(crate) fn is_unexpected(&mut self, sequence: u64) -> bool {
         if sequence >= self.unexpected {
@@ -51,12 +51,12 @@ impl Seen {
         self.bits.get((sequence / 64) as usize).is_some_and(|word| word & 1 << (sequence % 64) != 0)
     }
 
-    /// Whether all 64 frames from `sequence`, a multiple of 64, are received.
+    /// `sequence` is a multiple of 64.
     pub(crate) fn all_of(&self, sequence: u64) -> bool {
         self.bits.get((sequence / 64) as usize) == Some(&u64::MAX)
     }
 
-    /// Marks `sequence` as received: `None` for a duplicate, else whether it is reordered.
+    /// `None` for a duplicate, else whether `sequence` is reordered.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, sequence: u64) -> Option<bool> {
         let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
@@ -69,7 +69,7 @@ impl Seen {
         Some(out_of_order)
     }
 
-    /// The same with other hop limits; false for a duplicate among these.
+    /// False for a duplicate.
     #[cold]
     pub(crate) fn arrive_otherwise(&mut self, sequence: u64) -> bool {
         self.otherwise.resize(self.bits.len(), 0);
@@ -79,7 +79,7 @@ impl Seen {
         new
     }
 
-    /// Marks `count` ≤ [`port::BATCH`] planned frames from `first`, or none and false if one is not in order.
+    /// `count` ≤ [`port::BATCH`] planned frames from `first`, or none and false if one is not in order.
     #[inline(always)]
     pub(crate) fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
         let last = first + count as u64 - 1;
@@ -95,8 +95,8 @@ impl Seen {
         true
     }
 
-    /// Merges the bitmap of another receiver for the same sender; calls `twice` for each frame that both counted, with
-    /// any hop limits.
+    /// Merges another receiver's bitmap for the same sender; calls `twice` for each frame that both
+    /// counted, with any hop limits.
     pub fn merge(&mut self, other: &Seen, mut twice: impl FnMut(u64)) {
         let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
         for at in 0..self.bits.len().min(other.bits.len()) {

@@ -11,21 +11,21 @@ use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
-/// The task of a sender in one phase.
+/// Of a sender in one phase.
 pub struct SenderPlan<'a> {
     /// Flows and order.
     pub view: &'a View,
-    /// The kind of frames.
+    /// Of the frames.
     pub template: &'a Template,
-    /// The state table, and the trial that learned it.
+    /// And the trial that learned it.
     pub outer: Option<(&'a StateTable, u16)>,
-    /// Octets by which the DUT lengthens these frames.
+    /// Octets by which the DUT lengthens frames.
     pub growth: usize,
     /// Departure times.
     pub departures: Departures,
-    /// Order of connections.
+    /// Of connections.
     pub indices: Indices,
-    /// Tag of the frames, except sequence and index.
+    /// Without sequence and index.
     pub tag: Tag,
 }
 
@@ -37,13 +37,13 @@ pub struct Sender<'a> {
     done: u64,
     frames: u64,
     start: Ticks,
-    /// The next schedules, the last first.
+    /// Last first.
     later: Vec<Later>,
-    /// Frames of several sizes, instead of the template's.
+    /// Instead of the template's.
     mix: Option<&'a Sizes<Template>>,
     native: Option<Box<NativeSender<'a>>>,
     stamps: Option<&'a Row>,
-    /// Indices of the next burst, drawn early for prefetching.
+    /// Drawn early for prefetching.
     ahead: [u32; BATCH],
     ahead_flows: [u32; BATCH],
     burst: Burst,
@@ -61,30 +61,30 @@ pub struct Sender<'a> {
     backend: Ticks,
 }
 
-/// A schedule that follows another one.
+/// Follows another schedule.
 pub struct Later {
-    /// When it begins, from the start of the first.
+    /// From the start of the first.
     pub after: Ticks,
     /// Its departure times.
     pub departures: Departures,
-    /// The number of flows that it uses.
+    /// Flows in use.
     pub flows: Count,
 }
 
-/// Intermediate results for a burst, never cleared.
+/// Never cleared.
 #[derive(Default)]
 struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// Indices after those in `ahead`, being prefetched.
+    /// After those in `ahead`.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],
     fresh_values: Batch,
 }
 
 impl<'a> Sender<'a> {
-    /// Creates a sender that gives up when later than `give_up_late`, which invalidates the trial.
+    /// Gives up when later than `give_up_late`, which invalidates the trial.
     pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
         let mut ahead = [0; BATCH];
         plan.indices.fill(&mut ahead);
@@ -122,7 +122,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends frames of several sizes.
+    /// Sends several sizes.
     #[must_use]
     pub fn of_sizes(self, mix: Option<&'a Sizes<Template>>) -> Sender<'a> {
         Sender { mix, ..self }
@@ -134,13 +134,13 @@ impl<'a> Sender<'a> {
         Sender { native: native.map(Box::new), ..self }
     }
 
-    /// Notes the send times of frames here.
+    /// Notes the send times of frames.
     #[must_use]
     pub fn stamping(self, stamps: Option<&'a Row>) -> Sender<'a> {
         Sender { stamps, ..self }
     }
 
-    /// Continues with these schedules, one after the other.
+    /// Continues with these schedules.
     #[must_use]
     pub fn then(self, mut later: Vec<Later>) -> Sender<'a> {
         let more: Count = later.iter().map(|later| later.departures.frames()).sum();
@@ -148,7 +148,7 @@ impl<'a> Sender<'a> {
         Sender { frames: self.frames + more, later, ..self }
     }
 
-    /// Whether frames are left, if need be in the next schedule.
+    /// If need be in the next schedule.
     #[inline(always)]
     fn more(&mut self) -> bool {
         self.next < self.done + self.plan.departures.frames() || self.change_rate()
@@ -209,7 +209,7 @@ impl<'a> Sender<'a> {
             self.last_taken = after;
         }
         if let Some(stamps) = self.stamps {
-            // The moment of the call: inside may be the device's work.
+            // Before the call, inside of which the device may work.
             stamps.sent(self.plan.tag.sender.into(), first..self.next, before);
         }
         self.accepted += sent.accepted as u64;
@@ -228,7 +228,7 @@ impl<'a> Sender<'a> {
         let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
         indices.fill(fresh);
-        // A core handles about ten outstanding cache lines, not thirty, so prefetch in three parts.
+        // A core handles about ten outstanding cache lines, not thirty.
         let (soon, later) = fresh.split_at(built / 3);
         let (later, last) = later.split_at(built / 3);
         let prefetch = |part: &[u32]| {
@@ -256,7 +256,7 @@ impl<'a> Sender<'a> {
         template.write_all(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), words, prepared);
         template.write_sources(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), &self.ahead);
         if built == BATCH {
-            // The usual case, as a copy of constant length.
+            // A copy of constant length.
             (self.ahead, self.ahead_flows) = (self.work.fresh, self.work.fresh_flows);
             return;
         }
@@ -266,7 +266,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Builds the next `n` frames of several sizes or kinds. Not inlined: frames of one kind must not pay for it.
+    /// Not inlined: frames of one kind must not pay for it.
     #[inline(never)]
     fn build_each(&mut self, n: usize, pool: &mut Pool) {
         let mut used = 0;
@@ -286,7 +286,7 @@ impl<'a> Sender<'a> {
         self.use_up(used);
     }
 
-    /// Builds the foreground frame with this tag on this place of `ahead`; false if the pool is empty.
+    /// False if the pool is empty.
     fn build_one(&mut self, place: usize, tag: Tag, pool: &mut Pool) -> bool {
         let SenderPlan { view, template, outer, growth, .. } = &self.plan;
         let template = self.mix.map_or(*template, |mix| mix.of(tag.sequence));
@@ -317,36 +317,36 @@ impl<'a> Sender<'a> {
         view.order.fill(fresh, &mut self.ahead_flows[BATCH - used..]);
     }
 
-    /// Returns the time at which it last transmitted frames.
+    /// When it last transmitted frames.
     #[inline(always)]
     pub fn last_handed(&self) -> Ticks {
         self.last_handed
     }
 
-    /// Returns the time spent inside the back-end so far.
+    /// Time inside the back-end.
     #[inline(always)]
     pub fn inside(&self) -> Ticks {
         self.backend
     }
 
-    /// Sets the start, once all lanes are ready.
+    /// Once all lanes are ready.
     pub fn start_at(&mut self, start: Ticks) {
         self.start = start;
         self.plan.departures.start_at(start);
     }
 
-    /// Returns the number of frames transmitted so far.
+    /// Frames transmitted.
     #[inline(always)]
     pub fn progress(&self) -> u64 {
         self.next
     }
 
-    /// Ends it on purpose before its last frame.
+    /// On purpose, before its last frame.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Returns its report, as part of a leg.
+    /// As part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let d = &self.plan.departures;
@@ -376,12 +376,12 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Whether the port is slow and not stuck: it took a frame in the last half of the lateness.
+/// The port is slow and not stuck: it took a frame in the last half of the lateness.
 pub(crate) fn still_takes(last_taken: Ticks, now: Ticks, give_up_late: Ticks) -> bool {
     now.saturating_sub(last_taken) < give_up_late / 2
 }
 
-/// Prefetches the next rows. Not inlined: frames without an IPv6 header must not pay for it.
+/// Not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {

@@ -1,16 +1,16 @@
-//! The service of a lane: answers frames without a tag, such as ARP, Neighbor Discovery and pings, during and between
-//! trials, without counting them.
+//! The service of a lane: answers frames without a tag, such as ARP, Neighbor Discovery and pings,
+//! during and between trials, without counting them.
 
 use port::{Burst, Frame, Pool, Port, PortError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a service made of a frame.
+/// Result of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// The frame has become its answer, for the port of its arrival.
+    /// For the port of its arrival.
     Answer,
-    /// The frame was for the service; nothing is to be sent.
+    /// Without an answer.
     Taken,
     /// A foreign frame.
     Foreign,
@@ -19,14 +19,14 @@ pub enum Served {
 /// Handles a frame without a tag at Left (`true`) or Right. It must not allocate, lock or make system calls.
 pub type Service = Box<dyn FnMut(bool, &mut Frame) -> Served + Send>;
 
-/// Interval at which lanes that do not run are polled: a requester's longest wait.
+/// Between phases: a requester's longest wait.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
-/// Attempts to transmit an answer; the requester asks again if it is dropped.
+/// To transmit an answer; the requester asks again.
 const ATTEMPTS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct Desk<'a> {
-    /// The service, and whether this judge is at Left; the lock is always free, because judges of one thread share it.
+    /// And whether this judge is at Left; the lock is always free, because judges of one thread share it.
     service: Option<(&'a Mutex<Service>, bool)>,
     answers: Burst,
     failed: Option<PortError>,
@@ -37,7 +37,7 @@ impl<'a> Desk<'a> {
         Desk { service: Some((service, left)), answers: port::burst(), failed: None }
     }
 
-    /// Lets the service handle the frames whose bits are set; returns how many are foreign.
+    /// Frames whose bits are set; returns how many are foreign.
     #[cold]
     pub(crate) fn handle(&mut self, frames: &mut [Frame], which: u32, pool: &mut Pool) -> u64 {
         let Some((service, left)) = self.service else { return u64::from(which.count_ones()) };
@@ -52,7 +52,7 @@ impl<'a> Desk<'a> {
         foreign
     }
 
-    /// Sends the answers; false with a [`Desk::error`] if the port failed.
+    /// False with a [`Desk::error`] if the port failed.
     #[cold]
     pub(crate) fn send(&mut self, port: &mut impl Port, pool: &mut Pool) -> bool {
         self.failed = send(&mut self.answers, port, pool).err();
@@ -65,7 +65,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Lets the service handle one frame of a burst, with an empty frame in an answer's place.
+/// An empty frame takes an answer's place in the burst.
 pub(crate) fn handle(
     service: &mut Service,
     left: bool,

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::{PortRange, View};
 
-/// State that all phases of one set-up share.
+/// Shared by all phases of one set-up.
 pub struct Stage {
     pub(crate) clock: Clock,
     pub(crate) lanes: Vec<Lane>,
@@ -31,37 +31,37 @@ pub struct Stage {
     pub(crate) store: Option<StateTable>,
     pub(crate) start_delay: Nanos,
     seed: u64,
-    /// Number of the current phase, in every tag; never 0.
+    /// In every tag; never 0.
     pub(crate) phase: u16,
-    /// Number of the last phase 1, which phases that complete it keep.
+    /// Phases that complete a phase 1 keep its number.
     pub(crate) learned_in: u16,
-    /// Connections that the last phase 1 lacks, from [`Stage::missing`].
+    /// From [`Stage::missing`].
     missing: Vec<u32>,
-    /// Sequence bitmaps of each lane, at Left and at Right, one per sender.
+    /// Of each lane, at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
     pub(crate) give_up: Nanos,
-    /// Whether phases send as fast as they can, with no schedule for their ratio.
+    /// As fast as they can, with no schedule for their ratio.
     unpaced: bool,
     churn: Option<Churn>,
-    /// Planned duration of the trial, if announced.
+    /// If announced.
     pub(crate) lasts: Nanos,
-    /// Progress of the TCP connections, once opened.
+    /// Once opened.
     pub(crate) stages: Option<Stages>,
     early: Option<EarlyEnd>,
-    /// Time to the early end of the last phase.
+    /// To the early end of the last phase.
     ended: Option<Nanos>,
-    /// Start of the current phase in ticks; 0 before.
+    /// In ticks; 0 before.
     start: Arc<AtomicU64>,
-    /// Ends the current phase when set.
+    /// Ends the current phase.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// A sender later than this exceeds every limit on lateness.
+/// Exceeds every limit on lateness.
 const GIVE_UP: Nanos = Nanos::from_millis(200);
 pub(crate) const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
 
 impl Stage {
-    /// Creates a stage for this view on these lanes.
+    /// For this view on these lanes.
     pub fn new(
         clock: Clock,
         lanes: Vec<Lane>,
@@ -96,12 +96,12 @@ impl Stage {
         }
     }
 
-    /// Connections (N).
+    /// N.
     pub fn connections(&self) -> Count {
         self.view.connections()
     }
 
-    /// What the two sides send and expect.
+    /// Frames and expectations of both sides.
     pub fn view(&self) -> &Arc<View> {
         &self.view
     }
@@ -111,7 +111,7 @@ impl Stage {
         self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
     }
 
-    /// Replaces the lanes and returns the previous ones, keeping learned connections.
+    /// Returns the previous lanes; learned connections stay.
     pub fn exchange(&mut self, lanes: Vec<Lane>) -> Vec<Lane> {
         self.seen = lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
         std::mem::replace(&mut self.lanes, lanes)
@@ -121,7 +121,7 @@ impl Stage {
         self.lanes.iter().any(|lane| lane.service.is_some())
     }
 
-    /// Lets the services handle frames that arrived while no phase runs, and discards others.
+    /// Lets the services handle frames while no phase runs, and discards others.
     ///
     /// # Errors
     /// When a port fails.
@@ -129,13 +129,13 @@ impl Stage {
         self.lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
-    /// Lets no sender give up, for phases that send as fast as they can.
+    /// For phases that send as fast as they can.
     pub fn never_give_up(&mut self) {
         (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
 
-    /// Runs a phase with another view on the same lanes and table, as fast as possible; a sender gives up when later
-    /// than `give_up`.
+    /// Runs a phase with another view on the same lanes and table, as fast as possible; a sender
+    /// gives up when later than `give_up`.
     ///
     /// # Errors
     /// Those of [`Stage::run`].
@@ -148,17 +148,14 @@ impl Stage {
         outcome
     }
 
-    /// Mixes new connections, with indices after [`Phase::connections`], with held ones from the next phase on, or ends
-    /// this. If the phase updates what it learned, Right learns new connections, and still compares held ones with
-    /// phase 1.
+    /// From the next phase on, mixes new connections, with indices after [`Phase::connections`],
+    /// with held ones. If the phase updates what it learned, Right learns new connections, and
+    /// still compares held ones with phase 1.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
     }
 
-    /// Opens connections only from these source ports from the next phase on.
-    ///
-    /// # Errors
-    /// When the flows lack one of the ports, or the ports have fewer flows than there are connections.
+    /// From the next phase on; fails when the flows lack one of the ports, or have too few.
     pub(crate) fn use_source_ports(&mut self, ports: PortRange) -> Result<(), TrialError> {
         let part = self.all_ports.with_source_ports(ports, self.seed);
         let part =
@@ -167,17 +164,17 @@ impl Stage {
         Ok(())
     }
 
-    /// Forgets what the last phase 1 learned.
+    /// Forgets the last phase 1.
     pub fn forget(&mut self) {
         self.learned_in = 0;
     }
 
-    /// Announces the duration of a trial, pauses included, to whose end lanes must keep real-time priority.
+    /// Announces a trial, pauses included, to whose end lanes must keep real-time priority.
     pub fn expect(&mut self, lasts: Nanos) {
         self.lasts = lasts;
     }
 
-    /// Lets the next phase end early.
+    /// For the next phase.
     pub fn end_early(&mut self, option: Option<EarlyEnd>) {
         self.early = option;
     }
@@ -185,7 +182,7 @@ impl Stage {
     /// Runs one phase to the end of its drain.
     ///
     /// # Errors
-    /// When it was interrupted or a port failed.
+    /// It was interrupted or a port failed.
     pub fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         self.run_with(phase, &Extra::default())
     }
@@ -218,18 +215,18 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// The clock, and the variable for the start of the next phase in ticks, 0 until then.
+    /// In ticks, 0 until the next phase starts.
     pub(crate) fn next_start(&self) -> (Clock, Arc<AtomicU64>) {
         self.start.store(0, Ordering::Release);
         (self.clock, Arc::clone(&self.start))
     }
 
-    /// Outside address and port of the first `connections` connections as one number, 0 if the last phase 1 lacks them.
+    /// Outside address and port as one number, 0 if the last phase 1 lacks them.
     pub(crate) fn known(&self, connections: Count) -> Vec<u64> {
         self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
     }
 
-    /// Counts learned connections: those with the `known` outside address and port, and others.
+    /// With the `known` outside address and port, and others.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
     }
@@ -242,7 +239,7 @@ impl Stage {
         })
     }
 
-    /// Returns how many of the first `connections` connections the last phase 1 lacks.
+    /// How many of the first `connections` connections the last phase 1 lacks.
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
         if let Some(store) = &self.store {
@@ -259,7 +256,7 @@ impl Stage {
             if self.phase < self.learned_in
                 && let Some(store) = &self.store
             {
-                // The numbers have wrapped: old entries must not look like those of a later phase.
+                // After wrapping, old entries must not look like those of a later phase.
                 (0..store.len() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
@@ -269,7 +266,7 @@ impl Stage {
         }
     }
 
-    /// Frames of each sender of a side, if it sends.
+    /// If the side sends.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
         let (senders, frames) = (self.senders(left), phase.direction.frames(left, phase.frames));
@@ -293,8 +290,8 @@ impl Stage {
                 let within = receiver.as_ref().is_none_or(|port| port::Port::facts(&**port).backend == "link");
                 seen.resize_with(planned.len(), Seen::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
-                    // On an in-process link, a sending lane receives only its own frames; elsewhere a NIC's hash
-                    // spreads frames over all lanes.
+                    // On an in-process link, a sending lane receives only its own frames; elsewhere
+                    // a NIC's hash spreads frames over all lanes.
                     if own.is_none_or(|own| own == sender || !within) {
                         seen.reset(frames);
                     } else {
@@ -305,13 +302,13 @@ impl Stage {
         }
     }
 
-    /// Frames that the tester's ports have dropped so far, and whether a link is down.
+    /// Dropped by the tester's ports, and whether a link is down.
     pub(crate) fn own_side_now(&mut self) -> (Count, bool) {
         self.own_side();
         self.own_side()
     }
 
-    /// Frames that the tester's ports have dropped so far, and whether a link was lost since the last call.
+    /// Dropped by the tester's ports, and whether a link was lost since the last call.
     pub(crate) fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes
@@ -321,8 +318,9 @@ impl Stage {
         counters.fold((0, false), |(drops, lost), c| (drops + c.own_drops, lost || c.link_lost))
     }
 
-    /// The stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest queue
-    /// before the device. In facts of a port, 0 is unknown; each lane's queues have its share of the rate.
+    /// The stall that the shortest known queue on the path absorbs at this rate, and the depth of
+    /// the shortest queue before the device. In facts of a port, 0 is unknown; each lane's queues
+    /// have its share of the rate.
     pub(crate) fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
@@ -407,7 +405,7 @@ impl Stage {
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
         let mut hops = [HopTally::default(); 2];
-        // Native frames may have other hop limits than foreground frames.
+        // Native frames may have other hop limits.
         let (mut native, mut native_hops) = ([Leg::default(), Leg::default()], [HopTally::default(); 2]);
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
@@ -467,7 +465,7 @@ impl Stage {
         }
     }
 
-    /// Merges the bitmaps of a side; returns foreground and native frames that two receivers counted.
+    /// Returns foreground and native frames that two receivers counted.
     fn merge_seen(&mut self, side: usize, senders: usize) -> [Count; 2] {
         let foreground = self.view.background.as_ref().map(|background| background.foreground);
         let mut twice = [0; 2];
@@ -484,7 +482,6 @@ impl Stage {
     }
 }
 
-/// Counts the connections with the known entry, and those with another one.
 fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Count) {
     known.iter().zip(now).fold((0, 0), |(same, moved), (known, now)| match now {
         Some(now) if now == *known => (same + 1, moved),
@@ -493,7 +490,7 @@ fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Co
     })
 }
 
-/// The number of the lane's sender on a side, if it has a port there.
+/// If it has a port there.
 fn number(has_end: bool, next: &mut usize) -> Option<usize> {
     has_end.then(|| {
         *next += 1;
@@ -535,14 +532,14 @@ fn add_native(leg: &mut Leg, native: &Leg) {
     }
 }
 
-/// Frames per queue, with several receivers.
+/// With several receivers.
 fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
     let of_kind = |f: &Findings| f.received + f.faults.total();
     let arrived: Vec<Count> = found.map(|f| of_kind(f) + f.native.as_deref().map_or(0, of_kind)).collect();
     if arrived.len() > 1 { arrived } else { Vec::new() }
 }
 
-/// Counts right frames with the less frequent hop limits as wrong; returns the most frequent hop limit.
+/// Less frequent hop limits are wrong; returns the most frequent one.
 fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     let (of_most, most) = hops.most();
     let wrong = &mut leg.faults.0[Fault::WrongHopLimit as usize];

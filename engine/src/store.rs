@@ -1,23 +1,24 @@
-//! The Responder's state table. For each connection index it holds the outside address and port that phase 1 learned,
-//! in one atomic 64-bit word: address 32 | port 16 | trial 16. With the trial's number, the table need not be cleared.
+//! The Responder's state table: for each connection the outside address and port that phase 1
+//! learned, in one atomic 64-bit word: address 32 | port 16 | trial 16. With the trial's number,
+//! the table need not be cleared.
 
 use arena::{ArenaError, AtomicArray};
 
-/// Four-tuples learned in phase 1, by connection index.
+/// By connection index.
 pub struct StateTable {
     words: AtomicArray,
 }
 
 impl StateTable {
-    /// Creates a pre-faulted table for N connections, 8 bytes each.
+    /// For N connections, 8 bytes each.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// Too little memory.
     pub fn new(connections: u64) -> Result<StateTable, ArenaError> {
         Ok(StateTable { words: AtomicArray::zeroed("the Responder's state table", connections as usize)? })
     }
 
-    /// Stores the outside address and port of connection `index`; returns whether this trial had learned it.
+    /// Returns whether this trial had learned the connection.
     #[inline(always)]
     pub fn learn(&self, index: u32, trial: u16, addr: u32, port: u16) -> bool {
         let known = self.words.load(index as usize) as u16 == trial;
@@ -25,7 +26,7 @@ impl StateTable {
         known
     }
 
-    /// Returns the outside address and port of connection `index`, if `trial` learned it.
+    /// If `trial` learned the connection.
     #[inline(always)]
     pub fn get(&self, index: u32, trial: u16) -> Option<(u32, u16)> {
         let w = self.words.load(index as usize);
@@ -46,13 +47,13 @@ impl StateTable {
         }
     }
 
-    /// Returns the number of entries that `trial` learned.
+    /// Entries of `trial`.
     pub fn learned(&self, trial: u16) -> u64 {
         self.words.words().iter().filter(|w| w.load(std::sync::atomic::Ordering::Relaxed) as u16 == trial).count()
             as u64
     }
 
-    /// Capacity in entries.
+    /// In entries.
     pub fn len(&self) -> usize {
         self.words.len()
     }

@@ -1,4 +1,4 @@
-//! Creates the tasks of a phase: senders with their shares, and judges.
+//! Creates the tasks of a phase.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
 use crate::expected::{JudgePlan, Work};
@@ -15,10 +15,10 @@ use method::{Count, Order};
 use port::{Clock, Ticks};
 use wire::{Background, Kind, StreamId, Tag, View};
 
-/// The order of popularity must differ from that of phase 1.
+/// Another order than in phase 1.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
 
-/// The order of native flows must differ from that of connections.
+/// Another order than that of connections.
 const NATIVE: u64 = 0x6e61_7469_7665_2136;
 
 pub(crate) struct TaskMaker<'a> {
@@ -34,7 +34,7 @@ pub(crate) struct TaskMaker<'a> {
     pub missing: Option<&'a Vec<u32>>,
     pub churn: Option<ChurnPlan>,
     pub extra: Extra,
-    /// Time stamps, Left to Right and Right to Left.
+    /// Left to Right and Right to Left.
     pub rows: [Option<&'a Row>; 2],
 }
 
@@ -110,7 +110,7 @@ impl<'a> TaskMaker<'a> {
         self.view.background.as_ref()
     }
 
-    /// Native frames use pseudo-random flows (RFC 4814).
+    /// Pseudo-random flows (RFC 4814).
     fn native_sender(background: &'a Background, left: bool, seed: u64, sender: (u64, u64)) -> NativeSender<'a> {
         let Background { view, foreground } = background;
         NativeSender {
@@ -122,7 +122,7 @@ impl<'a> TaskMaker<'a> {
         }
     }
 
-    /// Also without native frames, because those of an earlier phase are late.
+    /// Native frames of an earlier phase are late.
     fn native_judge(&self, background: &'a Background, at_left: bool) -> NativeJudge<'a> {
         let Background { view, foreground } = background;
         let plan = JudgePlan {

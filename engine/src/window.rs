@@ -1,12 +1,12 @@
-//! Both ends of a kernel cable with a window: no more frames are in flight than its shortest queue holds, which
-//! calibration would overflow.
+//! Both ends of a kernel cable with a window: no more frames are in flight than its shortest queue
+//! holds, which calibration would overflow.
 
 use port::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Maximum frames in flight per direction: the ring of a veth in native XDP mode holds 256, a core's backlog 1,000.
+/// In flight per direction: the ring of a veth in native XDP mode holds 256, a core's backlog 1,000.
 const WINDOW: u64 = 128;
 /// Frames are lost if nothing has arrived for this long.
 const LOST: Duration = Duration::from_secs(1);
@@ -14,9 +14,9 @@ const LOST: Duration = Duration::from_secs(1);
 struct End {
     port: Box<dyn Port>,
     clock: Clock,
-    /// Frames sent by this end and not yet received.
+    /// Sent by this end and not yet received.
     out: Arc<AtomicU64>,
-    /// Frames sent by the other end and not yet received.
+    /// Sent by the other end and not yet received.
     back: Arc<AtomicU64>,
     /// Since when the window is full, and with how many frames.
     held: Option<(Ticks, u64)>,
@@ -31,7 +31,7 @@ pub(crate) fn ends(clock: Clock, left: Box<dyn Port>, right: Box<dyn Port>) -> (
 }
 
 impl End {
-    /// Whether the window has been full since the last call.
+    /// Since the last call.
     fn waits(&mut self, on_their_way: u64) -> Result<(), PortError> {
         let now = self.clock.now();
         match self.held {

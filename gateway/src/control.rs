@@ -1,5 +1,5 @@
-//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. Serves many clients in
-//! turn without waiting for any.
+//! The control socket of a gateway: a client sends one line, gets text, and the connection ends.
+//! Serves many clients in turn without waiting for any.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -10,27 +10,27 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A listening socket, its file, and its clients.
+/// Dropping it removes the file.
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
     clients: VecDeque<Client>,
 }
 
-/// Time for a client's line.
+/// For a client's line.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
-/// Time for taking the answer.
+/// For taking the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum length of a request, in octets.
+/// Of a request, in octets.
 const LONGEST: usize = 4096;
-/// Maximum number of clients at once; a further one replaces the oldest, so that silent ones cannot block others.
+/// A further client replaces the oldest, so that silent ones cannot block others.
 const MOST_CLIENTS: usize = 256;
 
 impl Control {
     /// Listens at a path. Replaces the socket of a gateway that has ended.
     ///
     /// # Errors
-    /// When another gateway listens there, or the file cannot be made.
+    /// Another gateway listens there, or the file cannot be made.
     pub fn listen(path: &Path) -> io::Result<Control> {
         if UnixStream::connect(path).is_ok() {
             return Err(io::Error::new(ErrorKind::AddrInUse, "another gateway listens there"));
@@ -79,7 +79,6 @@ impl Drop for Control {
     }
 }
 
-/// A connection.
 struct Client {
     stream: UnixStream,
     deadline: Instant,
@@ -88,7 +87,7 @@ struct Client {
 
 enum Talk {
     Request(Vec<u8>),
-    /// The rest of the answer: its octets, and how many are sent.
+    /// And how many octets are sent.
     Answer(Vec<u8>, usize),
 }
 
@@ -104,7 +103,7 @@ impl Client {
         }
     }
 
-    /// Proceeds without waiting; false when the connection is over.
+    /// False when the connection is over.
     fn step(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
         if let Talk::Request(so_far) = &mut self.talk {
             let Some(line) = read_line(&mut self.stream, so_far)? else { return Ok(true) };
@@ -142,7 +141,7 @@ fn read_line(stream: &mut UnixStream, so_far: &mut Vec<u8>) -> io::Result<Option
     }
 }
 
-/// Sends what the client takes now; true while there is more.
+/// True while there is more.
 fn write_rest(stream: &mut UnixStream, text: &[u8], sent: &mut usize) -> io::Result<bool> {
     while *sent < text.len() {
         match stream.write(&text[*sent..]) {
@@ -161,7 +160,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Asks a gateway.
 ///
 /// # Errors
-/// When none listens at this path, or it does not answer.
+/// None listens at this path, or it does not answer.
 pub fn ask(path: &Path, word: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(PATIENCE))?;

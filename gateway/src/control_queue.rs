@@ -1,5 +1,5 @@
-//! The control queue of each worker: work between two rounds, such as reading state or changing the configuration while
-//! frames are forwarded.
+//! The control queue of each worker: work between two rounds, such as reading state or changing the
+//! configuration while frames are forwarded.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long to wait for a worker.
+/// Of a worker.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// The queues to all workers.
+/// Queues to all workers.
 pub struct ControlQueue {
     pub(crate) jobs: Vec<Arc<Jobs>>,
 }
 
-/// What a worker has counted and keeps.
+/// State of a worker.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Frames, by outcome.
+    /// By outcome.
     pub frames: WorkerCounters,
-    /// Events of its function.
+    /// Of its function.
     pub events: Drops,
     /// Sessions and mappings; none of a function without state.
     pub entries: Option<(u64, u64)>,
@@ -53,7 +53,7 @@ impl Jobs {
 }
 
 impl ControlQueue {
-    /// Calls `work` with every worker's function and waits for the answers in order; `None` for a silent worker.
+    /// Calls `work` with every worker's function; `None` for a silent worker.
     pub fn ask<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut dyn DynFunction<Frame>) -> T + Send + Sync + 'static,
@@ -61,7 +61,7 @@ impl ControlQueue {
         self.have(move |i, worker| work(i, &mut *worker.function))
     }
 
-    /// As [`ControlQueue::ask`], with the worker.
+    /// With the worker.
     fn have<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut Worker) -> T + Send + Sync + 'static,
@@ -85,7 +85,7 @@ impl ControlQueue {
     /// Replaces the addresses for which every worker answers.
     ///
     /// # Errors
-    /// The number of the first silent worker.
+    /// Number of the first silent worker.
     pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
         let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
         done.iter().position(Option::is_none).map_or(Ok(()), Err)
@@ -94,7 +94,7 @@ impl ControlQueue {
     /// Makes every worker learn the Ethernet addresses of these next hops.
     ///
     /// # Errors
-    /// The number of the first silent worker.
+    /// Number of the first silent worker.
     pub fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
         let next_hops = Arc::clone(next_hops);
         let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
@@ -107,7 +107,7 @@ impl ControlQueue {
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
-    /// The account of every worker; `None` for a silent worker.
+    /// Of every worker; `None` for a silent one.
     pub fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,
@@ -116,17 +116,17 @@ impl ControlQueue {
         })
     }
 
-    /// Sends a frame of the gateway itself on a side, by the first worker.
+    /// Sends a frame of the gateway itself on a side.
     ///
     /// # Errors
-    /// When its port is broken.
+    /// When the port of the first worker is broken.
     pub fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
         let sent = self.have(move |i, worker| if i == 0 { worker.send(to, &frame) } else { Ok(()) });
         sent.into_iter().flatten().collect()
     }
 
-    /// Each worker's slots of the state table, and its sessions in these slots at `now` (nanoseconds of its clock);
-    /// `None` for a silent worker.
+    /// Each worker's slots of the state table, and its sessions in these slots at `now`
+    /// (nanoseconds of its clock); `None` for a silent worker.
     pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
@@ -134,11 +134,11 @@ impl ControlQueue {
     /// Replaces the functions of all workers, or of none, by others of the same type.
     ///
     /// # Errors
-    /// Why the functions cannot be adopted; all workers then have their old ones.
+    /// Why the functions cannot be adopted.
     pub fn adopt(&self, functions: Vec<Boxed<Frame>>) -> Result<(), String> {
         let new: Arc<Vec<Mutex<Boxed<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
-        // First ask: if one worker refuses, none may have changed.
+        // If one worker refuses, none may have changed.
         for round in [Round::Try, Round::Do] {
             let with = Arc::clone(&new);
             let answers = self.ask(move |worker, running| {
@@ -152,7 +152,7 @@ impl ControlQueue {
                 break;
             }
         }
-        // Waits until workers have released the old functions, so that this thread frees them.
+        // This thread frees the old functions, once workers have released them.
         let end = Instant::now() + RELEASED_WITHIN;
         while Arc::strong_count(&new) > 1 && Instant::now() < end {
             std::thread::yield_now();
@@ -161,7 +161,7 @@ impl ControlQueue {
     }
 }
 
-/// A worker that has answered releases its old configuration within this time.
+/// After its answer, a worker releases its old configuration.
 const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The embedded device: workers on threads, each on its core, with controls: clear, count, stall, stop. They are
-//! atomics that a worker reads once a round, without a lock.
+//! The embedded device: workers on threads, each on its core, with controls: clear, count, stall,
+//! stop. They are atomics that a worker reads once a round.
 
 use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
@@ -11,18 +11,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Ports, frames and cores of the embedded device's workers.
+/// Ports, frames and cores of the workers.
 pub struct EmbeddedConfig {
-    /// Ports of each worker: customer side, Internet side.
+    /// Of each worker: customer side, Internet side.
     pub ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
-    /// Frames of each worker.
+    /// Of each worker.
     pub pools: Vec<Pool>,
-    /// Core of each worker; `None`: not pinned.
+    /// Of each worker; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
-    /// Give workers priority over ordinary threads of their cores; never if threads of the kernel forward packets
-    /// there.
+    /// Priority over ordinary threads of their cores; never if threads of the kernel forward packets there.
     pub preempt: bool,
-    /// Addresses that the workers answer for.
+    /// Addresses that workers answer for.
     pub owns: Option<Owns>,
 }
 
@@ -40,7 +39,7 @@ impl EmbeddedConfig {
 /// Errors of the embedded device.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// A worker does not answer.
+    /// A worker is silent.
     #[error("worker {0} of the embedded gateway has not answered for {1:?}: its core may be taken away")]
     Silent(usize, Duration),
     /// A worker cannot answer any more.
@@ -54,19 +53,19 @@ pub enum EmbeddedError {
 #[derive(Default)]
 struct Control {
     stop: AtomicBool,
-    /// No measurement is running: sleep after a round without frames.
+    /// Sleep after a round without frames.
     resting: AtomicBool,
-    /// The trial is too long for priority over all others.
+    /// Too long for priority over all others.
     long: AtomicBool,
-    /// Requests to clear, answered in `cleared`.
+    /// Answered in `cleared`.
     clear: AtomicU64,
     cleared: AtomicU64,
-    /// Requests to publish, answered in `published`.
+    /// Answered in `published`.
     publish: AtomicU64,
     published: AtomicU64,
     sessions: AtomicU64,
     mappings: AtomicU64,
-    /// Requests for the stall, answered in `looked`.
+    /// Answered in `looked`.
     look: AtomicU64,
     looked: AtomicU64,
     /// In ticks: longest gap between two rounds since the previous request, and total of the stalls.
@@ -82,27 +81,27 @@ struct Control {
 pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
-    /// One for each worker, or why it did not start.
+    /// Or why the worker did not start.
     threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
-    /// Whether workers answer only while polled: requests wait for the next poll, and entries are those of the last
-    /// round without frames.
+    /// Workers answer only while polled: requests wait for the next poll, and entries are those of
+    /// the last round without frames.
     polled: bool,
-    /// How long to wait for a worker that runs.
+    /// For a worker that runs.
     patience: Duration,
 }
 
 /// Stalls of workers, in nanoseconds: all time for which they were descheduled, as they never sleep in a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The longest time between two rounds.
+    /// Longest time between two rounds.
     pub stall: u64,
-    /// The total of the stalls of all workers ([`port::Gaps`]).
+    /// Of all workers ([`port::Gaps`]).
     pub stalled: u64,
 }
 
-/// Maximum number of frames from another worker that wait.
+/// Waiting frames from another worker.
 const INBOX: usize = 1024;
-/// Sleep of a resting worker: well below any start delay.
+/// Well below any start delay.
 const NAP: Duration = Duration::from_micros(200);
 
 impl Embedded {
@@ -117,7 +116,7 @@ impl Embedded {
                 // Without an isolated core it must not block others.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
-                // For the embedded device; a gateway on interfaces limits its workers through the control queue.
+                // A gateway on interfaces limits its workers through the control queue.
                 if preempt {
                     let _ = port::privileges::limit_measuring_thread();
                 }
@@ -144,15 +143,15 @@ impl Embedded {
         (Embedded { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN }, polls.collect())
     }
 
-    /// Sets how long to wait for answers. A descheduled worker answers, and reports that, once it runs again.
+    /// Sets how long to wait for answers. A descheduled worker answers once it runs again.
     #[must_use]
     pub fn patient(mut self, patience: Duration) -> Embedded {
         self.patience = patience;
         self
     }
 
-    /// Makes workers poll without a pause until [`Self::rest`]. If a trial is longer than the scheduler allows threads
-    /// with priority over all others, workers have no such priority in it.
+    /// Makes workers poll without a pause until [`Self::rest`]. They have no priority over all
+    /// others in a trial that is longer than the scheduler allows.
     pub fn wake(&self, lasts: Duration) {
         let long = lasts > port::host::PREEMPT_AT_MOST;
         self.controls.iter().for_each(|c| {
@@ -177,7 +176,7 @@ impl Embedded {
         self.wait(|c| c.cleared.load(Ordering::Acquire) == c.clear.load(Ordering::Relaxed))
     }
 
-    /// Sessions and mappings over all workers.
+    /// Sessions and mappings of all workers.
     ///
     /// # Errors
     /// A silent worker.
@@ -198,7 +197,7 @@ impl Embedded {
         Ok(self.controls.iter().map(|c| c.counters.lock().expect("no panic while held").clone()).collect())
     }
 
-    /// Stalls of workers since the last call. Waits for descheduled workers, which report only when they run again.
+    /// Since the last call. Waits for descheduled workers, which report only when they run again.
     ///
     /// # Errors
     /// A silent worker.
@@ -227,7 +226,7 @@ impl Embedded {
         Ok(each.into_iter().fold((0, 0), |(ns, frames), of| (ns + of.0, frames + of.1)))
     }
 
-    /// As [`Self::busy`], by worker.
+    /// By worker.
     ///
     /// # Errors
     /// A silent worker.
@@ -239,7 +238,7 @@ impl Embedded {
         Ok(self.controls.iter().map(of).collect())
     }
 
-    /// Whether the caller's thread does the work of all workers.
+    /// Whether the caller's thread does the work.
     pub fn is_polled(&self) -> bool {
         self.polled
     }
@@ -249,7 +248,7 @@ impl Embedded {
         self.threads.iter().any(|thread| thread.as_ref().map_or(true, JoinHandle::is_finished))
     }
 
-    /// Stop all workers and wait for them.
+    /// Stops all workers and waits for them.
     ///
     /// # Errors
     /// The first worker that had ended with an error.
@@ -313,14 +312,13 @@ impl Drop for Embedded {
     }
 }
 
-/// A worker with its control.
 struct Rounds {
     clock: Clock,
     worker: Worker,
     control: Arc<Control>,
     jobs: Arc<Jobs>,
     polled: bool,
-    /// Priority over all others of its core, except in long trials.
+    /// Except in long trials.
     preempts: bool,
     long: bool,
     cleared: u64,
@@ -367,11 +365,11 @@ impl Rounds {
         parts.map(make).unzip()
     }
 
-    /// One round and a check of the controls; false when told to stop.
+    /// False when told to stop.
     fn once(&mut self) -> Result<bool, PortError> {
         let control = &*self.control;
         let now = self.clock.now();
-        // A round is part of the gap: microseconds at most.
+        // A round, of microseconds, is part of the gap.
         self.gaps.add(now - self.last);
         self.last = now;
         if control.look.load(Ordering::Relaxed) != self.looked {
@@ -395,7 +393,7 @@ impl Rounds {
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
         } else if self.polled && seen == 0 {
-            // Requests between two phases are not answered, so publish before.
+            // Between two phases, requests are not answered.
             self.show_entries();
             self.account();
         }

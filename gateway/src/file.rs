@@ -1,5 +1,5 @@
-//! File mode: a plane function between capture files. Deterministic: inputs are merged by time stamp (ties left first),
-//! which is the clock, and the seed determines every random choice.
+//! File mode: a plane function between capture files. Deterministic: inputs are merged by time
+//! stamp (ties left first), which is the clock, and the seed determines every random choice.
 
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
@@ -11,25 +11,25 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use wire::pcap;
 
-/// What went wrong with a capture file.
+/// Fault of a capture file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be opened, made or written.
+    /// Input or output failed.
     #[error("{doing} {}: {cause}", path.display())]
     Io {
         /// Opening, making, writing.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
-    /// It is no supported capture file.
+    /// No supported capture file.
     #[error("reading {}, packet {packet}: {why}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// Number of the packet, from 1.
+        /// From 1.
         packet: u64,
         /// What is wrong, and what to do.
         why: String,
@@ -42,9 +42,9 @@ pub struct Heap {
     start: usize,
 }
 
-/// Octets in front, for headers.
+/// For headers.
 const HEADROOM: usize = 128;
-/// Maximum length of a packet: the largest IPv6 packet with Ethernet header and a margin.
+/// Largest IPv6 packet with Ethernet header and a margin.
 const LARGEST: usize = 65_535 + 128;
 
 impl Heap {
@@ -91,11 +91,11 @@ pub struct Reader {
     inner: Box<dyn PcapReaderIterator>,
     path: PathBuf,
     packet: u64,
-    /// Whether it consists of blocks (pcapng); else classic.
+    /// Pcapng, else classic.
     blocks: bool,
-    /// Classic file: nanoseconds for each unit of the fraction.
+    /// Classic: nanoseconds for each unit of the fraction.
     unit: u64,
-    /// Pcapng file: units per second and offset in seconds of each interface.
+    /// Pcapng: units per second and offset in seconds of each interface.
     interfaces: Vec<(u64, i64)>,
 }
 
@@ -108,10 +108,10 @@ pub struct Stamped {
 }
 
 impl Reader {
-    /// Open a capture file.
+    /// Opens a capture file.
     ///
     /// # Errors
-    /// When it cannot be read or is no capture file.
+    /// It cannot be read or is no capture file.
     pub fn open(path: &Path) -> Result<Reader, FileError> {
         let io = |cause| FileError::Io { doing: "opening", path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(io)?;
@@ -137,10 +137,10 @@ impl Reader {
         }
     }
 
-    /// The next packet; none at the end.
+    /// Next packet; none at the end.
     ///
     /// # Errors
-    /// When the file is cut off or not of Ethernet.
+    /// The file is truncated or not of Ethernet.
     pub fn read(&mut self) -> Result<Option<Stamped>, FileError> {
         loop {
             if self.blocks && is_too_short(self.inner.data()) {
@@ -182,11 +182,10 @@ impl Reader {
     }
 }
 
-/// The first octets of a pcapng file.
+/// Of a pcapng file.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Whether a pcapng block states a length below that of its type and length fields, in either byte order. The parser
-/// relies on longer blocks.
+/// Below that of its type and length fields, in either byte order. The parser relies on longer blocks.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)
@@ -255,7 +254,7 @@ fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, Strin
     Ok(Some(Stamped { time, bytes: data.to_vec() }))
 }
 
-/// Snapshot length: more than any packet.
+/// More than any packet.
 const WHOLE_PACKETS: usize = 1 << 18;
 
 /// A capture file being written: classic pcap with nanoseconds.
@@ -266,10 +265,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begin a file. The path is for messages.
+    /// Begins a file. The path is for messages.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn new(file: File, path: &Path) -> Result<Writer, FileError> {
         let mut writer = Writer { file: BufWriter::new(file), path: path.to_owned(), packets: 0 };
         let begun = writer.file.write_all(&pcap::file_header(WHOLE_PACKETS));
@@ -294,7 +293,7 @@ impl Writer {
     }
 }
 
-/// The files of both sides: the customers' (left) first.
+/// Customers' (left) first.
 #[derive(Default)]
 pub struct Files {
     /// Packets that come in.
@@ -310,17 +309,17 @@ pub struct Passed {
     pub received: u64,
     /// Packets written.
     pub sent: u64,
-    /// Packets that the function dropped; waiting fragments when their lifetime is over.
+    /// By the function; waiting fragments when their lifetime is over.
     pub dropped: u64,
-    /// Fragments that the function stored, or reassembled.
+    /// Stored or reassembled.
     pub held: u64,
-    /// Packets for the gateway itself that were answered.
+    /// For the gateway itself, answered.
     pub answered: u64,
-    /// Packets for the gateway itself that were not answered.
+    /// For the gateway itself, not answered.
     pub local: u64,
-    /// Packets for a side without a file.
+    /// For a side without a file.
     pub unwritten: u64,
-    /// Packets of another VLAN, or untagged for a side with one.
+    /// Of another VLAN, or untagged for a side with one.
     pub other_vlan: u64,
 }
 
@@ -330,18 +329,18 @@ fn late(counters: &Drops) -> u64 {
     late.map(|(_, n)| n).sum()
 }
 
-/// Timed work is done at least this often in the packets' time.
+/// For timed work, in the packets' time.
 const STEP: u64 = 1_000_000_000;
 /// Longer gaps are skipped: all timers have expired.
 const MOST_STEPS: u64 = 3_600;
-/// The function's clock at the first packet, so that earlier times can be represented.
+/// At the first packet, so that earlier times can be represented.
 const EPOCH: u64 = 1_000_000_000;
 
-/// Passes all packets through a function, continues for `linger` nanoseconds for delayed packets, and writes every
-/// packet that leaves, with its time. Sides with a tag are in that VLAN.
+/// Passes all packets through a function, continues for `linger` nanoseconds for delayed packets,
+/// and writes every packet that leaves, with its time. Sides with a tag are in that VLAN.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// A file cannot be read or written.
 pub fn replay(
     function: &mut dyn DynFunction<Heap>,
     owns: Option<&Owns>,
@@ -400,7 +399,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Lets time pass until `to`: sweeps, and delayed packets.
+    /// Sweeps, and delayed packets.
     fn wait(&mut self, now: &mut u64, to: u64, first: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
         for _ in 0..MOST_STEPS {
             if to - *now <= STEP {
@@ -456,7 +455,7 @@ impl Replay<'_> {
         for (to, mut packet) in self.queue.drain(..) {
             match &mut outputs[number(to)] {
                 Some(file) => {
-                    // A packet on the heap has room in front.
+                    // On the heap, there is room in front.
                     if let Some(tag) = self.vlans[number(to)] {
                         tag.put_on(&mut packet);
                     }
@@ -470,7 +469,7 @@ impl Replay<'_> {
     }
 }
 
-/// A side's index: the customers' first.
+/// Customers' first.
 fn number(side: Side) -> usize {
     usize::from(side == Side::Internet)
 }

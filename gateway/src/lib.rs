@@ -1,5 +1,5 @@
-//! Plane functions on ports, one shared-nothing worker a core: the embedded device under test, and the known-truth
-//! device that tests the tester.
+//! Plane functions on ports, one shared-nothing worker a core: the embedded device under test, and
+//! the known-truth device that tests the tester.
 
 #![forbid(unsafe_code)]
 

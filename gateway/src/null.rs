@@ -1,12 +1,13 @@
-//! The null device: forwards every frame to the other side, with other Ethernet addresses. It runs in a device's
-//! workers in place of its function, so its rate is that of the same path without the device's work.
+//! The null device: forwards every frame to the other side, with other Ethernet addresses. It runs
+//! in a device's workers in place of its function, so its rate is that of the same path without the
+//! device's work.
 
 use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Switches all workers of a gateway between device and null device, which keeps state and counters. Only while no
-/// frames are on the way.
+/// Switches all workers between device and null device, which keeps state and counters. Only while
+/// no frames are on the way.
 #[derive(Clone, Debug, Default)]
 pub struct Switch(Arc<AtomicBool>);
 
@@ -23,7 +24,7 @@ impl Switch {
 
 const ADDRESSES: usize = 12;
 
-/// Forwards a batch. The addresses are 0, as on the tester's plain cable.
+/// The addresses are 0, as on the tester's plain cable.
 fn forward<P: Packet>(from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
     for packet in batch {
         if let Some(addresses) = packet.bytes_mut().get_mut(..ADDRESSES) {

@@ -11,18 +11,18 @@ use wire::{AddrRange, Prefix6, header as h};
 pub struct Own {
     /// Ethernet address.
     pub mac: Mac,
-    /// IPv4 addresses that it answers for, a NAT's pool included.
+    /// A NAT's pool included.
     pub ipv4: Vec<AddrRange>,
-    /// IPv6 addresses likewise; of the side's own address a prefix of 128 bits.
+    /// The side's own address is a prefix of 128 bits.
     pub ipv6: Vec<Prefix6>,
 }
 
 /// Both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owns {
-    /// The customers' side.
+    /// Customers' side.
     pub customer: Own,
-    /// The Internet's side.
+    /// Internet's side.
     pub internet: Own,
 }
 
@@ -40,11 +40,11 @@ impl Owns {
 const ARP_REQUEST: u16 = 1;
 const ARP_REPLY: u16 = 2;
 const ECHO: [u8; 2] = [8, 0];
-/// Type of an ICMPv6 echo request and reply.
+/// Request and reply.
 const ECHO6: [u8; 2] = [128, 129];
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// Hop limit of all Neighbor Discovery messages (RFC 4861, section 7.1).
+/// RFC 4861, section 7.1.
 const ND_HOP_LIMIT: u8 = 255;
 const TTL: u8 = 64;
 const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
@@ -76,7 +76,7 @@ impl Own {
         b[6..12].copy_from_slice(&self.mac.0);
     }
 
-    /// RFC 826: a request for one of ours.
+    /// RFC 826.
     fn arp(&self, b: &mut [u8]) -> bool {
         let right = b.len() >= 42
             && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604)
@@ -127,7 +127,7 @@ impl Own {
         true
     }
 
-    /// A ping, or a Neighbor Solicitation for one of ours.
+    /// A ping, or a Neighbor Solicitation.
     fn icmp6<P: Packet>(&self, packet: &mut P) -> bool {
         let b = packet.bytes();
         let Ok(head) = Head6::of_frame(b) else { return false };
@@ -182,7 +182,7 @@ impl Own {
     }
 }
 
-/// Sum of the ICMPv6 message at the end of the slice, with its pseudo header.
+/// Of the ICMPv6 message at the end of the slice, with its pseudo header.
 pub(crate) fn sum6(b: &[u8]) -> Sum {
     let l4 = h::ETH + h::IPV6;
     Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)

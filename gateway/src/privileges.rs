@@ -1,5 +1,6 @@
-//! Limits of a running gateway, which needs privileges only to open its ports. Each thread permanently drops
-//! capabilities, new privileges, writing files (Landlock), and all system calls but those listed (seccomp).
+//! Limits of a running gateway, which needs privileges only to open its ports. Each thread
+//! permanently drops capabilities, new privileges, writing files (Landlock), and all system calls
+//! but those listed (seccomp).
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
@@ -17,13 +18,13 @@ use std::path::{Path, PathBuf};
 /// Why a thread keeps a right.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// Capabilities, or `no_new_privs`.
+    /// Or `no_new_privs`.
     #[error("giving up capabilities: {0}")]
     Capabilities(#[from] Errno),
     /// Landlock.
     #[error("limiting access to files: {0}")]
     Files(#[from] RulesetError),
-    /// This kernel has no Landlock, or it is switched off.
+    /// Missing in this kernel, or switched off.
     #[error("limiting access to files: this kernel has no Landlock, or it is switched off (kernel parameter lsm=)")]
     NoLandlock,
     /// Seccomp.
@@ -31,7 +32,7 @@ pub enum LimitError {
     Calls(#[from] seccompiler::Error),
 }
 
-/// Limits to be [applied](Limits::apply) by each thread.
+/// To be [applied](Limits::apply) by each thread.
 #[derive(Clone, Debug)]
 pub struct Limits {
     socket_folder: PathBuf,
@@ -40,10 +41,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits of a gateway that reads `files` again and removes `socket` at its end.
+    /// For a gateway that reads `files` again and removes `socket` at its end.
     ///
     /// # Errors
-    /// When the system calls cannot be listed for this processor.
+    /// The system calls cannot be listed for this processor.
     pub fn new<'a>(files: impl IntoIterator<Item = &'a Path>, socket: &Path) -> Result<Limits, LimitError> {
         let folder = socket.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Limits { socket_folder: folder.to_owned(), keep: to_read(files)?, calls: allowed_calls()? })
@@ -81,7 +82,7 @@ impl Limits {
     }
 }
 
-/// The capability that reading these files requires, if any.
+/// If any.
 fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySet, Errno> {
     let all = capabilities(None)?;
     let (read, none) = (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty());
@@ -92,9 +93,8 @@ fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySe
     Ok(if needed { read & all.permitted } else { none })
 }
 
-/// System calls of frames, control socket, signals, reading files and memory.
 const CALLS: &[i64] = &[
-    // Frames and the control socket, on open descriptors.
+    // On open descriptors.
     libc::SYS_accept4,
     libc::SYS_getsockopt,
     libc::SYS_ppoll,
@@ -118,7 +118,7 @@ const CALLS: &[i64] = &[
     libc::SYS_unlinkat,
     libc::SYS_write,
     libc::SYS_writev,
-    // Memory; mmap and mprotect have rules of their own.
+    // mmap and mprotect have rules of their own.
     libc::SYS_brk,
     libc::SYS_madvise,
     libc::SYS_mremap,
@@ -142,13 +142,13 @@ const CALLS: &[i64] = &[
     libc::SYS_sigaltstack,
 ];
 
-/// Older calls of this processor's C libraries.
+/// Of this processor's C libraries.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[i64] = &[libc::SYS_lstat, libc::SYS_poll, libc::SYS_stat, libc::SYS_unlink];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[i64] = &[];
 
-/// A call allowed only if these bits of this argument have this value.
+/// Allowed only if these bits of this argument have this value.
 struct Only {
     call: i64,
     argument: u8,

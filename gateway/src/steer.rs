@@ -3,7 +3,7 @@
 use plane::Steering;
 use port::link::Steer;
 
-/// The link's form of a function's steering.
+/// Link's form of a function's steering.
 pub fn steer(rule: Steering) -> Steer {
     match rule {
         Steering::Hash(fields) => Steer::Hash(fields.to_vec()),

@@ -1,5 +1,5 @@
-//! The known-truth device: any plane function with exactly injected faults and limits. Independent of the tester's
-//! judge, clock and counters, which it verifies.
+//! The known-truth device: any plane function with exactly injected faults and limits. Independent
+//! of the tester's judge, clock and counters, which it verifies.
 
 mod spells;
 mod table;
@@ -10,77 +10,78 @@ use std::time::{Duration, Instant};
 use table::Table;
 pub use table::WhenFull;
 
-/// What is injected; zero is off.
+/// Injected faults; zero is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TruthConfig {
-    /// Lose every k-th frame.
+    /// Every k-th frame is lost.
     pub lose_every: u64,
-    /// Send every k-th frame twice.
+    /// Every k-th frame is sent twice.
     pub duplicate_every: u64,
-    /// Forward every k-th frame with its destination port one too high (and a correct checksum).
+    /// Every k-th frame has a destination port one too high (and a correct checksum).
     pub misroute_every: u64,
-    /// Forward every k-th frame with its source port one too high (and a correct checksum), as another mapping would.
+    /// Every k-th frame has a source port one too high (and a correct checksum), as of another mapping.
     pub disguise_every: u64,
-    /// Forward every k-th frame with one bit of its UDP checksum inverted.
+    /// Every k-th frame has one bit of its UDP checksum inverted.
     pub bad_checksum_every: u64,
-    /// Forward every k-th frame with one bit of its last octet inverted.
+    /// Every k-th frame has one bit of its last octet inverted.
     pub bad_payload_every: u64,
-    /// Exempt this many frames after each clear, of those that could be affected: a phase 1. Stall and slow start do
-    /// not apply to them, either.
+    /// Exempt frames after each clear, of those that could be affected: a phase 1. Stall and slow
+    /// start do not apply to them, either.
     pub after: u64,
-    /// Frames per second and side that are forwarded; more are lost.
+    /// Frames per second and side; more are lost.
     pub capacity: u64,
-    /// The same from the Internet's side, if different.
+    /// From the Internet's side, if different.
     pub reverse_capacity: Option<u64>,
     /// New connections per second; frames that would open more are lost.
     pub set_up_rate: u64,
-    /// Connections in its table; frames of others are lost in both directions.
+    /// Connections in the table; frames of others are lost in both directions.
     pub table: usize,
-    /// Behaviour with a full table.
+    /// Of a full table.
     pub when_full: WhenFull,
-    /// Time from a trial's first frame in which every second frame is lost.
+    /// From a trial's first frame on, every second frame is lost.
     pub slow_start: Duration,
-    /// Time from `stall_at` on in which every frame is lost.
+    /// From `stall_at` on, every frame is lost.
     pub stall: Duration,
-    /// When the stall begins, after a trial's first frame.
+    /// After a trial's first frame.
     pub stall_at: Duration,
-    /// Time after a frame above the capacity in which every frame is lost.
+    /// After a frame above the capacity, every frame is lost.
     pub recovery: Duration,
-    /// Time that deleting the table takes, even if empty.
+    /// Deleting the table takes this long, even if empty.
     pub tear_down: Duration,
     /// Connections deleted per second, in addition; 0: all at once.
     pub tear_down_rate: u64,
-    /// Reorder every k-th frame: send it after the rest of its batch, and at least the next frame of its direction.
+    /// Every k-th frame is reordered: sent after the rest of its batch, and at least the next frame of its direction.
     pub overtake_every: u64,
-    /// Delay every processed batch by this time, by the system's clock: exact for one frame at a time.
+    /// Of every processed batch, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
-    /// Additional delay, uniformly random up to this time, in the same series for every device.
+    /// Additional, uniformly random up to this time, in the same series for every device.
     pub random_delay: Duration,
-    /// Only frames from this side are lost, duplicated, changed, reordered and delayed; `None`: both.
+    /// Side of affected frames; `None`: both.
     pub only: Option<Side>,
 }
 
-/// A bucket of exactly `rate` tokens a second from a trial's first frame on, empty at first. If a thread is preempted
-/// at the start, the queued frames arrive as a burst. So the bucket lends as many tokens as that queue holds frames,
-/// and takes them back gradually. Longer trials lose no frame up to `rate`, and some above.
+/// Exactly `rate` tokens a second from a trial's first frame on, empty at first. If a thread is
+/// preempted at the start, the queued frames arrive as a burst. So the bucket lends as many tokens
+/// as that queue holds frames, and takes them back gradually. Longer trials lose no frame up to
+/// `rate`, and some above.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rate: u64,
-    /// Tokens × 10^9; below zero while lent.
+    /// × 10^9; below zero while lent.
     level: i128,
-    /// When this trial's first frame arrived.
+    /// Of this trial.
     began: u64,
     last: u64,
 }
 
 impl Bucket {
     const ONE: i128 = 1_000_000_000;
-    /// Maximum number of accumulated and lent tokens: as many as the queue in front holds frames, so that stalls that
+    /// Accumulated and lent tokens: as many as the queue in front holds frames, so that stalls that
     /// it absorbs do not appear as a limit.
     const ROOM: i128 = 512 * Bucket::ONE;
-    /// Nanoseconds without a frame before a new trial: shorter than the pause between trials.
+    /// Shorter than the pause between trials, in nanoseconds.
     const PAUSE: u64 = 10_000_000;
-    /// Nanoseconds after which all lent tokens are back.
+    /// Until all lent tokens are back, in nanoseconds.
     const LENT_FOR: u64 = 32_000_000;
 
     fn take(&mut self, now: u64) -> bool {
@@ -115,7 +116,7 @@ pub struct Truth {
     config: TruthConfig,
     capacity: [Bucket; 2],
     set_up: Bucket,
-    /// Capacities use the system's clock: the tester's could not reveal its own error.
+    /// The system's clock: the tester's could not reveal its own error.
     began: Instant,
     table: Table,
     spells: [Spells; 2],
@@ -129,7 +130,7 @@ pub struct Truth {
     held: Option<Held>,
 }
 
-/// A frame to be sent after the next of its direction.
+/// To be sent after the next frame of its direction.
 struct Held {
     to: Side,
     frame: Vec<u8>,
@@ -158,7 +159,7 @@ impl Truth {
         }
     }
 
-    /// Holds a frame back if it is its turn, and notes when another passes it, wherever emitted packets are sent.
+    /// If it is the frame's turn; also notes when another passes it, wherever emitted packets are sent.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {
@@ -174,7 +175,7 @@ impl Truth {
         }
     }
 
-    /// Sends a copy of the held frame once another has passed it.
+    /// Once another has passed the held frame.
     fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         if let Some(held) = self.held.take_if(|held| held.overtaken)
             && let Some(mut late) = spare.fresh(held.frame.len())
@@ -185,7 +186,7 @@ impl Truth {
         }
     }
 
-    /// Whether a limit or injected loss drops this frame.
+    /// False if a limit or injected loss drops the frame.
     fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
         let side = usize::from(from == Side::Internet);
         let overload = !self.capacity[side].take(now);
@@ -215,13 +216,12 @@ impl Truth {
         is_limited || slow_start + stall > Duration::ZERO
     }
 
-    /// Whether a frame to the customers' side belongs to no connection in the table.
+    /// A frame to the customers' side belongs to no connection in the table.
     fn has_left(&self, to: Side, frame: &[u8]) -> bool {
         let known = || table::flow_back(frame).is_some_and(|flow| self.table.has(&flow));
         self.table.is_limited() && to == Side::Customer && !known()
     }
 
-    /// Waits for the delay of a batch.
     fn wait(&mut self) {
         let mut delay = self.config.delay;
         if self.config.random_delay > Duration::ZERO {
@@ -240,7 +240,7 @@ impl Truth {
         self.config.only.is_none_or(|s| s == from)
     }
 
-    /// Whether frame `count`, from 1 on, is one of every `every`.
+    /// `count` is from 1 on.
     fn hits(&self, count: u64, every: u64) -> bool {
         every > 0 && count > self.config.after && (count - self.config.after).is_multiple_of(every)
     }
@@ -331,7 +331,7 @@ impl Wrapper for Truth {
     }
 }
 
-/// Offsets in an Ethernet/IPv4/UDP frame.
+/// Ethernet/IPv4/UDP.
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 const UDP_CHECKSUM: usize = 40;

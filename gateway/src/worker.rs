@@ -1,5 +1,5 @@
-//! One worker: receives a burst, lets the plane function process it, and sends it. Packets for other workers take
-//! single-producer rings.
+//! One worker: receives a burst, lets the plane function process it, and sends it. Packets for
+//! other workers take single-producer rings.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 struct Outgoing<'a> {
     pool: &'a mut Pool,
-    /// Emitted frames, by side, sent after the batch.
+    /// By side, sent after the batch.
     after: &'a mut [Burst; 2],
     mail: &'a mut Mail,
     counters: &'a mut WorkerCounters,
@@ -40,17 +40,17 @@ type Handed = (Side, Frame);
 /// A worker's ends of all inboxes.
 #[derive(Default)]
 pub struct Mail {
-    /// From each other worker.
+    /// Of each other worker.
     inbox: Vec<Consumer<Handed>>,
-    /// To each other worker.
+    /// Of each other worker.
     outbox: Vec<Option<Producer<Handed>>>,
 }
 
 impl Mail {
-    /// Puts a frame into another worker's inbox; lost and counted when full.
+    /// Lost and counted when the inbox is full.
     fn send(&mut self, worker: u16, from: Side, frame: Frame, pool: &mut Pool, counters: &mut WorkerCounters) {
         let Some(ring) = self.outbox.get_mut(worker as usize).and_then(Option::as_mut) else {
-            // A function hands over only to other workers.
+            // Only to other workers.
             debug_assert!(false, "a frame was handed over to worker {worker}");
             counters.inbox_full += 1;
             return pool.free(frame);
@@ -65,7 +65,7 @@ impl Mail {
     }
 }
 
-/// Inboxes between `workers` workers, each ring `depth` frames deep.
+/// Between `workers` workers, each ring `depth` frames deep.
 pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     let mut all: Vec<Mail> = (0..workers).map(|_| Mail::default()).collect();
     for from in 0..workers {
@@ -82,26 +82,26 @@ pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     all
 }
 
-/// Counters of the worker itself.
+/// Of the worker itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// Frames received on both sides.
+    /// On both sides.
     pub received: u64,
-    /// Frames passed to the links.
+    /// Passed to the links.
     pub sent: u64,
-    /// Frames that a link refused.
+    /// By a link.
     pub refused: u64,
-    /// Frames dropped by the function.
+    /// By the function.
     pub dropped: u64,
-    /// Fragments that the function copied, or that belong to a datagram already sent. A copy that leaves counts as sent.
+    /// Copied fragments, or those of a datagram already sent. A copy that leaves counts as sent.
     pub held: u64,
-    /// Frames given to another worker.
+    /// To another worker.
     pub handed_over: u64,
-    /// Frames lost because another worker's inbox was full.
+    /// Lost because another worker's inbox was full.
     pub inbox_full: u64,
-    /// Frames for the machine itself that were answered here.
+    /// For the machine itself, answered.
     pub answered: u64,
-    /// Other frames for the machine itself.
+    /// For the machine itself, not answered.
     pub local: u64,
 }
 
@@ -111,25 +111,25 @@ pub struct Worker {
     ports: [Box<dyn Port>; 2],
     pool: Pool,
     mail: Mail,
-    /// The plane function; no other worker uses its state.
+    /// No other worker uses its state.
     pub function: Boxed<Frame>,
     batch: Burst,
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    /// Addresses that it answers for; `None` leaves answers to the machine.
+    /// `None` leaves answers to the machine.
     pub owns: Option<Owns>,
-    /// Next hops whose Ethernet addresses all workers learn.
+    /// With Ethernet addresses that all workers learn.
     pub next_hops: Option<Arc<NextHops>>,
     /// Its counters.
     pub counters: WorkerCounters,
 }
 
-/// Timers run at least once in this many rounds.
+/// Rounds between timers, at most.
 const ROUNDS_PER_IDLE: u32 = 64;
 
 impl Worker {
-    /// A worker between `customer` and `internet`.
+    /// Between `customer` and `internet`.
     pub fn new(
         clock: Clock,
         customer: Box<dyn Port>,
@@ -171,7 +171,7 @@ impl Worker {
         self.hand_over()
     }
 
-    /// One round: both sides, the inbox, a little timer work. Returns how many frames it saw.
+    /// Both sides, the inbox, a little timer work. Returns how many frames it saw.
     ///
     /// # Errors
     /// When a port is broken.
@@ -201,7 +201,7 @@ impl Worker {
         Ok(seen)
     }
 
-    /// Lets the function decide about the batch, and queues its frames before emitted ones.
+    /// The batch's frames precede emitted ones.
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -210,7 +210,7 @@ impl Worker {
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         match verdicts[..n].first() {
-            // Usually all frames leave on one side, and the batch is passed on as a whole.
+            // Usually the batch is passed on as a whole.
             Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
                 debug_assert!(self.to[side(to)].is_empty(), "what was to be sent has been handed over");
                 std::mem::swap(&mut self.batch, &mut self.to[side(to)]);

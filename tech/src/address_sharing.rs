@@ -1,4 +1,4 @@
-//! Customers that share IPv4 addresses by port sets (lw4o6, MAP): their ports, flows and outside addresses.
+//! Customers that share IPv4 addresses by port sets (lw4o6, MAP).
 
 use crate::gateway::why;
 use crate::tester::Flows;
@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use wire::flow::SharedPorts;
 use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet};
 
-/// The ports that the tester uses for a listed subscriber: no system ports if the address is not shared.
+/// Of a listed subscriber: no system ports if the address is not shared.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
     // All ports except those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
@@ -19,7 +19,6 @@ pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
     view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
 }
 
-/// The flows of subscribers that share the addresses from `first` on.
 pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
     // A subscriber uses the first ports of its set, or with all ports those of the scenario.
     let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };

@@ -1,4 +1,4 @@
-//! The axes of `[sweep]` other than connections and cores; each technology says which values it supports.
+//! The axes of `[sweep]` other than connections and cores.
 
 use crate::axis_kind::{AxisKind, Numbers, Preset};
 use key::quantity::show_grouped;
@@ -9,27 +9,27 @@ use std::fmt;
 
 /// An axis.
 pub struct Axis {
-    /// Its key in `[sweep]`, also its name in documents.
+    /// In `[sweep]`, also its name in documents.
     pub key: Key,
     /// Its values.
     pub kind: AxisKind,
-    /// The heading of its columns and rows.
+    /// Of columns and rows.
     pub heading: &'static str,
-    /// Which devices have it, in words.
+    /// Devices that have it.
     pub devices: &'static str,
     /// Whether it sets the number of subscribers.
     pub sets_subscribers: bool,
 }
 
-/// Maximum number of subscribers and softwires (METHODOLOGY.md).
+/// METHODOLOGY.md.
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
-/// Maximum entries of a kernel's connection tracking table.
+/// Of a kernel's connection tracking table.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Maximum buckets of its hash table.
+/// Of the hash table.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 
-/// The axes in the order of the matrix.
+/// In the order of the matrix.
 pub const AXES: &[Axis] = &[
     Axis {
         key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
@@ -127,13 +127,13 @@ pub const AXES: &[Axis] = &[
     },
 ];
 
-/// The axes that are keys of `[traffic]`.
+/// Keys of `[traffic]`.
 pub const OF_TRAFFIC: [&str; 3] = [FRAME_SIZE, FOREGROUND, DIRECTION];
 
 /// The axis of directions.
 pub const DIRECTION: &str = "direction";
 
-/// The axis of shares of foreground frames.
+/// Share of foreground frames.
 pub const FOREGROUND: &str = "foreground";
 
 const FOREGROUNDS: AxisKind = AxisKind::Numbers(Numbers { least: 1, most: 100, presets: PRESETS_OF_FOREGROUNDS });
@@ -141,9 +141,9 @@ const FOREGROUNDS: AxisKind = AxisKind::Numbers(Numbers { least: 1, most: 100, p
 const PRESETS_OF_FOREGROUNDS: &[Preset] =
     &[Preset { name: RFC_8219, values: &[100, 90, 50, 10], help: "RFC 8219, section 5.3: 100, 90, 50, 10" }];
 
-/// The axis of entries of a connection tracking table.
+/// Entries of a connection tracking table.
 pub const TABLE: &str = "table";
-/// The axis of buckets of its hash table.
+/// Buckets of the hash table.
 pub const HASH_SIZE: &str = "hash-size";
 
 /// The axis of frame sizes.
@@ -152,7 +152,7 @@ pub const FRAME_SIZE: &str = "frame-size";
 /// From room for headers and tag to RFC 8219, section 5.1.1.
 const FRAME_SIZES: AxisKind = AxisKind::Numbers(Numbers { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES });
 
-/// The values of RFC 8219; without jumbo frames only up to 1518.
+/// Without jumbo frames only up to 1518.
 pub const RFC_8219: &str = "rfc8219";
 
 const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
@@ -172,13 +172,13 @@ const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
 /// Whether a device has an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It is measured without the axis.
+    /// Measured without the axis.
     Lacks,
     /// Not with this scenario; with the remedy.
     Refused(&'static str),
     /// Up to this value, with the reason, and what would raise it.
     UpTo(u64, &'static str, &'static str),
-    /// The same, but only powers of two.
+    /// As `UpTo`, but only powers of two.
     Powers(u64, &'static str, &'static str),
 }
 
@@ -202,7 +202,7 @@ impl Axis {
         self.key.name
     }
 
-    /// The word for a value, if it has one.
+    /// Of a value, if it has one.
     pub fn word(&self, value: u64) -> Option<String> {
         match self.kind {
             AxisKind::Numbers(_) => None,
@@ -210,7 +210,7 @@ impl Axis {
         }
     }
 
-    /// Returns the value of a word, if there is one.
+    /// Of a word, if it has one.
     pub fn value(&self, word: &str) -> Option<u64> {
         let values = self.kind.parse(&Value::Text(word.to_owned())).ok()?;
         (!self.is_number()).then(|| values.first().copied()).flatten()
@@ -221,17 +221,17 @@ impl Axis {
         matches!(self.kind, AxisKind::Numbers(_))
     }
 
-    /// A value for display: `1,000`, `1:10`.
+    /// For display: `1,000`, `1:10`.
     pub fn show(&self, value: u64) -> String {
         self.word(value).unwrap_or_else(|| show_grouped(value))
     }
 
-    /// A value for programs: `1000`, `1:10`.
+    /// For programs: `1000`, `1:10`.
     pub fn plain(&self, value: u64) -> String {
         self.word(value).unwrap_or_else(|| value.to_string())
     }
 
-    /// A value with what it counts: `1,000 softwires`, `direction 1:10`.
+    /// With what it counts: `1,000 softwires`, `direction 1:10`.
     pub fn phrase(&self, value: u64) -> String {
         match self.word(value) {
             Some(word) => format!("{} {word}", self.heading),
@@ -239,13 +239,13 @@ impl Axis {
         }
     }
 
-    /// The axis with a name.
+    /// By its name.
     pub fn by_name(name: &str) -> Option<&'static Axis> {
         AXES.iter().find(|axis| axis.name() == name)
     }
 }
 
-/// Inside addresses of a NAT whose customers are hosts.
+/// Of a NAT whose customers are hosts.
 pub(crate) fn inside_addresses(count: u32) -> Fit {
     Fit::UpTo(count.into(), "more than `inside` has", "widen `inside` in [traffic]")
 }

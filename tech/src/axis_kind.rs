@@ -1,4 +1,4 @@
-//! The values of an axis in a file.
+//! The values of an axis.
 
 use crate::directions::Directions;
 use key::kind::{List, Series, list, number, series};
@@ -6,7 +6,7 @@ use key::{Kind, Node, Refuse, Shape, Value, Wrong, did_you_mean};
 use method::Direction;
 use serde_json::json;
 
-/// A word for several values of an axis.
+/// A word for several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// The word.
@@ -17,12 +17,12 @@ pub struct Preset {
     pub help: &'static str,
 }
 
-/// The kind of an axis' values.
+/// Kind of values.
 #[derive(Clone, Copy, Debug)]
 pub enum AxisKind {
     /// Numbers.
     Numbers(Numbers),
-    /// Directions of phase 2 as codes ([`method::Direction::code`]).
+    /// As codes ([`method::Direction::code`]).
     Directions,
 }
 
@@ -33,7 +33,7 @@ pub struct Numbers {
     pub least: u64,
     /// The largest value.
     pub most: u64,
-    /// Words for several values.
+    /// For several values.
     pub presets: &'static [Preset],
 }
 
@@ -42,7 +42,7 @@ impl Numbers {
         series(number(self.least..=self.most))
     }
 
-    /// The values of a word, if the value is one.
+    /// If the value is a word.
     fn preset(self, value: &Value) -> Option<Result<Vec<u64>, Wrong>> {
         let Value::Text(word) = value else { return None };
         if let Some(preset) = self.presets.iter().find(|preset| preset.name == word) {

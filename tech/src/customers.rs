@@ -17,10 +17,7 @@ struct Run {
 }
 
 impl Customers {
-    /// The customers of a domain, without those of a longer prefix inside a rule's (RFC 7597, section 5.2).
-    ///
-    /// # Errors
-    /// The first invalid rule.
+    /// Without those of a longer prefix inside a rule's (RFC 7597, section 5.2); fails for the first invalid rule.
     pub(crate) fn of(rules: &[Rule]) -> Result<Customers, RuleError> {
         let mappings: Vec<Mapping> = rules.iter().map(Rule::prepare).collect::<Result<_, _>>()?;
         let runs = (0..rules.len()).flat_map(|i| runs(rules, i)).collect();

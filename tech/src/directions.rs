@@ -11,7 +11,7 @@ const DIRECTIONS: &[Choice<Direction>] = &[
     ("reverse", Direction::Reverse, "Responder to Initiator only"),
 ];
 
-/// A word, or the rates of both directions as a ratio.
+/// Or the rates of both directions as a ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions;
 
@@ -36,7 +36,7 @@ impl Kind for Directions {
     }
 }
 
-/// `1:10`; `1:1` is both directions at the same rate.
+/// `1:1` is both directions at the same rate.
 fn ratio(text: &str) -> Result<Direction, Wrong> {
     let number = |part: &str| part.trim().parse::<u32>().ok();
     let numbers = text.split_once(':').and_then(|(forward, reverse)| Some((number(forward)?, number(reverse)?)));

@@ -167,7 +167,7 @@ impl Technology for DsLite {
     }
 }
 
-/// The fault of B4s that leave the laboratory addresses.
+/// B4s leave the laboratory addresses.
 pub(crate) fn grows_out(b4: Ipv6Addr, count: u64) -> Option<Fault> {
     let last = b4_in_row(b4, count.saturating_sub(1));
     let [begins, ends] = [b4, last].map(|addr| is_for_laboratories(addr.into()));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::{AddrRange, Prefix6};
 
-/// The links of a gateway, in both IP versions.
+/// In both IP versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// IPv4 on the left.
@@ -32,32 +32,32 @@ pub struct Links {
     pub right6: Side6,
 }
 
-/// The inputs of a gateway's functions.
+/// Inputs of a gateway's functions.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The part that the gateway plays.
+    /// Part of the technology.
     pub plays: Plays,
     /// The links.
     pub links: Links,
     /// Workers.
     pub workers: usize,
-    /// Seed of all random choices in a gateway.
+    /// Of all random choices.
     pub seed: u64,
-    /// Opens the files that a technology names.
+    /// Opens files of a technology.
     pub open: Open<'a>,
-    /// The binding table of running workers, which new functions use.
+    /// Of running workers, which new functions use.
     pub live: Option<&'a Arc<lw4o6::Live>>,
 }
 
-/// The functions of a gateway, and what they loaded.
+/// Functions, and what they loaded.
 pub struct Built {
-    /// One function for each worker.
+    /// For each worker.
     pub functions: Functions,
-    /// A table that was loaded and not learned.
+    /// Loaded and not learned.
     pub loaded: Option<TableLoad>,
-    /// The binding table of the workers.
+    /// Of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
-    /// A binding table that is to replace the job's `live`.
+    /// Replaces the job's `live`.
     pub table: Option<lw4o6::Table>,
 }
 
@@ -67,14 +67,14 @@ impl From<Functions> for Built {
     }
 }
 
-/// A loaded binding table or set of mapping rules.
+/// A binding table or set of mapping rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableLoad {
     /// Softwires, or rules.
     pub entries: u64,
-    /// Octets of memory that it takes.
+    /// Memory in octets.
     pub octets: u64,
-    /// Time until the table is ready for look-ups.
+    /// Until the table is ready for look-ups.
     pub took: Duration,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn why(e: impl Display) -> String {
     e.to_string()
 }
 
-/// Variants for a customer edge, a provider edge, and both.
+/// For a customer edge, a provider edge, and both.
 type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
 
 impl Job<'_> {
@@ -111,7 +111,7 @@ impl Job<'_> {
         (0..self.workers).map(one).collect()
     }
 
-    /// Both edges in a row, with an IPv6 link between them.
+    /// With an IPv6 link between them.
     fn both<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -126,7 +126,7 @@ impl Job<'_> {
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
     }
 
-    /// The functions of the gateway's part, each type as its variant.
+    /// Each type as its variant.
     pub(crate) fn edges<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -163,7 +163,6 @@ impl Job<'_> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
     }
 
-    /// A NAT44, and the IPv6 function behind it.
     pub(crate) fn behind_nat<F: Function>(
         &self,
         mut nat: NatConfig,

@@ -37,7 +37,7 @@ pub(crate) const ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Ipv6Forwarding::read(section)?)),
 };
 
-/// Networks of RFC 5180, section 5, half of the block on each side.
+/// RFC 5180, section 5, half of the block on each side.
 const LEFT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
 const RIGHT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0x8000, 0, 0, 0, 0), len: 64 };
 
@@ -52,7 +52,7 @@ const fn network() -> Simple<Prefix6> {
     own(parse, "IPv6 prefix of 64 bits", || json!({ "type": "string" }))
 }
 
-/// Plain IPv6 forwarding with the networks of RFC 5180.
+/// With the networks of RFC 5180.
 pub fn ipv6_forwarding() -> Box<dyn Technology> {
     Box::new(Ipv6Forwarding { left: LEFT, right: RIGHT, errors: Errors { icmp_errors_per_second: None } })
 }

@@ -15,14 +15,14 @@ const ALLOWED: &[Prefix4] = &[
     block([203, 0, 113, 0], 24),  // RFC 5737
 ];
 
-/// Special-purpose IPv4 blocks, allowed only if `allow-addresses` names them.
+/// Allowed only if `allow-addresses` names them.
 const ON_REQUEST: &[Prefix4] = &[
     block([169, 254, 0, 0], 16), // RFC 3927: link-local
     block([192, 0, 0, 0], 24),   // RFC 6890: protocol assignments
     block([240, 0, 0, 0], 4),    // RFC 1112: reserved; the broadcast address is left out below
 ];
 
-/// IPv6 blocks that scenarios may use.
+/// For scenarios.
 const ALLOWED6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48), // RFC 5180: benchmarks
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // RFC 3849: documentation
@@ -36,23 +36,23 @@ const fn block(addr: [u8; 4], len: u8) -> Prefix4 {
     Prefix4 { addr: Ipv4Addr::new(addr[0], addr[1], addr[2], addr[3]), len }
 }
 
-/// Whether a scenario may use all addresses of a range, with those `besides`.
+/// All addresses, with those `besides`.
 pub fn is_allowed(range: AddrRange, besides: &[AddrRange]) -> bool {
     covered(range, ranges(ALLOWED).chain(besides.iter().copied()))
 }
 
-/// Whether `allow-addresses` may name this range.
+/// By `allow-addresses`.
 pub fn may_be_requested(range: AddrRange) -> bool {
     covered(range, ranges(ALLOWED).chain(ranges(ON_REQUEST))) && !range.contains(Ipv4Addr::BROADCAST)
 }
 
-/// Whether all addresses of an IPv6 prefix may be used.
+/// All addresses of the prefix.
 pub fn is_laboratory_prefix(prefix: Prefix6) -> bool {
     let within = |&(addr, len): &(Ipv6Addr, u8)| len <= prefix.len && Prefix6 { addr, len }.contains(prefix.first());
     ALLOWED6.iter().any(within)
 }
 
-/// Whether test frames may have this address, perhaps by `allow-addresses`.
+/// Perhaps by `allow-addresses`.
 pub fn is_for_laboratories(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(addr) => may_be_requested(AddrRange::one(addr)),
@@ -60,7 +60,7 @@ pub fn is_for_laboratories(address: IpAddr) -> bool {
     }
 }
 
-/// Whether two ranges have an address in common.
+/// Whether two ranges overlap.
 pub fn overlap(a: AddrRange, b: AddrRange) -> bool {
     a.first <= b.last() && b.first <= a.last()
 }

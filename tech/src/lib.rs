@@ -1,5 +1,5 @@
-//! Everything that natmeter knows about a technology, in one file each; a new one is a file and a line of the list
-//! below. Callers open the files that a technology needs ([`Open`]).
+//! Everything that natmeter knows about a technology, in one file each; a new one is a file and a
+//! line of the list below. Callers open the files that a technology needs ([`Open`]).
 
 #![forbid(unsafe_code)]
 

@@ -76,14 +76,14 @@ enum Source {
     Row(Row),
 }
 
-/// Softwires: the addresses of a prefix, each shared by 2^length customers, with ascending B4 addresses.
+/// Each address is shared by 2^length customers, with ascending B4 addresses.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     ipv4: Prefix4,
     b4: Ipv6Addr,
     psid_len: u8,
     psid_offset: u8,
-    /// How many there are, if swept; else one for each port set.
+    /// If swept; else one for each port set.
     count: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ impl Lw4o6 {
         if let Source::Row(row) = &self.table { Some(row) } else { None }
     }
 
-    /// The binding table of a gateway, whose addresses no softwire may have.
+    /// No softwire may have the gateway's addresses.
     fn binding_table(&self, gateway: &[IpAddr], open: Open<'_>) -> Result<BindingTable, String> {
         let builder = |name: &str| Builder::new(name, self.keys.lwaftr).at(gateway);
         match &self.table {
@@ -162,8 +162,7 @@ impl Lw4o6 {
         self.keys.softwire.ce(softwires, (AddrRange::one(own.ipv4), own.ports), job, worker)
     }
 
-    /// The softwires of the tester's subscribers, evenly spread over the file, so that look-ups reach all parts of the
-    /// table.
+    /// Evenly spread over the file, so that look-ups reach all parts of the table.
     fn played(&self, path: &Path, n: u64, open: Open<'_>) -> Result<Vec<Softwire>, String> {
         let table = self.binding_table(&[], open)?;
         let all = table.len();
@@ -193,7 +192,7 @@ impl Lw4o6 {
         Ok((0..).zip(table.iter()).filter_map(played).collect())
     }
 
-    /// Both ends of softwires of a file, perhaps of several lwAFTR addresses.
+    /// Perhaps of several lwAFTR addresses.
     fn view_of(&self, bed: &Bed, played: &[Softwire]) -> Result<View, String> {
         let ends = |of: &dyn Fn(&Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
             played.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
@@ -338,7 +337,7 @@ impl Technology for Lw4o6 {
         self.row().and_then(|row| grows_out(row.b4, row.count())).into_iter().collect()
     }
 
-    /// The binding table, unless its size is an axis.
+    /// Unless the table's size is an axis.
     fn summary(&self, plays: Plays, swept: &[&str]) -> Vec<(&'static str, String)> {
         let all = match &self.table {
             Source::File(path) => format!("those of {}", path.display()),

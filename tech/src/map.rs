@@ -51,7 +51,7 @@ key::table! {
 #[derive(Clone, Debug)]
 struct MapRule {
     keys: RuleKeys,
-    /// Path from the technology's table: empty, or `.rule[2]`.
+    /// From the technology's table: empty, or `.rule[2]`.
     path: String,
 }
 
@@ -59,7 +59,7 @@ struct MapRule {
 pub(crate) struct Map {
     /// At least one.
     written: Vec<MapRule>,
-    /// Number of rules into which the one rule is divided.
+    /// Into which the one rule is divided.
     rules: u64,
     ce: u64,
 }
@@ -96,7 +96,7 @@ impl MapRule {
 }
 
 impl Map {
-    /// Reads the rules and the CE; `relay` is the key and the addresses of the border relay.
+    /// `relay` is the key and the addresses of the border relay.
     pub(crate) fn read(section: &mut Section<'_>, ce: u64, relay: (&str, Option<Prefix6>)) -> Option<Map> {
         let own = RuleKeys::keys().into_iter().map(|key| key.name).find(|key| section.has(key));
         let each = section.each("rule", RuleKeys::read);
@@ -185,7 +185,7 @@ impl Map {
         if let [one] = self.written.as_slice() { Some(&one.keys) } else { None }
     }
 
-    /// Number of rules, after the division.
+    /// After the division.
     fn count(&self) -> u64 {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
@@ -226,7 +226,7 @@ impl Map {
         Ok(all.iter().map(row).collect())
     }
 
-    /// The rules of an edge: its customer's, or all.
+    /// Its customer's, or all.
     pub(crate) fn mapping_rules(&self, edge: Plays) -> Vec<RuleRow> {
         let rules = if edge == Plays::Ce {
             self.customer().map(|customer| vec![self.rule_of(&customer).rule()]).unwrap_or_default()
@@ -262,7 +262,7 @@ impl Map {
         Ok(self.customers(bed.flows.subscribers())?.iter().map(row).collect())
     }
 
-    /// The flows of a part; of a provider edge alone, those of its customers.
+    /// Of a provider edge alone, those of its customers.
     pub(crate) fn flows(&self, plays: Plays, f: &Flows) -> Result<FlowSpace, String> {
         if plays != Plays::Pe {
             return f.space().map_err(|e| e.to_string());
@@ -278,7 +278,7 @@ impl Map {
         }
     }
 
-    /// Addresses and ports of the CE's customer, or of all customers with the smallest port set.
+    /// Of the CE's customer, or of all customers with the smallest port set.
     pub(crate) fn outside(&self, plays: Plays) -> Option<Outside> {
         let all = self.all_customers().ok()?;
         let (pool, set) = if plays == Plays::Pe {
@@ -333,7 +333,7 @@ impl Map {
         152 * self.count()
     }
 
-    /// Faults of traffic that a CE would not send to remote hosts, and of a CE that the tester cannot measure.
+    /// Of traffic that a CE would not send to remote hosts, and of a CE that the tester cannot measure.
     pub(crate) fn faults_in_test(&self, plays: Plays, flows: &Flows) -> Vec<Fault> {
         let own = self.all_customers().ok().and_then(|all| all.nth(self.ce));
         let Some(own) = own.filter(|_| plays != Plays::Pe) else { return Vec::new() };
@@ -347,7 +347,7 @@ impl Map {
             let more = 16 - own.ipv4.len;
             faults.push(fault.instead(format!("give {more} EA bits more, or a longer `ipv4-prefix`")));
         }
-        // In mesh mode, such packets go to the customer.
+        // In mesh mode, these packets go to the customer.
         for rule in self.written().filter(|rule| plays == Plays::Dual || rule.keys.forwarding) {
             // The check of all pools covers the CE's own addresses.
             if !overlap(own.pool(), flows.remote) && overlap(all_of(rule.keys.ipv4), flows.remote) {
@@ -410,8 +410,9 @@ fn alone(why: &RuleError, rule: &MapRule) -> Fault {
     fault.instead(way_out)
 }
 
-/// Divides a rule: the first EA bits, which continue the IPv4 address, become part of the prefixes (RFC 7597, section
-/// 5.2), so that customers stay the same. Unless the number is a power of two, the first rules are one bit longer.
+/// The first EA bits, which continue the IPv4 address, become part of the prefixes (RFC 7597,
+/// section 5.2), so that customers stay the same. Unless the number is a power of two, the first
+/// rules are one bit longer.
 fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
     let bits = rules.max(1).ilog2();
     let longer = rules.max(1) - (1 << bits);

@@ -1,4 +1,4 @@
-//! Pools of outside addresses in IPv4 and IPv6, and the customers' own addresses.
+//! Pools of outside addresses, and the customers' own addresses.
 
 use crate::axis::Fit;
 use crate::outside::{Outside, PortPool, Ports};
@@ -61,7 +61,7 @@ pub(crate) const fn statics<A: Host>() -> Maybe<List<Simple<StaticMapping<A>>>> 
     )))
 }
 
-/// A prefix of 112 bits or more, or one address.
+/// 112 bits or more, or one address.
 const fn pool6() -> Simple<Prefix6> {
     fn parse(value: &Value) -> Result<Prefix6, Wrong> {
         let is_prefix = text_of(value)?.contains('/');
@@ -137,7 +137,7 @@ impl Pool6 {
         Fit::Powers(self.addresses(), "more than `pool` has", "widen `pool`")
     }
 
-    /// Keeps the first `count` addresses, a power of two.
+    /// `count` is a power of two.
     pub(crate) fn keep(&mut self, count: u64) {
         self.pool = Prefix6 { addr: self.pool.first().into(), len: 128 - count.max(1).ilog2() as u8 };
     }

@@ -1,23 +1,23 @@
-//! Outside addresses and ports of devices, for rules about flows.
+//! Outside addresses and ports of devices.
 
 use key::At;
 use wire::{AddrRange, PortRange, PortSet};
 
-/// Outside addresses and ports of a device.
+/// Of a device.
 #[derive(Clone, Debug)]
 pub struct Outside {
-    /// The key of the addresses.
+    /// Of the addresses.
     pub key: &'static str,
-    /// Each range, and its path below the technology's table, such as `.pool[0]`.
+    /// With the path below the technology's table, such as `.pool[0]`.
     pub pool: Vec<(String, AddrRange)>,
-    /// Ports of each address.
+    /// Of each address.
     pub ports: Ports,
     /// Whether inside addresses are on the wire, too, and must differ from the pool.
     pub beside_inside: bool,
 }
 
 impl Outside {
-    /// Returns the same with full paths below `table`.
+    /// With full paths below `table`.
     #[must_use]
     pub fn below(self, table: &str) -> Outside {
         let whole = |path: String| format!("{table}{path}");
@@ -29,22 +29,22 @@ impl Outside {
     }
 }
 
-/// Outside ports of an address.
+/// Of an outside address.
 #[derive(Clone, Debug)]
 pub enum Ports {
-    /// A range in which a NAT can preserve ports, with its key.
+    /// A NAT can preserve ports in it; with its key.
     Range(PortRange, String),
-    /// The port set of one customer, and what determines it.
+    /// One customer's, and what determines it.
     Set(PortSet, At),
 }
 
-/// A pool that all customers share.
+/// Shared by all customers.
 #[derive(Clone, Copy, Debug)]
 pub struct PortPool {
     /// Number of addresses.
     pub addresses: u64,
-    /// Number of ports of each address.
+    /// Of each address.
     pub ports: u64,
-    /// Whether they are IPv6 addresses.
+    /// Whether addresses are IPv6.
     pub is_ipv6: bool,
 }

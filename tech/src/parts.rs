@@ -2,14 +2,14 @@
 
 use key::kind::Choice;
 
-/// Which part of a technology a device plays.
+/// Part of a technology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plays {
     /// Both edges in a row: IPv4 on both sides.
     Dual,
-    /// The customer edge: IPv4 on the left, IPv6 on the right.
+    /// Customer edge: IPv4 on the left, IPv6 on the right.
     Ce,
-    /// The provider edge: IPv6 on the left, IPv4 on the right.
+    /// Provider edge: IPv6 on the left, IPv4 on the right.
     #[default]
     Pe,
 }
@@ -21,23 +21,23 @@ pub const PLAYS: &[Choice<Plays>] = &[
     ("pe", Plays::Pe, "the provider edge alone"),
 ];
 
-/// Names of a technology and its parts, under which results are filed, so they must stay the same.
+/// Results are filed under these names, so they must stay the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     dual: (&'static str, &'static str),
     ce: (&'static str, &'static str),
     pe: (&'static str, &'static str),
-    /// Its name in the published tables.
+    /// In the published tables.
     pub published: Option<&'static str>,
 }
 
 impl Names {
-    /// For a technology without parts.
+    /// Without parts.
     pub const fn whole(name: &'static str, words: &'static str) -> Names {
         Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
     }
 
-    /// For a technology with both edges, customer edge and provider edge.
+    /// With both edges, customer edge and provider edge.
     pub const fn edges(
         dual: (&'static str, &'static str),
         ce: (&'static str, &'static str),
@@ -46,7 +46,7 @@ impl Names {
         Names { dual, ce, pe, published: None }
     }
 
-    /// The same with its name in the published tables.
+    /// Adds the name in the published tables.
     #[must_use]
     pub const fn published_as(self, name: &'static str) -> Names {
         Names { published: Some(name), ..self }
@@ -57,7 +57,7 @@ impl Names {
         self.of(plays).0
     }
 
-    /// A part in a few words.
+    /// In a few words.
     pub fn words(&self, plays: Plays) -> &'static str {
         self.of(plays).1
     }
@@ -67,7 +67,7 @@ impl Names {
         self.ce.0 != self.pe.0
     }
 
-    /// The edges that a device plays, in the words of a scenario, if any.
+    /// In the words of a scenario, if any.
     pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
         self.has_edges().then_some(match plays {
             Plays::Dual => "both edges in a row (plays = \"dual\", the default)",

@@ -1,4 +1,4 @@
-//! Rows with which a device under test is configured: customers and mapping rules.
+//! Rows with which a device under test is configured.
 
 use crate::tester::Flows;
 use plane::map::{Psid, Rule};
@@ -7,18 +7,18 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use wire::{PortSet, Prefix4, Prefix6};
 
-/// A customer: the addresses of its edge.
+/// Addresses of a customer's edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerRow {
-    /// Its IPv6 address, or the prefix that represents `ipv4`.
+    /// Address, or the prefix that represents `ipv4`.
     pub ipv6: Prefix6,
-    /// The other end of its tunnel, or the prefix that represents the Internet.
+    /// Other end of its tunnel, or the prefix that represents the Internet.
     pub provider: Option<Prefix6>,
-    /// Its IPv4 addresses, unless it may have any.
+    /// Unless it may have any.
     pub ipv4: Option<Prefix4>,
     /// Its ports.
     pub ports: PortSet,
-    /// Its end-user IPv6 prefix (RFC 7597, section 5.2), by mapping rules.
+    /// End-user prefix (RFC 7597, section 5.2), by mapping rules.
     pub prefix: Option<Prefix6>,
 }
 
@@ -33,12 +33,12 @@ impl CustomerRow {
     }
 }
 
-/// IPv6, provider edge, IPv4, ports, PSID offset, length and PSID, end-user IPv6 prefix, or `-`: `2001:db8::1/128
-/// 2001:2::2/128 192.0.2.1/32 1024-2047,5120-6143 4 4 1 2001:db8::/64`.
+/// IPv6, provider edge, IPv4, ports, PSID offset, length and PSID, end-user IPv6 prefix, or `-`:
+/// `2001:db8::1/128 2001:2::2/128 192.0.2.1/32 1024-2047,5120-6143 4 4 1 2001:db8::/64`.
 impl fmt::Display for CustomerRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} ", self.ipv6, OrNone(self.provider), OrNone(self.ipv4))?;
-        // Port 0 is not used (RFC 768).
+        // Not used (RFC 768).
         let block = |(first, last): (u16, u16)| format!("{}-{last}", first.max(1));
         let PortSet { offset, len, psid } = self.ports;
         let blocks = self.ports.blocks().map(block).collect::<Vec<_>>().join(",");
@@ -57,12 +57,12 @@ impl<T: fmt::Display> fmt::Display for OrNone<T> {
     }
 }
 
-/// A mapping rule (RFC 7597, section 5).
+/// RFC 7597, section 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRow(pub Rule);
 
-/// IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of an explicit PSID, or `-`: `2001:db8:1::/53
-/// 203.0.113.0/24 11 0 - -`.
+/// IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of an explicit PSID, or `-`:
+/// `2001:db8:1::/53 203.0.113.0/24 11 0 - -`.
 impl fmt::Display for RuleRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rule { ipv6, ipv4, ea_bits, offset, psid } = self.0;
@@ -74,10 +74,7 @@ impl fmt::Display for RuleRow {
     }
 }
 
-/// Inside addresses embedded in a prefix (RFC 6052, section 2.2).
-///
-/// # Errors
-/// When the prefix cannot embed them.
+/// Inside addresses in a prefix (RFC 6052, section 2.2); fails when it cannot embed them.
 pub(crate) fn embedded(flows: &Flows, provider: Prefix6, prefix: Prefix6) -> Result<Vec<CustomerRow>, String> {
     let pref64 = Pref64::new(prefix, true).map_err(|e| e.to_string())?;
     let row = |ipv4: Prefix4| {

@@ -1,4 +1,4 @@
-//! What lw4o6 and MAP-E share: a NAT44 in front of a tunnel, and a stateless end of tunnels.
+//! A NAT44 in front of a tunnel, and a stateless end of tunnels, of lw4o6 and MAP-E.
 
 use crate::fragments::{Held, Reassembly};
 use crate::gateway::Job;

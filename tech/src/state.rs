@@ -66,27 +66,27 @@ const UDP_TIMEOUT: Nanos = Nanos::from_secs(300);
 pub const TEST_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 impl State {
-    /// Lifetime of an idle UDP session.
+    /// Of an idle session.
     pub fn udp_timeout(&self) -> Nanos {
         self.udp_timeout.unwrap_or(UDP_TIMEOUT)
     }
 
-    /// Maximum number of sessions; 0 until settled.
+    /// 0 until settled.
     pub fn sessions(&self) -> u64 {
         self.table.unwrap_or(0)
     }
 
-    /// Maximum customers or remote addresses: as many as sessions, up to a million.
+    /// As many as sessions, up to a million.
     pub(crate) fn addresses(&self) -> u64 {
         self.sessions().clamp(1, 1 << 20)
     }
 
-    /// Maximum sessions of a subscriber, if limited.
+    /// Of a subscriber, if limited.
     pub fn session_quota(&self) -> Option<u32> {
         self.session_quota.flatten()
     }
 
-    /// Sets a gateway's default limit, so that no host fills the table.
+    /// A gateway's default, so that no host fills the table.
     pub fn limit_subscribers(&mut self, workers: usize, one_worker: bool) {
         let limit = || Some(default_session_quota(self.table.unwrap_or(0), workers, one_worker));
         self.session_quota = Some(self.session_quota.unwrap_or_else(limit));
@@ -97,14 +97,14 @@ impl State {
         self.session_quota().is_some() || self.port_quota.is_some() || self.port_block.is_some()
     }
 
-    /// Ports of all blocks of a subscriber, if ports come in blocks.
+    /// Of a subscriber, if ports come in blocks.
     pub fn block_ports(&self) -> Option<u64> {
         self.port_block.map(|size| u64::from(size) * u64::from(self.port_blocks.unwrap_or(1)))
     }
 
     pub(crate) fn set(&self, c: &mut Config) {
         c.mapping = self.mapping;
-        // Then only the whole four-tuple identifies a customer.
+        // Only the whole four-tuple identifies a customer.
         c.filtering = self.filtering.unwrap_or(match self.mapping {
             Mapping::EndpointIndependent => Filtering::EndpointIndependent,
             Mapping::AddressAndPortDependent => Filtering::AddressAndPortDependent,
@@ -159,7 +159,7 @@ impl State {
         faults
     }
 
-    /// The fault of a `subscriber-prefix` without quota or port blocks.
+    /// Without quota or port blocks.
     pub(crate) fn uncounted(&self, prefix: Option<u8>) -> Option<Fault> {
         (prefix.is_some() && !self.counts_subscribers()).then(|| {
             Fault::new("`subscriber-prefix` defines a subscriber, but no quota counts subscribers")

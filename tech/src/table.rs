@@ -1,20 +1,19 @@
-//! Files that technologies load, read line by line because they may have millions of lines.
+//! Files that technologies load, line by line because they may have millions.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-/// Opens a file that a technology names.
+/// Opens a file of a technology.
 pub type Open<'a> = &'a dyn Fn(&Path) -> io::Result<Box<dyn BufRead>>;
 
 /// Enough for any pair of prefixes and a comment.
 const LONGEST_LINE: u64 = 1024;
 
-/// Lines up to the first that cannot be read.
+/// Up to the first that cannot be read.
 pub(crate) struct Lines {
     text: Box<dyn BufRead>,
     number: u64,
-    /// Why it ended early.
     pub(crate) unread: Option<String>,
 }
 

@@ -22,18 +22,18 @@ use wire::{AddrRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
 pub struct Entry {
-    /// Names of it and its parts, first that of its table.
+    /// First that of its table.
     pub names: Names,
-    /// What it is, with its RFCs.
+    /// With its RFCs.
     pub about: &'static str,
-    /// Its tables, at this path.
+    /// At this path.
     pub chapters: fn(path: &str) -> Vec<Chapter>,
-    /// Reads its table; faults go to the section.
+    /// Faults go to the section.
     pub read: fn(&mut Section<'_>) -> Option<Box<dyn Technology>>,
 }
 
 impl Entry {
-    /// Its name, as in its table.
+    /// As in its table.
     pub fn name(&self) -> &'static str {
         self.names.name(Plays::Dual)
     }
@@ -56,25 +56,25 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Its entry in the list.
     fn entry(&self) -> &'static Entry;
 
-    /// Maximum octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
+    /// Largest number of octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
     fn overhead(&self) -> usize;
 
-    /// Whether this part of it keeps connections.
+    /// Whether this part keeps connections.
     fn is_stateful(&self, plays: Plays) -> bool;
 
-    /// The functions of a gateway, one for each worker.
+    /// Functions of a gateway, one for each worker.
     ///
     /// # Errors
-    /// When parameters are invalid, a file is unusable, or memory is short.
+    /// Invalid parameters, an unusable file, or too little memory.
     fn build(&self, job: &Job<'_>) -> Result<Built, String>;
 
-    /// What the tester's two sides send and expect.
+    /// Frames and expectations of both sides.
     ///
     /// # Errors
-    /// When parameters contradict the flows, a file is unusable, or memory is short.
+    /// Parameters that contradict the flows, an unusable file, or too little memory.
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String>;
 
-    /// IP versions on the left and on the right.
+    /// On the left and on the right.
     fn versions(&self, plays: Plays) -> (u8, u8) {
         match plays {
             Plays::Dual => (4, 4),
@@ -83,37 +83,37 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         }
     }
 
-    /// How its NAT keeps state, at either edge.
+    /// Of its NAT, at either edge.
     fn state(&self) -> Option<&State> {
         None
     }
 
-    /// The same, to be changed.
+    /// To be changed.
     fn state_mut(&mut self) -> Option<&mut State> {
         None
     }
 
-    /// Prefixes of the customers' own IPv4 addresses, to be changed.
+    /// Customers' own IPv4 addresses, to be changed.
     fn inside_mut(&mut self) -> Option<&mut Vec<Prefix4>> {
         None
     }
 
-    /// The size to which packets from IPv4 to IPv6 are fragmented, if set.
+    /// Fragment size of packets from IPv4 to IPv6, if set.
     fn lowest(&self) -> Option<&LowestMtu> {
         None
     }
 
-    /// The same, to be changed.
+    /// To be changed.
     fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
         None
     }
 
-    /// Outside addresses and ports of this part, in IPv4.
+    /// Of this part, in IPv4.
     fn outside(&self, _plays: Plays) -> Option<Outside> {
         None
     }
 
-    /// The pool of ports that all customers share.
+    /// Shared by all customers.
     fn port_pool(&self) -> Option<PortPool> {
         None
     }
@@ -123,35 +123,35 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Rows of this part's customers, if a device needs them: the edge's own, or those of the tester.
+    /// Rows of customers, if a device needs them: the edge's own, or those of the tester.
     ///
     /// # Errors
-    /// When parameters contradict the flows, or a file is unusable.
+    /// Parameters that contradict the flows, or an unusable file.
     fn customers(&self, _plays: Plays, _flows: &Flows, _open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
         Ok(Vec::new())
     }
 
-    /// The mapping rules of an edge, if there are any.
+    /// Of an edge.
     fn mapping_rules(&self, _edge: Plays) -> Vec<RuleRow> {
         Vec::new()
     }
 
-    /// Addresses for which a gateway answers besides its links' (left, right).
+    /// For which a gateway answers besides its links' (left, right).
     fn answers(&self, _plays: Plays) -> [Answers; 2] {
         Default::default()
     }
 
-    /// How packets are spread over workers; a mismatch costs only a handover.
+    /// A mismatch costs only a handover.
     fn steering(&self, plays: Plays, _workers: usize, _open: Open<'_>) -> [Steering; 2] {
         usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
     }
 
-    /// Length of the IPv6 prefix of a subscriber, if subscribers are counted.
+    /// Of a subscriber, if subscribers are counted.
     fn counts_by_prefix(&self) -> Option<u8> {
         None
     }
 
-    /// Subscribers, for quotas and port blocks, among `customers`.
+    /// For quotas and port blocks.
     fn subscribers(&self, _plays: Plays, customers: u64) -> u64 {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
@@ -179,23 +179,23 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Keeps the first `count` outside addresses.
     fn keep_outside(&mut self, _count: u64) {}
 
-    /// Faults of keys that contradict each other.
+    /// Keys that contradict each other.
     fn faults(&self) -> Vec<Fault> {
         self.state().map(State::faults).unwrap_or_default()
     }
 
-    /// Faults of flows that this part would drop or the tester cannot play; `most` is the largest number of inside
-    /// addresses or subscribers.
+    /// Flows that this part would drop or the tester cannot play; `most` is the largest number of
+    /// inside addresses or subscribers.
     fn faults_in_test(&self, _plays: Plays, _flows: &Flows, _most: u64) -> Vec<Fault> {
         Vec::new()
     }
 
-    /// Summary rows of a scenario that sweeps these axes.
+    /// Of a scenario that sweeps these axes.
     fn summary(&self, _plays: Plays, _swept: &[&str]) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// The file that it loads, and its key.
+    /// With its key.
     fn file(&self) -> Option<(&'static str, &Path)> {
         None
     }
@@ -208,7 +208,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Octets of a table that is loaded and not learned.
+    /// Of a table that is loaded and not learned.
     fn table_octets(&self) -> u64 {
         0
     }
@@ -283,17 +283,17 @@ macro_rules! shared {
 pub(crate) use shared;
 
 impl dyn Technology + '_ {
-    /// Names of it and its parts.
+    /// Of it and its parts.
     pub fn names(&self) -> &'static Names {
         &self.entry().names
     }
 
-    /// Its name, as in its table.
+    /// As in its table.
     pub fn name(&self) -> &'static str {
         self.entry().name()
     }
 
-    /// Sets the size of its table, unless the file does.
+    /// Sets the table's size, unless the file does.
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut() {
             state.table.get_or_insert(sessions.max(1));
@@ -307,7 +307,7 @@ impl dyn Technology + '_ {
         }
     }
 
-    /// Admits customers with these addresses, too.
+    /// Customers may have these addresses, too.
     pub fn admit(&mut self, customers: AddrRange) {
         if let Some(inside) = self.inside_mut() {
             let has = |prefix: &Prefix4| [customers.first, customers.last()].iter().all(|&a| prefix.contains(a.into()));
@@ -338,8 +338,7 @@ impl PartialEq for dyn Technology + '_ {
     }
 }
 
-/// Steering of a part whose customer edge uses this port set, with octets of IP `headers` in front of the ports, on the
-/// right.
+/// For a customer edge with this port set, with octets of IP `headers` in front of the ports, on the right.
 pub(crate) fn steering_of_edge(
     technology: &dyn Technology,
     plays: Plays,

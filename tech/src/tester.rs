@@ -45,24 +45,24 @@ impl Flows {
         u64::from(self.inside.count.max(self.subscribers).max(self.networks))
     }
 
-    /// Flows of each of them.
+    /// Of each host.
     pub fn of_a_host(&self) -> u64 {
         let each = [self.source_ports.count(), self.remote.count, self.destination_ports.count()];
         each.into_iter().map(u64::from).product()
     }
 
-    /// Flows of all of them.
+    /// Of all hosts.
     pub fn count(&self) -> u128 {
         u128::from(self.hosts()) * u128::from(self.of_a_host())
     }
 
-    /// Range of the inside and of the remote addresses of all networks.
+    /// Inside and remote addresses of all networks.
     pub fn ends(&self) -> [AddrRange; 2] {
         let further = (self.networks.max(1) - 1) << 8;
         [self.inside, self.remote].map(|range| AddrRange { count: range.count.saturating_add(further), ..range })
     }
 
-    /// The flow space of hosts with one address each.
+    /// Hosts with one address each.
     ///
     /// # Errors
     /// When the ranges are inconsistent.
@@ -74,7 +74,7 @@ impl Flows {
         FlowSpace::new(inside, source_ports, remote, destination_ports)
     }
 
-    /// The same; for a provider edge alone, each subscriber is a host.
+    /// For a provider edge alone, each subscriber is a host.
     pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, FlowError> {
         if self.subscribers <= 1 || plays != Plays::Pe {
             return self.space();
@@ -85,26 +85,26 @@ impl Flows {
 
 /// The inputs of a view.
 pub struct Setting<'a> {
-    /// The flows at this point of the matrix.
+    /// At this point of the matrix.
     pub flows: &'a Flows,
-    /// IPv4 frame size in octets, with FCS.
+    /// IPv4, in octets, with FCS.
     pub frame_size: usize,
-    /// Time to live and hop limit of test frames.
+    /// And hop limit.
     pub ttl: u8,
-    /// Connections; 0: as many as flows.
+    /// 0: as many as flows.
     pub connections: u64,
-    /// Seed of the pseudo-random order.
+    /// Of the pseudo-random order.
     pub seed: u64,
-    /// The tester's link on the left.
+    /// Tester's, on the left.
     pub left: Hop,
-    /// The tester's link on the right.
+    /// Tester's, on the right.
     pub right: Hop,
-    /// Opens the files that a technology names.
+    /// Opens files of a technology.
     pub open: Open<'a>,
 }
 
 impl Setting<'_> {
-    /// The test bed with these flows.
+    /// With these flows.
     pub fn bed(&self, flows: FlowSpace) -> Bed {
         Bed {
             left: self.left,

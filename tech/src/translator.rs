@@ -64,7 +64,7 @@ fn class(given: Option<u8>) -> ClassRule {
     given.map_or(ClassRule::Copy, ClassRule::Fixed)
 }
 
-/// The fault of a prefix that can embed no IPv4 address (RFC 6052, section 2.2).
+/// A prefix that can embed no IPv4 address (RFC 6052, section 2.2).
 pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     let why = Pref64::new(prefix, true).err()?;
     let instead = match key {
@@ -81,8 +81,8 @@ pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     Some(fault.at(format!(".{key}"), why.to_string()).instead(instead))
 }
 
-/// The fault of `ranges` of [traffic] behind the well-known prefix, which represents only global addresses (RFC 6052,
-/// section 3.1).
+/// `ranges` of [traffic] behind the well-known prefix, which represents only global addresses (RFC
+/// 6052, section 3.1).
 pub(crate) fn behind_well_known(
     name: &str,
     (key, prefix): (&str, Prefix6),

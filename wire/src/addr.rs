@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub struct AddrRange {
     /// First address.
     pub first: Ipv4Addr,
-    /// How many, at least 1.
+    /// At least 1.
     pub count: u32,
 }
 
@@ -22,20 +22,20 @@ impl AddrRange {
     pub fn last(&self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.first).saturating_add(self.count - 1))
     }
-    /// Whether an address lies in it.
+    /// Whether it has an address.
     pub fn contains(&self, a: Ipv4Addr) -> bool {
         (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
     }
-    /// The longest prefix around all of them.
+    /// Longest prefix around all of them.
     pub fn covering(&self) -> Prefix4 {
         let differing = self.first.to_bits() ^ self.last().to_bits();
         Prefix4 { addr: self.first, len: differing.leading_zeros() as u8 }
     }
-    /// The fewest prefixes for exactly these addresses.
+    /// Fewest prefixes for exactly these addresses.
     pub fn prefixes(&self) -> Vec<Prefix4> {
         prefixes(self.first.to_bits().into(), u64::from(self.last().to_bits()) + 1)
     }
-    /// The fewest prefixes for these addresses without `hole`.
+    /// Fewest prefixes for these addresses without `hole`.
     pub fn prefixes_without(&self, hole: Ipv4Addr) -> Vec<Prefix4> {
         if !self.contains(hole) {
             return self.prefixes();
@@ -53,11 +53,11 @@ impl fmt::Display for AddrRange {
     }
 }
 
-/// The fewest prefixes from `from` up to, but without, `to`.
+/// Fewest prefixes from `from` up to, but without, `to`.
 fn prefixes(mut from: u64, to: u64) -> Vec<Prefix4> {
     let mut all = Vec::new();
     while from < to {
-        // As aligned as its start, and no longer than the rest.
+        // No longer than the rest.
         let aligned = if from == 0 { 32 } else { from.trailing_zeros() };
         let bits = aligned.min((to - from).ilog2());
         all.push(Prefix4 { addr: Ipv4Addr::from_bits(from as u32), len: 32 - bits as u8 });
@@ -71,7 +71,7 @@ fn prefixes(mut from: u64, to: u64) -> Vec<Prefix4> {
 pub struct Prefix4 {
     /// Any address inside.
     pub addr: Ipv4Addr,
-    /// Length, 0 to 32.
+    /// 0 to 32.
     pub len: u8,
 }
 
@@ -80,12 +80,12 @@ impl Prefix4 {
     pub fn mask(&self) -> u32 {
         (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
     }
-    /// Whether an address lies in it.
+    /// Whether it has an address.
     #[inline]
     pub fn contains(&self, addr: u32) -> bool {
         (addr ^ u32::from(self.addr)) & self.mask() == 0
     }
-    /// How many addresses.
+    /// Number of addresses.
     pub fn count(&self) -> u64 {
         1 << (32 - u32::from(self.len.min(32)))
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Prefix4 {
 pub struct Prefix6 {
     /// Any address inside.
     pub addr: Ipv6Addr,
-    /// Length, 0 to 128.
+    /// 0 to 128.
     pub len: u8,
 }
 
@@ -111,11 +111,11 @@ impl Prefix6 {
     pub fn mask(&self) -> u128 {
         u128::MAX.checked_shl(128 - u32::from(self.len.min(128))).unwrap_or(0)
     }
-    /// The prefix with all other bits zero.
+    /// All other bits zero.
     pub fn first(&self) -> u128 {
         self.addr.to_bits() & self.mask()
     }
-    /// Whether an address lies in it.
+    /// Whether it has an address.
     #[inline]
     pub fn contains(&self, addr: u128) -> bool {
         (addr ^ self.addr.to_bits()) & self.mask() == 0

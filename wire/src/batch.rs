@@ -1,4 +1,4 @@
-//! The values of many flows, as one array a value, so that a burst's arithmetic becomes vector code.
+//! The values of many flows, as one array a value, for vector code.
 
 use crate::fields::{Fields, FrameWords, SUBSCRIBER, Source, Values};
 use crate::flow::FlowSpace;
@@ -7,11 +7,11 @@ use crate::layout::{Address6, Ends6, Row};
 /// Flows of a [`Batch`].
 pub const BATCH: usize = 32;
 
-/// [`Values`] of [`BATCH`] flows: by [`Source`], then their subscribers.
+/// By [`Source`], then subscribers.
 #[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 7]);
 
-/// The variable header words of [`BATCH`] frames, as in memory; meaningless if a layout has none.
+/// Variable header words of [`BATCH`] frames, as in memory; meaningless if a layout has none.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Both IPv4 addresses.
@@ -20,7 +20,7 @@ pub struct Words {
     pub ports: [u32; BATCH],
     /// Both IPv6 addresses.
     pub(crate) ends: [[Row; 2]; BATCH],
-    /// Their sums, of 35 bits.
+    /// 35 bits each.
     pub(crate) end_sums: [u64; BATCH],
 }
 
@@ -33,7 +33,7 @@ impl Words {
 }
 
 impl Batch {
-    /// Sets the values of these flows, without learned ones.
+    /// Sets these flows, without learned values.
     #[inline(never)]
     pub fn set(&mut self, space: &FlowSpace, flows: &[u32; BATCH]) {
         let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port, subscriber] = &mut self.0;
@@ -47,26 +47,26 @@ impl Batch {
         &self.0[SUBSCRIBER]
     }
 
-    /// Sets the outside address and port learned for flow `j` < [`BATCH`].
+    /// Sets what flow `j` < [`BATCH`] learned outside.
     #[inline(always)]
     pub fn learned(&mut self, j: usize, addr: u32, port: u16) {
         self.0[Source::OuterAddr as usize][j] = addr;
         self.0[Source::OuterPort as usize][j] = port as u32;
     }
 
-    /// Outside address and port of flow `j` < [`BATCH`], as [`Self::learned`].
+    /// What flow `j` < [`BATCH`] learned outside.
     #[inline(always)]
     pub fn outer(&self, j: usize) -> (u32, u16) {
         (self.0[Source::OuterAddr as usize][j], self.0[Source::OuterPort as usize][j] as u16)
     }
 
-    /// The values of flow `j` < [`BATCH`].
+    /// Values of flow `j` < [`BATCH`].
     #[inline(always)]
     pub fn values(&self, j: usize) -> Values {
         Values::from_array(std::array::from_fn(|source| self.0[source][j]))
     }
 
-    /// The words of frames with these fields.
+    /// Words of frames with these fields.
     #[inline(never)]
     pub fn words(&self, fields: &Fields, words: &mut Words) {
         let [src, dst] = [fields.src, fields.dst].map(|s| &self.0[s as usize]);
@@ -77,7 +77,7 @@ impl Batch {
         }
     }
 
-    /// The IPv6 addresses of frames with these ends.
+    /// IPv6 addresses of frames with these ends.
     #[inline(never)]
     pub fn end_words(&self, ends: &Ends6, words: &mut Words) {
         let Words { ends: rows, end_sums, .. } = words;

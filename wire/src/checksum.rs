@@ -1,12 +1,12 @@
-//! The Internet checksum (RFC 1071) and its update (RFC 1624). Sums are over words as in memory, in the machine's byte
-//! order: store them with `to_ne_bytes`, and never compare them with a number.
+//! The Internet checksum (RFC 1071) and its update (RFC 1624). Sums are over words as in memory:
+//! store them with `to_ne_bytes`, and never compare them with a number.
 
 /// An unfolded ones' complement sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(pub u64);
 
 impl Sum {
-    /// Adds the bytes of a slice, an odd last one followed by zero.
+    /// Adds bytes, an odd last one followed by zero.
     #[inline]
     pub fn bytes(mut self, data: &[u8]) -> Sum {
         let (words, rest) = data.as_chunks::<8>();
@@ -17,13 +17,13 @@ impl Sum {
         last[..rest.len()].copy_from_slice(rest);
         self.word(u64::from_ne_bytes(last))
     }
-    /// Adds eight bytes as in memory.
+    /// Adds eight bytes.
     #[inline(always)]
     pub fn word(self, w: u64) -> Sum {
-        // Two 32-bit halves: 2^32 additions cannot overflow.
+        // 2^32 additions of halves cannot overflow.
         Sum(self.0 + (w & 0xffff_ffff) + (w >> 32))
     }
-    /// Adds four bytes as in memory.
+    /// Adds four bytes.
     #[inline(always)]
     pub fn half(self, w: u32) -> Sum {
         Sum(self.0 + w as u64)
@@ -43,14 +43,14 @@ impl Sum {
     pub fn plus(self, other: Sum) -> Sum {
         Sum(self.0 + u64::from(other.fold()))
     }
-    /// The 16-bit ones' complement sum, as in memory.
+    /// 16-bit ones' complement sum.
     #[inline(always)]
     pub fn fold(self) -> u16 {
         // Added to itself with halves swapped, the upper half is the sum of both with carry.
         let s = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
         (s.wrapping_add(s.rotate_left(16)) >> 16) as u16
     }
-    /// The checksum field for this sum, as in memory.
+    /// Checksum field.
     #[inline(always)]
     pub fn checksum(self) -> [u8; 2] {
         (!self.fold()).to_ne_bytes()
@@ -60,14 +60,13 @@ impl Sum {
     pub fn is_valid(self) -> bool {
         self.is_multiple() & (self.0 != 0)
     }
-    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero: only then is its product with the
-    /// inverse modulo 2^64 small.
+    /// The sum folds to all ones or is zero: only then is its product with the inverse modulo 2^64 small.
     #[inline(always)]
     pub(crate) fn is_multiple(self) -> bool {
         const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
         self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
     }
-    /// Adds eight bytes with an end-around carry: half the work of [`Self::word`], but only this method,
+    /// Adds with an end-around carry: half the work of [`Self::word`], but only this method,
     /// [`Self::fold`], [`Self::checksum`] and [`Self::is_valid`] may follow.
     #[inline(always)]
     pub(crate) fn word_around(self, w: u64) -> Sum {
@@ -76,19 +75,19 @@ impl Sum {
     }
 }
 
-/// Sum of the IPv4 pseudo header, from the eight address bytes.
+/// From the eight address bytes.
 #[inline(always)]
 pub fn pseudo_v4(addresses: u64, protocol: u8, length: u16) -> Sum {
     Sum::default().word(addresses).be16(protocol as u16).be16(length)
 }
 
-/// New checksum field after a 16-bit word changed (RFC 1624, equation 3), as bytes on the wire.
+/// As bytes on the wire (RFC 1624, equation 3).
 #[inline]
 pub fn update16(field: [u8; 2], old: u16, new: u16) -> [u8; 2] {
     update(field, Sum::default().be16(old), Sum::default().be16(new))
 }
 
-/// New checksum field after the words of `old` became those of `new`.
+/// After the words of `old` became those of `new`.
 #[inline]
 pub fn update(field: [u8; 2], old: Sum, new: Sum) -> [u8; 2] {
     let s = Sum(u64::from(!u16::from_ne_bytes(field)) + u64::from(!old.fold())).plus(new);

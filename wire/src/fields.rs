@@ -1,5 +1,4 @@
-//! The fields in which a stream's frames differ: where values come from, a flow's values, and the header words that
-//! hold them.
+//! The fields in which a stream's frames differ.
 
 use crate::flow::Flow;
 use crate::layout::{Layout, Row};
@@ -7,22 +6,22 @@ use crate::layout::{Layout, Row};
 /// Where a field's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Address of the Initiator.
+    /// Initiator's address.
     InsideAddr,
-    /// Port of the Initiator.
+    /// Initiator's port.
     InsidePort,
-    /// Address of the Responder.
+    /// Responder's address.
     RemoteAddr,
-    /// Port of the Responder.
+    /// Responder's port.
     RemotePort,
-    /// Outside address that phase 1 has taught.
+    /// Outside address from phase 1.
     OuterAddr,
-    /// Outside port that phase 1 has taught.
+    /// Outside port from phase 1.
     OuterPort,
 }
 
 impl Source {
-    /// Bytes that it fills.
+    /// In bytes.
     pub fn width(self) -> usize {
         if self.is_addr() { 4 } else { 2 }
     }
@@ -36,7 +35,7 @@ impl Source {
     }
 }
 
-/// Sources of the four fields of a UDP frame that differ by flow.
+/// UDP fields that differ by flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
     /// Source address.
@@ -72,11 +71,11 @@ pub(crate) struct FrameWords {
     pub(crate) end_sum: u64,
 }
 
-/// The values for fields: a flow's, and learned ones. Indexed by [`Source`] without a branch; the subscriber is last.
+/// Values of a flow, and learned ones. Indexed by [`Source`] without a branch; the subscriber is last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Values([u32; 7]);
 
-/// Index of the subscriber in [`Values`].
+/// Index in [`Values`].
 pub(crate) const SUBSCRIBER: usize = 6;
 
 impl Values {
@@ -90,14 +89,14 @@ impl Values {
     pub(crate) fn from_array(values: [u32; 7]) -> Values {
         Values(values)
     }
-    /// With the learned outside address and port.
+    /// With a learned outside address and port.
     #[inline(always)]
     pub fn learned(mut self, addr: u32, port: u16) -> Values {
         self.0[Source::OuterAddr as usize] = addr;
         self.0[Source::OuterPort as usize] = port as u32;
         self
     }
-    /// A source's value, ports in the low 16 bits.
+    /// Ports in the low 16 bits.
     #[inline(always)]
     pub fn get(&self, source: Source) -> u32 {
         self.0[source as usize]

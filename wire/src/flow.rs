@@ -1,5 +1,5 @@
-//! The flow space: a flow is a number. N connections are the product of subscribers, source ports, destination ports
-//! and remote addresses.
+//! The flow space: a flow is a number. N connections are the product of subscribers, source ports,
+//! destination ports and remote addresses.
 
 use crate::addr::AddrRange;
 use crate::divisor::Divisor;
@@ -12,22 +12,22 @@ use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Header values of a flow, as customers see it.
+/// As customers see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Address of the Initiator.
+    /// Initiator's address.
     pub inside_addr: u32,
-    /// Port of the Initiator.
+    /// Initiator's port.
     pub inside_port: u16,
-    /// Address of the Responder.
+    /// Responder's address.
     pub remote_addr: u32,
-    /// Port of the Responder.
+    /// Responder's port.
     pub remote_port: u16,
-    /// Number of the Initiator's subscriber.
+    /// Initiator's subscriber.
     pub subscriber: u32,
 }
 
-/// All flows of a measurement: the header values of flow f in [0, `size`).
+/// All flows of a measurement: header values of flow f in [0, `size`).
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
     inside: Inside,
@@ -42,14 +42,14 @@ pub struct FlowSpace {
     by_remote: Divisor,
 }
 
-/// Networks lie 2^`NETWORK` addresses apart.
+/// log2 of the addresses of a network.
 const NETWORK: u8 = 8;
 
 impl FlowSpace {
     /// The product of four ranges: each inside address is a subscriber.
     ///
     /// # Errors
-    /// When a range is empty or the product exceeds 2^32.
+    /// A range is empty or the product exceeds 2^32.
     pub fn new(
         inside: AddrRange,
         inside_ports: PortRange,
@@ -60,8 +60,8 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
-    /// `networks` networks on each side, 256 addresses apart, with one host each, which sends to that of the same
-    /// number on the other side (RFC 2544, section 12).
+    /// `networks` networks on each side, 256 addresses apart, with one host each, which sends to
+    /// that of the same number on the other side (RFC 2544, section 12).
     ///
     /// # Errors
     /// As [`Self::new`], or beyond the address space.
@@ -80,7 +80,7 @@ impl FlowSpace {
         Ok(FlowSpace { remote_by_subscriber: u32::MAX, ..space })
     }
 
-    /// Subscribers with the same address that differ in their tunnels (DS-Lite, RFC 6333).
+    /// Subscribers with the same address in different tunnels (DS-Lite, RFC 6333).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -94,8 +94,8 @@ impl FlowSpace {
         FlowSpace::of(alike(subscribers, inside, inside_ports)?, remote, remote_ports)
     }
 
-    /// Subscribers that share addresses from `first` on by port sets (RFC 7596, RFC 7597): subscriber s has PSID s mod
-    /// 2^k and the (s / 2^k)-th address.
+    /// Subscribers that share addresses from `first` on by port sets (RFC 7596, RFC 7597):
+    /// subscriber s has PSID s mod 2^k and the (s / 2^k)-th address.
     ///
     /// # Errors
     /// As [`Self::new`]; no such port set, or too few ports in it.
@@ -129,7 +129,7 @@ impl FlowSpace {
     /// Listed subscribers with an address and a port set each (RFC 7596), using the first `places` ports.
     ///
     /// # Errors
-    /// As [`Self::new`]; when a set has fewer ports.
+    /// As [`Self::new`], or a set has fewer ports.
     pub fn listed(
         subscribers: impl Deref<Target = [Listed]> + Send + Sync + 'static,
         places: u32,
@@ -157,8 +157,8 @@ impl FlowSpace {
         Ok(FlowSpace { list: Some(list), ..FlowSpace::of(inside, remote, remote_ports)? })
     }
 
-    /// The same with addresses 2^`bits` apart: each subscriber has a prefix (RFC 7597, section 5.2) and uses its first
-    /// address.
+    /// With addresses 2^`bits` apart: each subscriber has a prefix (RFC 7597, section 5.2) and uses
+    /// its first address.
     ///
     /// # Errors
     /// Beyond the address space.
@@ -167,7 +167,7 @@ impl FlowSpace {
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
-    /// The flows with these source ports; `None` for shared addresses, listed subscribers, or missing ports.
+    /// Flows with these source ports; `None` for shared addresses, listed subscribers, or missing ports.
     pub fn with_source_ports(&self, ports: PortRange) -> Option<FlowSpace> {
         let (own, places) = (self.inside_ports(), ports.last.checked_sub(ports.first)?);
         let is_part = own.contains(ports.first) && own.contains(ports.last);
@@ -183,8 +183,8 @@ impl FlowSpace {
         })
     }
 
-    /// Disjoint parts of the source ports, each the fewest for `connections` flows. Empty for shared addresses, listed
-    /// subscribers, or too few flows.
+    /// Disjoint parts of the source ports, each the fewest for `connections` flows. Empty for
+    /// shared addresses, listed subscribers, or too few flows.
     pub fn parts_of_source_ports(&self, connections: u64) -> Vec<PortRange> {
         let of_a_port = self.size / u64::from(self.inside.places);
         let own = self.inside_ports();
@@ -194,7 +194,7 @@ impl FlowSpace {
         (0..parts).map(|n| PortRange { first: at(n * ports), last: at((n + 1) * ports - 1) }).collect()
     }
 
-    /// Whether every subscriber has the same source ports.
+    /// The same for all subscribers.
     fn has_plain_ports(&self) -> bool {
         self.inside.set == PortSet::ALL && self.list.is_none()
     }
@@ -230,11 +230,11 @@ impl FlowSpace {
         })
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn size(&self) -> u64 {
         self.size
     }
-    /// Subscribers.
+    /// Number of subscribers.
     pub fn subscribers(&self) -> u32 {
         self.inside.subscribers
     }
@@ -242,15 +242,15 @@ impl FlowSpace {
     pub fn is_overlapping(&self) -> bool {
         self.inside.own_address == 0 && self.inside.subscribers > 1 && self.list.is_none()
     }
-    /// Inside addresses: from the lowest to the highest.
+    /// From the lowest to the highest.
     pub fn inside(&self) -> AddrRange {
         if let Some(list) = &self.list {
             return list.addrs;
         }
-        // A flow space never has more than 2^32 - 1 addresses.
+        // Never more than 2^32 - 1 addresses.
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() as u32 }
     }
-    /// The Initiator's source ports, from lowest to highest.
+    /// From lowest to highest.
     pub fn inside_ports(&self) -> PortRange {
         if let Some(list) = &self.list {
             return list.ports;
@@ -259,7 +259,7 @@ impl FlowSpace {
         let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
         PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
     }
-    /// A subscriber's port set; all ports without sharing.
+    /// All ports without sharing.
     pub fn port_set(&self, subscriber: u32) -> PortSet {
         if let Some(list) = &self.list {
             return list.each[subscriber as usize].set;
@@ -267,12 +267,12 @@ impl FlowSpace {
         let set = self.inside.set;
         PortSet { psid: (subscriber & ((1 << set.len) - 1)) as u16, ..set }
     }
-    /// Remote addresses: from the lowest to the highest.
+    /// From the lowest to the highest.
     pub fn remote(&self) -> AddrRange {
         let further = ((self.inside.subscribers - 1) & self.remote_by_subscriber) << NETWORK;
         AddrRange { count: self.remote.count + further, ..self.remote }
     }
-    /// Whether the remote address follows from the subscriber ([`Self::of_networks`]).
+    /// As of [`Self::of_networks`].
     pub fn has_networks(&self) -> bool {
         self.remote_by_subscriber != 0
     }
@@ -281,7 +281,7 @@ impl FlowSpace {
         self.remote_ports
     }
 
-    /// Header values of flow `f` < size: source port varies fastest, then destination port, remote address, subscriber.
+    /// Flow `f` < size: source port varies fastest, then destination port, remote address, subscriber.
     #[inline(always)]
     pub fn flow(&self, f: u32) -> Flow {
         let (rest, place) = self.by_place.div_rem(f);
@@ -309,8 +309,7 @@ impl FlowSpace {
         u32::from(self.remote.first).wrapping_add(network).wrapping_add(remote)
     }
 
-    /// Header values of many flows as in [`Self::flow`]: inside addresses, inside ports, remote addresses, remote
-    /// ports, subscribers.
+    /// As [`Self::flow`]: inside addresses, inside ports, remote addresses, remote ports, subscribers.
     #[inline(always)]
     pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 5]) {
         let [inside_addr, inside_port, remote_addr, remote_port, subscriber] = out;

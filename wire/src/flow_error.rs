@@ -8,10 +8,10 @@ pub enum FlowError {
     /// A range is empty or exceeds the last number.
     #[error("{0} is empty or does not fit its number space: give a first value and at least one value")]
     Range(&'static str),
-    /// More connections than a connection index can number.
+    /// More than a connection index can number.
     #[error("the ranges span {0} flows; a flow space holds 1 to 4,294,967,296: narrow a range")]
     TooMany(u128),
-    /// More connections than the ranges have flows.
+    /// The ranges have fewer flows.
     #[error("{wanted} connections were asked for, but the ranges give only {have} flows: widen a range")]
     TooFew {
         /// Requested connections.
@@ -19,10 +19,10 @@ pub enum FlowError {
         /// Available flows.
         have: u64,
     },
-    /// The port set is invalid.
+    /// Invalid port set.
     #[error(transparent)]
     PortSet(#[from] PortSetError),
-    /// A subscriber's port set lacks source ports.
+    /// A port set lacks source ports.
     #[error(
         "a subscriber's port set has {have} ports, but its source ports are to be numbers {first} to {last} of it: use fewer, or a shorter PSID"
     )]

@@ -1,7 +1,6 @@
-//! The foreground frames of a sender, which the DUT translates or tunnels; others are native IPv6 (RFC 8219, section
-//! 5.3).
+//! Foreground frames, which the DUT translates or tunnels.
 
-/// Frame i is foreground if i mod n < m.
+/// Frame i is foreground if i mod n < m; the others are native IPv6 (RFC 8219, section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreground {
     m: u64,
@@ -9,7 +8,7 @@ pub struct Foreground {
 }
 
 impl Foreground {
-    /// The foreground with this share of all frames, in parts per million: m and n are coprime (RFC 8219, section 5.3).
+    /// With this share of all frames, in parts per million.
     ///
     /// # Panics
     /// When the share is 0 or above 1,000,000.
@@ -19,13 +18,13 @@ impl Foreground {
         Foreground { m: (ppm / divisor).into(), n: (MILLION / divisor).into() }
     }
 
-    /// Whether the frame with this sequence number is foreground.
+    /// Whether a frame is foreground.
     #[inline]
     pub fn has(self, sequence: u64) -> bool {
         sequence % self.n < self.m
     }
 
-    /// How many of the first `frames` frames are foreground.
+    /// Foreground among the first `frames` frames.
     pub fn among(self, frames: u64) -> u64 {
         frames / self.n * self.m + (frames % self.n).min(self.m)
     }

@@ -1,17 +1,17 @@
-//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets, and readers.
+//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Length of an Ethernet header without VLAN tag.
+/// Without VLAN tag.
 pub const ETH: usize = 14;
-/// Length of an IPv4 header without options.
+/// Without options.
 pub const IPV4: usize = 20;
 /// Length of an IPv6 header.
 pub const IPV6: usize = 40;
 /// Length of a UDP header.
 pub const UDP: usize = 8;
-/// Length of the frame check sequence, never in a buffer.
+/// Never in a buffer.
 pub const FCS: usize = 4;
 
 /// EtherType of IPv4.
@@ -23,7 +23,7 @@ pub const TYPE_IPV6: u16 = 0x86dd;
 
 /// IP protocol number of ICMP.
 pub const ICMP: u8 = 1;
-/// IP protocol number of IPv4 inside another IP header.
+/// IPv4 inside another IP header.
 pub const PROTO_IPV4: u8 = 4;
 /// IP protocol number of TCP.
 pub const TCP: u8 = 6;
@@ -62,13 +62,13 @@ impl std::str::FromStr for Mac {
     }
 }
 
-/// Big-endian 16-bit number at `at`.
+/// At `at`.
 #[inline(always)]
 pub fn be16(b: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([b[at], b[at + 1]])
 }
 
-/// Big-endian 32-bit number at `at`.
+/// At `at`.
 #[inline(always)]
 pub fn be32(b: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
@@ -86,7 +86,7 @@ pub fn put32(b: &mut [u8], at: usize, v: u32) {
     b[at..at + 4].copy_from_slice(&v.to_be_bytes());
 }
 
-/// Eight bytes at `at`, as in memory.
+/// As in memory.
 #[inline(always)]
 pub fn word(b: &[u8], at: usize) -> u64 {
     let mut w = [0u8; 8];
@@ -94,7 +94,7 @@ pub fn word(b: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(w)
 }
 
-/// Four bytes at `at`, as in memory.
+/// As in memory.
 #[inline(always)]
 pub fn half(b: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
@@ -103,7 +103,7 @@ pub fn half(b: &[u8], at: usize) -> u32 {
 /// Preamble, start of frame delimiter and inter-frame gap, in octets.
 const BETWEEN_FRAMES: u64 = 20;
 
-/// Frames per second and direction on a line; `frame_size` in octets with FCS.
+/// Per direction; `frame_size` in octets with FCS.
 pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
     bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
 }

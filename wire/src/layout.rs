@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An IPv6 address as in memory.
+/// IPv6 address as in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(16))]
 pub struct Row(pub [u8; 16]);
 
 impl Row {
-    /// Its unfolded sum: 34 bits.
+    /// 34 bits.
     #[inline(always)]
     pub(crate) fn sum(&self) -> u64 {
         let parts: [u64; 4] =
@@ -27,7 +27,7 @@ impl From<u128> for Row {
     }
 }
 
-/// A table of rows, in memory of the caller's choice, such as huge pages.
+/// Rows in memory of the caller's choice, such as huge pages.
 #[derive(Clone)]
 pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Rows {
 }
 
 impl Row {
-    /// The row with these lowest 32 bits in place of zeros.
+    /// The lowest 32 bits replace zeros.
     #[inline(always)]
     pub(crate) fn with_low(mut self, low: u32) -> Row {
         self.0[12..].copy_from_slice(&low.to_be_bytes());
@@ -75,19 +75,19 @@ impl Row {
     }
 }
 
-/// Rows in half of a first-level data cache of 48 KiB; frames need the rest.
+/// Half of a first-level data cache of 48 KiB; frames need the rest.
 const LARGE: usize = 1536;
 
-/// Where an IPv6 address of a frame comes from.
+/// Source of an IPv6 address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address6 {
     /// The same in all frames.
     Constant(Row),
-    /// One for each subscriber of the flow space.
+    /// For each subscriber.
     BySubscriber(Rows),
-    /// One for each remote address, of which this is the first.
+    /// For each remote address, of which this is the first.
     ByRemote(u32, Rows),
-    /// An outside address whose lowest 32 bits, zeros here, phase 1 teaches.
+    /// Outside address whose lowest 32 bits, zeros here, phase 1 teaches.
     ByOuter(Row),
 }
 
@@ -97,17 +97,17 @@ impl Address6 {
         Address6::Constant(address.into())
     }
 
-    /// An outside address in this prefix of 96 bits or more.
+    /// In this prefix of 96 bits or more.
     pub fn by_outer(prefix: u128) -> Address6 {
         Address6::ByOuter((prefix >> 32 << 32).into())
     }
 
-    /// Whether phase 1 teaches it.
+    /// Phase 1 teaches it.
     pub(crate) fn is_outer(&self) -> bool {
         matches!(self, Address6::ByOuter(_))
     }
 
-    /// Whether there are too many rows for the first-level cache.
+    /// For the first-level cache.
     pub(crate) fn is_large(&self) -> bool {
         match self {
             Address6::Constant(_) | Address6::ByOuter(_) => false,
@@ -115,7 +115,7 @@ impl Address6 {
         }
     }
 
-    /// The row of a flow with this subscriber, remote address, and learned part.
+    /// Row of a flow.
     #[inline(always)]
     pub fn row(&self, subscriber: u32, remote: u32, outer: u32) -> Row {
         match self {
@@ -127,7 +127,7 @@ impl Address6 {
     }
 }
 
-/// The addresses of an IPv6 header.
+/// Addresses of an IPv6 header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ends6 {
     /// Source.
@@ -142,25 +142,25 @@ impl Ends6 {
         self.src.is_large() || self.dst.is_large()
     }
 
-    /// Those of frames in the opposite direction.
+    /// For frames in the opposite direction.
     pub fn reversed(&self) -> Ends6 {
         Ends6 { src: self.dst.clone(), dst: self.src.clone() }
     }
 }
 
-/// The headers of a frame between Ethernet and UDP.
+/// Headers between Ethernet and UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// IPv4.
     Ipv4,
-    /// IPv6: native or translated.
+    /// Native or translated.
     Ipv6(Ends6),
-    /// IPv4 in IPv6 (RFC 2473): a softwire.
+    /// IPv4 in IPv6 (RFC 2473).
     Tunnel(Ends6),
 }
 
 impl Layout {
-    /// Octets that a frame has more than with IPv4 alone (METHODOLOGY.md, frame sizes).
+    /// In octets, beyond IPv4 alone (METHODOLOGY.md, frame sizes).
     pub const fn overhead(&self) -> usize {
         self.head() - IPV4
     }
@@ -170,12 +170,12 @@ impl Layout {
         self.head() - tag::LEN
     }
 
-    /// The smallest frame in octets with FCS.
+    /// In octets with FCS.
     pub const fn smallest(&self) -> usize {
         self.head() + header::FCS
     }
 
-    /// Length of headers and tag, which selects a layout's code.
+    /// Headers and tag; selects a layout's code.
     pub(crate) const fn head(&self) -> usize {
         match self {
             Layout::Ipv4 => IPV4,
@@ -184,7 +184,7 @@ impl Layout {
         }
     }
 
-    /// The addresses of the IPv6 header, if there is one.
+    /// Of the IPv6 header, if there is one.
     pub fn ends(&self) -> Option<&Ends6> {
         match self {
             Layout::Ipv4 => None,
@@ -192,7 +192,7 @@ impl Layout {
         }
     }
 
-    /// That of frames in the opposite direction.
+    /// For frames in the opposite direction.
     pub fn reversed(&self) -> Layout {
         match self {
             Layout::Ipv4 => Layout::Ipv4,
@@ -202,7 +202,7 @@ impl Layout {
     }
 }
 
-/// [`Layout::head`] of IPv4: all of the smallest frame.
+/// All of the smallest frame.
 pub(crate) const IPV4: usize = header::ETH + header::IPV4 + header::UDP + tag::LEN;
 /// [`Layout::head`] of IPv6.
 pub(crate) const IPV6: usize = header::ETH + header::IPV6 + header::UDP + tag::LEN;
@@ -221,10 +221,10 @@ macro_rules! by_head {
 }
 pub(crate) use by_head;
 
-/// Offsets in a frame with headers and tag of `HEAD` bytes.
+/// Headers and tag have `HEAD` bytes.
 pub(crate) struct At<const HEAD: usize>;
 
-/// Both addresses of the IPv6 header, the first.
+/// Of the IPv6 header, the first.
 pub(crate) const ENDS6: std::ops::Range<usize> = 22..54;
 
 impl<const HEAD: usize> At<HEAD> {
@@ -237,11 +237,11 @@ impl<const HEAD: usize> At<HEAD> {
     /// Both addresses of the IPv4 header.
     pub(crate) const ENDS4: usize = Self::UDP - 8;
     pub(crate) const IP4: usize = Self::UDP - header::IPV4;
-    /// Eight and four bytes of the first IP header, EtherType included, with all constant fields, and the hop limit's
-    /// position in the four.
+    /// Eight and four bytes of the first IP header, EtherType included, with all constant fields,
+    /// and the hop limit's position in the four.
     pub(crate) const FIRST: (usize, usize, u32) =
         if Self::HAS6 { (12, 18, hop_byte(3)) } else { (12, 20, hop_byte(2)) };
-    /// The same for the IPv4 header inside IPv6.
+    /// Of the IPv4 header inside IPv6.
     pub(crate) const SECOND: (usize, usize, u32) = (Self::IP4, Self::IP4 + 6, hop_byte(2));
 }
 

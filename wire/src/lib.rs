@@ -1,5 +1,5 @@
-//! The meaning of bytes: header layouts, checksums, the test tag; and data that plane and engine share: flow space,
-//! templates, expectations, views. Reads no clock or file, allocates nothing per packet.
+//! The meaning of bytes: header layouts, checksums, the test tag; and data that plane and engine
+//! share: flow space, templates, expectations, views. Allocates nothing per packet.
 
 #![forbid(unsafe_code)]
 

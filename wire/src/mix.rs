@@ -1,40 +1,39 @@
-//! Frames of several sizes in one stream (IMIX): a repeating sequence, so that the size follows from the sequence
-//! number. Any window of its length has exactly the mix (RFC 6985).
+//! Frames of several sizes in one stream (IMIX): a repeating sequence. Any window of its length has
+//! exactly the mix (RFC 6985).
 
 use crate::expect::Expect;
 use crate::template::Template;
 
-/// One `T` for each size of a repeating sequence.
+/// One `T` for each size of the sequence.
 #[derive(Clone, Debug)]
 pub struct Sizes<T> {
     sequence: Vec<u8>,
     kinds: Vec<T>,
 }
 
-/// What both sides send and expect.
+/// Both sides' frames.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// What Left sends.
+    /// Left sends these.
     pub left: Sizes<Template>,
-    /// What Right sends.
+    /// Right sends these.
     pub right: Sizes<Template>,
-    /// What Right must receive from Left.
+    /// Right receives these.
     pub expect_right: Sizes<Expect>,
-    /// What Left must receive from Right.
+    /// Left receives these.
     pub expect_left: Sizes<Expect>,
 }
 
-/// Maximum number of different sizes of a mix.
+/// Different sizes of a mix.
 pub const MOST_SIZES: usize = 64;
 
 impl<T> Sizes<T> {
-    /// The value for the frame with this sequence number.
+    /// For a sequence number.
     #[inline]
     pub fn of(&self, sequence: u64) -> &T {
         &self.kinds[usize::from(self.sequence[(sequence % self.sequence.len() as u64) as usize])]
     }
 
-    /// The same sequence of other values.
     pub(crate) fn map<U>(&self, f: impl FnMut(&T) -> U) -> Sizes<U> {
         Sizes { sequence: self.sequence.clone(), kinds: self.kinds.iter().map(f).collect() }
     }

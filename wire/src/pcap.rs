@@ -1,21 +1,21 @@
-//! Headers of classic capture files (pcap) with nanoseconds.
+//! Classic capture files (pcap) with nanoseconds.
 
 /// Octets in front of all frames.
 pub const FILE_HEADER: usize = 24;
 /// Octets in front of each frame.
 pub const RECORD_HEADER: usize = 16;
 
-/// Marks nanoseconds and the byte order: lowest octet first.
+/// Nanoseconds, lowest octet first.
 const MAGIC: u32 = 0xa1b2_3c4d;
 const VERSION: u32 = 2 | 4 << 16;
 const ETHERNET: u32 = 1;
 
-/// The header of a file of Ethernet frames with at most `octets` of each.
+/// Ethernet frames with at most `octets` of each.
 pub fn file_header(octets: usize) -> [u8; FILE_HEADER] {
     words([MAGIC, VERSION, 0, 0, octets as u32, ETHERNET])
 }
 
-/// The header of a frame at `nanos` since 1970 (UTC): `kept` octets of `whole`.
+/// A frame at `nanos` since 1970 (UTC): `kept` octets of `whole`.
 pub fn record_header(nanos: u64, kept: usize, whole: usize) -> [u8; RECORD_HEADER] {
     let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     words([seconds as u32, rest as u32, kept as u32, whole as u32])

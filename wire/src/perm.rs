@@ -3,7 +3,7 @@
 
 const ROUNDS: usize = 6;
 
-/// A pseudo-random order of N ≤ 2^32 things.
+/// Pseudo-random, of N ≤ 2^32 things.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     n: u64,
@@ -16,7 +16,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The order of `n` things (1 ..= 2^32) under a seed.
+    /// Order of `n` things (1 ..= 2^32) under a seed.
     ///
     /// # Panics
     /// When `n` is 0 or above 2^32.
@@ -34,24 +34,24 @@ impl Permutation {
         Permutation { n, last: (n - 1) as u32, k, a, keys }
     }
 
-    /// How many things.
+    /// Number of things.
     pub fn len(&self) -> u64 {
         self.n
     }
 
-    /// Never: there is at least one thing.
+    /// Never.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The thing at position `i` < N.
+    /// Thing at position `i` < N.
     #[inline]
     pub fn get(&self, i: u32) -> u32 {
         debug_assert!((i as u64) < self.n);
         self.walk(self.once(i))
     }
 
-    /// The things at many positions, several times as fast as [`Self::get`]. `out` is as long as `positions`.
+    /// Several times as fast as [`Self::get`]. `out` is as long as `positions`.
     #[inline]
     pub fn fill(&self, positions: &[u32], out: &mut [u32]) {
         let out = &mut out[..positions.len()];
@@ -78,7 +78,7 @@ impl Permutation {
         if self.a > u16::MAX as u32 { self.lanes::<true>(p) } else { self.lanes::<false>(p) }
     }
 
-    /// Repeats while outside [0, N): rarely, as the domain exceeds N by less than 2^k.
+    /// Rarely repeats, as the domain exceeds N by less than 2^k.
     #[inline(always)]
     fn walk(&self, mut x: u32) -> u32 {
         if x > self.last {
@@ -110,7 +110,7 @@ impl Permutation {
         }
     }
 
-    /// [`Self::once`] on many positions as vector code: 16-bit numbers, no branch, arrays indexed alike.
+    /// Vector code: 16-bit numbers, no branch, arrays indexed alike.
     #[inline(always)]
     fn lanes<const WHOLE: bool>(&self, p: &[u32; LANES]) -> [u32; LANES] {
         let (a, k) = (self.a as u16, self.k);
@@ -130,7 +130,7 @@ impl Permutation {
         std::array::from_fn(|j| (l[j] as u32) << k | r[j] as u32)
     }
 
-    /// The network for one position: as [`Self::lanes`], with the shortest latency.
+    /// As [`Self::lanes`], with the shortest latency.
     #[inline(always)]
     fn once(&self, i: u32) -> u32 {
         let (a, k) = (self.a, self.k);
@@ -147,31 +147,31 @@ impl Permutation {
     }
 }
 
-/// Positions at a time: the latencies of their multiplications overlap.
+/// The latencies of their multiplications overlap.
 const LANES: usize = 32;
-/// Up to this number, one by one is faster.
+/// For fewer, one by one is faster.
 const FEW: usize = 5;
 
-/// Key of a round: XORed with x, it gives two factors, the second odd.
+/// XORed with x, it gives two factors, the second odd.
 #[derive(Clone, Copy, Debug)]
 struct Key(u16, u16);
 
-/// A hash of one half under a round key, nearly uniform over 16 bits: the halves of a product of two functions of x.
-/// One multiplication a round, for latency.
+/// Nearly uniform over 16 bits: the halves of a product of two functions of x. One multiplication a
+/// round, for latency.
 #[inline(always)]
 fn hash(x: u16, key: Key) -> u16 {
     let (u, v) = (x ^ key.0, x ^ key.1 | 1);
     u.wrapping_mul(v) ^ high(u, v)
 }
 
-/// As [`hash`], in the upper half; the lower half is arbitrary.
+/// In the upper half; the lower half is arbitrary.
 #[inline(always)]
 fn hash_above(x: u32, key: Key) -> u32 {
     let p = (x ^ key.0 as u32).wrapping_mul(x ^ key.1 as u32 | 1);
     p ^ p << 16
 }
 
-/// The high half of a product: for uniform x, uniform on [0, y).
+/// For uniform x, uniform on [0, y).
 #[inline(always)]
 fn high(x: u16, y: u16) -> u16 {
     ((x as u32 * y as u32) >> 16) as u16
@@ -184,7 +184,7 @@ fn add_mod(x: u16, y: u16, m: u16) -> u16 {
     x.wrapping_sub(m.wrapping_sub(y)).min(x.saturating_add(y))
 }
 
-/// One step of the splitmix64 generator, which expands seeds.
+/// Next number of the splitmix64 sequence.
 #[inline(always)]
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

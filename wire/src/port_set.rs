@@ -2,34 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The ports of one PSID: `offset` bits A, `len` bits PSID, the rest. With an offset A is never 0: the lowest ports
-/// belong to no set, and sets are not contiguous.
+/// The ports of one PSID: `offset` bits A, `len` bits PSID, the rest. With an offset A is never 0:
+/// the lowest ports belong to no set, and sets are not contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet {
-    /// PSID offset a, in bits.
+    /// a, in bits.
     pub offset: u8,
-    /// PSID length k, in bits.
+    /// k, in bits.
     pub len: u8,
-    /// The PSID itself, below 2^k.
+    /// Below 2^k.
     pub psid: u16,
 }
 
 /// Why a port set is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortSetError {
-    /// More bits than a port has.
+    /// A port has fewer bits.
     #[error("a PSID offset of {0} and a PSID length of {1} need more than the 16 bits of a port")]
     Bits(u8, u8),
-    /// The PSID does not fit its length.
+    /// Too large for its length.
     #[error("PSID {0} does not fit the {1} bits of its length")]
     Psid(u16, u8),
 }
 
 impl PortSet {
-    /// All ports: an unshared address.
+    /// An unshared address.
     pub const ALL: PortSet = PortSet { offset: 0, len: 0, psid: 0 };
 
-    /// A port set whose numbers fit.
+    /// Checks that the numbers fit.
     ///
     /// # Errors
     /// When they do not.
@@ -43,20 +43,19 @@ impl PortSet {
         Ok(PortSet { offset, len, psid })
     }
 
-    /// Bits behind the PSID.
     #[inline(always)]
     fn low_bits(self) -> u32 {
         16 - u32::from(self.offset) - u32::from(self.len)
     }
 
-    /// How many ports: 2^(16-k) without offset, else (2^a - 1) · 2^(16-a-k).
+    /// 2^(16-k) without offset, else (2^a - 1) · 2^(16-a-k).
     #[inline]
     pub fn count(self) -> u32 {
         let runs = if self.offset == 0 { 1 } else { (1 << self.offset) - 1 };
         runs << self.low_bits()
     }
 
-    /// Port number `j` < count of the set, in ascending order.
+    /// In ascending order, `j` < count.
     #[inline(always)]
     pub fn nth(self, j: u32) -> u16 {
         let m = self.low_bits();
@@ -64,13 +63,13 @@ impl PortSet {
         (run << m << self.len | u32::from(self.psid) << m | j & ((1 << m) - 1)) as u16
     }
 
-    /// First and last port of each contiguous block, in ascending order.
+    /// First and last port of each contiguous block, ascending.
     pub fn blocks(self) -> impl Iterator<Item = (u16, u16)> {
         let size = 1 << self.low_bits();
         (0..self.count() / size).map(move |i| (self.nth(i * size), self.nth(i * size + size - 1)))
     }
 
-    /// A port's PSID under this offset and length; `None` in no set.
+    /// `None` in no set.
     #[inline(always)]
     pub fn psid_of(self, port: u16) -> Option<u16> {
         let reserved = self.offset > 0 && u32::from(port) >> (16 - self.offset) == 0;
@@ -84,7 +83,7 @@ impl PortSet {
         self.psid_of(port) == Some(self.psid)
     }
 
-    /// A port's place in the set: inverts [`Self::nth`].
+    /// Inverts [`Self::nth`].
     #[inline]
     pub fn index_of(self, port: u16) -> Option<u32> {
         if !self.contains(port) {

@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An inclusive range of UDP ports.
+/// Inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRange {
     /// First port.
     pub first: u16,
-    /// Last port, not below the first.
+    /// Not below the first.
     pub last: u16,
 }
 
 impl PortRange {
-    /// How many ports.
+    /// Number of ports.
     pub fn count(&self) -> u32 {
         self.last as u32 - self.first as u32 + 1
     }
-    /// Whether a port lies in the range.
+    /// Whether it has a port.
     pub fn contains(&self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }

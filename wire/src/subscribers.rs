@@ -1,4 +1,4 @@
-//! Subscribers and their addresses and ports: computed, or listed.
+//! Addresses and ports of subscribers.
 
 use crate::addr::AddrRange;
 use crate::flow_error::FlowError;
@@ -8,29 +8,29 @@ use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T), from place `first` of each set on.
+/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPorts {
-    /// PSID offset, in bits.
+    /// In bits.
     pub offset: u8,
-    /// PSID length k, in bits: 2^k subscribers share an address.
+    /// k, in bits: 2^k subscribers share an address.
     pub len: u8,
-    /// Place of the first port in its set.
+    /// First place in each set.
     pub first: u32,
-    /// How many ports of each set.
+    /// Ports of each set.
     pub count: u32,
 }
 
-/// Subscribers with address and source ports, of all three kinds in one formula.
+/// Of all three kinds in one formula.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) subscribers: u32,
     pub(crate) first: u32,
     /// 0 for one address, else all ones.
     pub(crate) own_address: u32,
-    /// Addresses lie 2^`apart` apart.
+    /// log2 of the distance of addresses.
     pub(crate) apart: u8,
-    /// The set of PSID 0; all ports without sharing.
+    /// Of PSID 0; all ports without sharing.
     pub(crate) set: PortSet,
     pub(crate) first_place: u32,
     pub(crate) places: u32,
@@ -51,7 +51,7 @@ impl Inside {
     }
 }
 
-/// A listed subscriber: its address and ports.
+/// A listed subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// IPv4 address.

@@ -1,43 +1,43 @@
-//! The test tag: 18 bytes at the start of the UDP payload, all of it in the smallest frame (METHODOLOGY.md, frames).
-//! Has trial, stream, sequence number and connection index, and a compensation that keeps the UDP checksum valid.
+//! The test tag: 18 bytes at the start of the UDP payload, all of it in the smallest frame
+//! (METHODOLOGY.md, frames). A compensation in it keeps the UDP checksum valid.
 
 use crate::header::word;
 
-/// Length of a tag in bytes.
+/// In bytes.
 pub const LEN: usize = 18;
-/// First three bytes of every tag.
+/// First bytes of every tag.
 pub const MAGIC: [u8; 3] = [0x6e, 0x4d, 0x74];
 /// 40 bits: ten hours at 30 Mfps.
 pub const MAX_SEQUENCE: u64 = (1 << 40) - 1;
 
-/// What a tagged frame is for.
+/// Purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Opens a connection (phase 1).
     Establish = 1,
-    /// Test traffic proper (stateless tests and phase 2).
+    /// Stateless tests and phase 2.
     Data = 2,
     /// Validates a connection.
     Validate = 3,
 }
 
-/// A tag as numbers.
+/// As numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Number of the trial, to recognise late frames.
+    /// Recognises late frames.
     pub trial: u16,
     /// Kind in the low bits, direction in the top bit ([`Tag::stream`]).
     pub stream: u8,
-    /// Number of the sender in this direction.
+    /// Of this direction.
     pub sender: u8,
-    /// Sequence number of this sender, from 0.
+    /// Of this sender, from 0.
     pub sequence: u64,
-    /// Connection index i: the frame's flow is perm(i).
+    /// i: the frame's flow is perm(i).
     pub index: u32,
 }
 
 impl Tag {
-    /// Offset of the sender's number: the second word's last byte.
+    /// The second word's last byte.
     pub const SENDER_AT: usize = 15;
 
     /// The stream byte of a kind and direction.
@@ -45,7 +45,7 @@ impl Tag {
         kind as u8 | (reverse as u8) << 7
     }
 
-    /// The first 16 bytes as two words as in memory; the template computes the compensation.
+    /// The first 16 bytes; the template computes the compensation.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let magic = (MAGIC[0] as u64) << 56 | (MAGIC[1] as u64) << 48 | (MAGIC[2] as u64) << 40;
@@ -54,7 +54,7 @@ impl Tag {
         [first.to_be(), second.to_be()]
     }
 
-    /// Reads the tag at `at`, if any.
+    /// At `at`, if any.
     #[inline(always)]
     pub fn read(frame: &[u8], at: usize) -> Option<Tag> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
@@ -69,7 +69,7 @@ impl Tag {
     }
 }
 
-/// The common bits of a stream's tags in a trial, compared at once.
+/// Common bits of a stream's tags in a trial, compared at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamId(u64);
 
@@ -82,7 +82,7 @@ impl StreamId {
         StreamId(magic | (stream as u64) << 16 | trial as u64)
     }
 
-    /// The two words of the tag at `at`, if the frame is long enough.
+    /// At `at`, if the frame is long enough.
     #[inline(always)]
     pub fn words(frame: &[u8], at: usize) -> Option<[u64; 2]> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
@@ -95,8 +95,9 @@ impl StreamId {
         words[0] >> SEQUENCE_BITS == self.0
     }
 
-    /// Zero if the second words `first` and `second` are of one sender's tags, the latter sent `after` frames later,
-    /// and the first words are equal. (Not zero when the sequence number carries between words, once in 2^24.)
+    /// Zero if the second words `first` and `second` are of one sender's tags, the latter sent
+    /// `after` frames later, and the first words are equal. (Not zero when the sequence number
+    /// carries between words, once in 2^24.)
     #[inline(always)]
     pub fn differs(first: u64, second: u64, after: u64) -> u64 {
         const INDEX: u64 = 0x00ff_ffff_ff00;

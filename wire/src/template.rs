@@ -1,5 +1,5 @@
-//! How a frame is made: copy a template, fill in the flow's fields, write the tag, and compensate in it so that the UDP
-//! checksum stays valid.
+//! How a frame is made: copy a template, fill in the flow's fields, write the tag, and compensate
+//! in it so that the UDP checksum stays valid.
 
 use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
@@ -13,21 +13,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
-    /// The first of `bytes`.
+    /// Of `bytes`.
     start: [u8; 32],
-    /// The IPv4 header inside IPv6.
+    /// Inside IPv6.
     inner: [u8; 16],
-    /// UDP length and checksum at their places in the UDP header.
+    /// Length and checksum at their places in the UDP header.
     udp: u64,
     fields: Fields,
     layout: Layout,
-    /// Sum of the IPv4 header without addresses and checksum.
+    /// Without addresses and checksum.
     ip_sum: Sum,
-    /// Ethernet source addresses instead of the template's, or none.
+    /// Instead of the template's, or none.
     sources: Arc<[header::Mac]>,
 }
 
-/// The differing octets of a batch, ready to store.
+/// Differing octets of a batch.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     first: [u64; BATCH],
@@ -39,29 +39,29 @@ pub struct Prepared {
 /// Parameters of a [`Template`].
 #[derive(Clone, Copy, Debug)]
 pub struct UdpFrame {
-    /// Destination of the Ethernet header: the DUT.
+    /// The DUT.
     pub to: header::Mac,
-    /// Source of the Ethernet header: the tester.
+    /// The tester.
     pub from: header::Mac,
-    /// Frame size in octets **with** FCS, at least 64, with IPv4 only: other layouts are longer by their overhead.
+    /// Octets **with** FCS, at least 64, with IPv4 only: other layouts are longer by their overhead.
     pub size: usize,
-    /// Time to live and hop limit; RFC 2544 has 10.
+    /// And hop limit; RFC 2544 has 10.
     pub ttl: u8,
-    /// The fields that differ from flow to flow.
+    /// Fields that differ from flow to flow.
     pub fields: Fields,
 }
 
 impl Template {
-    /// Offset of the tag in an Ethernet/IPv4/UDP frame.
+    /// In an Ethernet/IPv4/UDP frame.
     pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
-    /// An Ethernet/IPv4/UDP frame (RFC 2544, appendix C): no options, DF clear, identification 0, incrementing octets
-    /// after the tag.
+    /// Ethernet/IPv4/UDP (RFC 2544, appendix C): no options, DF clear, identification 0,
+    /// incrementing octets after the tag.
     pub fn udp_v4(f: &UdpFrame) -> Template {
         Template::udp(f, Layout::Ipv4)
     }
 
-    /// The same in any layout. IPv6 headers have zero traffic class and flow label, and no extensions.
+    /// In any layout. IPv6 headers have zero traffic class and flow label, and no extensions.
     ///
     /// # Panics
     /// When `size` cannot hold headers and tag.
@@ -78,7 +78,7 @@ impl Template {
         let udp_at = layout.tag_at() - header::UDP;
         let udp_len = (len - udp_at) as u16;
         put16(&mut b, udp_at + 4, udp_len);
-        // With every variable field, tag and compensation zero: the compensation later makes their sum zero.
+        // Every variable field, tag and compensation are zero: the compensation later makes their sum zero.
         let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).checksum();
         // Zero means none (RFC 768).
         let sum = if sum == [0; 2] { [0xff; 2] } else { sum };
@@ -110,12 +110,12 @@ impl Template {
         }
     }
 
-    /// The same with these Ethernet sources, one for each connection.
+    /// With these Ethernet sources, one for each connection.
     pub fn from_sources(self, sources: Arc<[header::Mac]>) -> Template {
         Template { sources, ..self }
     }
 
-    /// The same with another size.
+    /// With another size.
     #[must_use]
     pub fn resized(&self, size: usize) -> Template {
         let mac = |at: usize| header::Mac(std::array::from_fn(|k| self.bytes[at + k]));
@@ -124,7 +124,7 @@ impl Template {
         Template::udp(&frame, self.layout.clone()).from_sources(Arc::clone(&self.sources))
     }
 
-    /// Writes the Ethernet sources of these connections into frames, if there are several.
+    /// Writes the Ethernet sources of these connections, if there are several.
     #[inline(always)]
     pub fn write_sources<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, indices: &[u32; BATCH]) {
         if !self.sources.is_empty() {
@@ -143,7 +143,7 @@ impl Template {
         Arc::clone(&self.sources)
     }
 
-    /// Length in bytes, without FCS.
+    /// Without FCS.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -151,7 +151,7 @@ impl Template {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
-    /// The template's own bytes, variable fields zero.
+    /// Variable fields are zero.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -159,7 +159,7 @@ impl Template {
     pub fn udp_len(&self) -> u16 {
         header::be16(&self.bytes, self.tag_at() - header::UDP + 4)
     }
-    /// The headers between Ethernet and UDP.
+    /// Between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -172,12 +172,12 @@ impl Template {
         self.fields.needs_outer()
     }
 
-    /// The fields that differ by flow.
+    /// Fields that differ by flow.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// Writes a flow's frame into `out`, which has the template's length.
+    /// Writes a flow's frame into `out` of the template's length.
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
         by_head!(self.layout.head(), self.write_in(out, values, tag));
@@ -193,7 +193,7 @@ impl Template {
         self.put::<HEAD>(out, &words, tag, sums);
     }
 
-    /// The header words of a batch of flows.
+    /// Header words of a batch of flows.
     #[inline(always)]
     pub fn words(&self, flows: &Batch, words: &mut Words) {
         flows.words(&self.fields, words);
@@ -202,8 +202,8 @@ impl Template {
         }
     }
 
-    /// Computes the differing octets of a batch: frame j has the tag `first` with a sequence number higher by j and the
-    /// index `indices[j]`.
+    /// Differing octets of a batch: frame j has the tag `first` with a sequence number higher by j
+    /// and the index `indices[j]`.
     pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
         by_head!(self.layout.head(), self.prepare_in(words, first, indices, out));
     }
@@ -218,19 +218,18 @@ impl Template {
         }
     }
 
-    /// IPv4 header checksum, if any, and compensation of the tag, as in memory.
+    /// IPv4 header checksum, if any, and compensation of the tag.
     #[inline(always)]
     fn sums<const HEAD: usize>(&self, addresses: u64, ports: u32, end_sum: u64, tag: [u64; 2]) -> (u16, u16) {
         let addresses = Sum::default().word(addresses);
-        // Addresses of the header before UDP (RFC 8200, section 8.1).
+        // Of the header before UDP (RFC 8200, section 8.1).
         let pseudo = if At::<HEAD>::HAS4 { addresses } else { Sum(end_sum) };
         let udp = pseudo.half(ports).word(tag[0]).word(tag[1]);
         let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0).fold() } else { 0 };
         (ip, !udp.fold())
     }
 
-    /// Source and destination in the pseudo header of a frame: those of the header that UDP follows. An IPv4 address is
-    /// in the last four octets.
+    /// Those of the header that UDP follows. An IPv4 address is in the last four octets.
     pub(crate) fn pseudo_ends(&self, values: &Values) -> [Row; 2] {
         match &self.layout {
             Layout::Ipv6(_) => values.words(self.fields, &self.layout).ends,
@@ -240,7 +239,7 @@ impl Template {
         }
     }
 
-    /// Writes the first frames of a batch into `frames`, which have the template's length.
+    /// Writes the first frames of a batch into `frames` of the template's length.
     #[inline(always)]
     pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &Prepared) {
         by_head!(self.layout.head(), self.write_all_in(frames, words, p));
@@ -259,7 +258,7 @@ impl Template {
         }
     }
 
-    /// Stores a frame. Computes first: reading back what was stored byte by byte stalls.
+    /// Computes first: reading back what was stored byte by byte stalls.
     #[inline(always)]
     fn put<const HEAD: usize>(
         &self,

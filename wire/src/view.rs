@@ -1,4 +1,4 @@
-//! A view: what the tester's two sides send and expect in one set-up, as data from the plane to the engine.
+//! A view: what the tester's two sides send and expect in one set-up.
 
 use crate::checksum::Sum;
 use crate::fields::Values;
@@ -6,56 +6,56 @@ use crate::header::Mac;
 use crate::{Expect, Flow, FlowSpace, Foreground, Mix, Permutation, PortRange, Row, Sizes, Template};
 use std::sync::Arc;
 
-/// The tester's two sides. Left is the Initiator's in stateful tests.
+/// Left is the Initiator's side in stateful tests.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// All flows that may be used.
+    /// Flows that may be used.
     pub flows: FlowSpace,
     /// Connection index → flow number: permutes all flows, so that the first N are spread over the flow space.
     pub order: Permutation,
-    /// Connections (N).
+    /// N.
     pub connections: u64,
-    /// What Left sends.
+    /// Left sends this.
     pub left: Template,
-    /// What Right sends.
+    /// Right sends this.
     pub right: Template,
-    /// What Right must receive from Left.
+    /// Right receives this.
     pub expect_right: Expect,
-    /// What Left must receive from Right.
+    /// Left receives this.
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends only to these (RFC 9693).
     pub stateful: bool,
-    /// Offsets of the tag's magic in received frames, for XDP programs and the like.
+    /// Offsets of the tag's magic in received frames.
     pub magic_at: Vec<usize>,
-    /// Frames of several sizes; the templates have the largest.
+    /// The templates have the largest size.
     pub mix: Option<Mix>,
-    /// Native frames in addition; `None` if all are foreground.
+    /// `None` if all frames are foreground.
     pub background: Option<Background>,
 }
 
-/// Background of both sides, and its mix with the foreground.
+/// Native frames of both sides.
 #[derive(Clone, Debug)]
 pub struct Background {
-    /// The native frames' view, without connections.
+    /// Without connections.
     pub view: Box<View>,
     /// Which frames are foreground.
     pub foreground: Foreground,
 }
 
 impl View {
-    /// Connections (N).
+    /// N.
     pub fn connections(&self) -> u64 {
         self.connections
     }
 
-    /// The same with only the flows of these source ports, in another order. `None` without such a part
+    /// Only the flows of these source ports, in another order. `None` without such a part
     /// ([`FlowSpace::with_source_ports`]), or with fewer flows than connections.
     pub fn with_source_ports(&self, ports: PortRange, seed: u64) -> Option<View> {
         let flows = self.flows.with_source_ports(ports).filter(|flows| flows.size() >= self.connections)?;
         Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
     }
 
-    /// The same with `n` ≤ [`MOST_SOURCE_MACS`] pseudo-random Ethernet sources on each side; the port's with 1.
+    /// With `n` ≤ [`MOST_SOURCE_MACS`] pseudo-random Ethernet sources on each side; the port's with 1.
     #[must_use]
     pub fn from_source_macs(self, n: u32, seed: u64) -> View {
         if n <= 1 {
@@ -65,8 +65,8 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// The same with a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes, in octets with FCS;
-    /// unchanged without sizes. The templates must have the largest size.
+    /// With a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes, in octets
+    /// with FCS; unchanged without sizes. The templates must have the largest size.
     #[must_use]
     pub fn of_sizes(self, sizes: &[usize]) -> View {
         if sizes.is_empty() {
@@ -80,7 +80,7 @@ impl View {
         View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
     }
 
-    /// The same with native frames in addition.
+    /// With native frames in addition.
     #[must_use]
     pub fn beside(self, background: Option<Background>) -> View {
         let mut view = View { background, ..self };
@@ -90,22 +90,23 @@ impl View {
         view
     }
 
-    /// Length of the longest frame of either side, without FCS.
+    /// Longest frame of either side, without FCS.
     pub fn longest(&self) -> usize {
         let native = self.background.as_ref().map_or(0, |background| background.view.longest());
         let sent = self.left.len().max(self.right.len());
         sent.max(self.expect_left.frame_len()).max(self.expect_right.frame_len()).max(native)
     }
 
-    /// Whether frames stay right if a DUT translates addresses, keeps ports, and copies the UDP checksum: the
-    /// addresses' ones' complement sums are the same on both sides. `false` without translation.
+    /// Whether frames stay right if a DUT translates addresses, keeps ports, and copies the UDP
+    /// checksum: the addresses' ones' complement sums are the same on both sides. `false` without
+    /// translation.
     pub fn hides_copied_checksums(&self) -> bool {
         let sum = |ends: &[Row; 2]| Sum(ends[0].sum() + ends[1].sum()).fold();
         let ends = self.translated_ends();
         !ends.is_empty() && ends.iter().all(|[sent, received]| sum(sent) == sum(received))
     }
 
-    /// Source and destination of Left's frames, and as Right receives them, for some connections and outside addresses.
+    /// Of Left's frames, and as Right receives them, for some connections and outside addresses.
     fn translated_ends(&self) -> Vec<[[Row; 2]; 2]> {
         const LOOKED_AT: usize = 256;
         let mut outer: Vec<u32> = self.expect_right.outer_addresses().take(LOOKED_AT).collect();
@@ -122,7 +123,7 @@ impl View {
         ends.filter(|[sent, received]| sent != received).collect()
     }
 
-    /// The flow of a connection.
+    /// Flow of a connection.
     pub fn flow(&self, index: u32) -> Flow {
         let mut number = [0];
         self.order.fill(&[index], &mut number);
@@ -136,11 +137,10 @@ impl View {
     }
 }
 
-/// Maximum number of source addresses.
+/// Largest number of source addresses.
 pub const MOST_SOURCE_MACS: u32 = 65_536;
 
-/// Addresses of RFC 4814, section 4.2: the first octet random with its two lowest bits clear, the port's number, random
-/// octets.
+/// RFC 4814, section 4.2: the first octet random with its two lowest bits clear, the port's number, random octets.
 fn source_macs(port: u16, n: u32, seed: u64) -> Arc<[Mac]> {
     assert!(n <= MOST_SOURCE_MACS, "{n} source addresses were asked for");
     let order = Permutation::new(1 << 30, seed ^ u64::from(port));

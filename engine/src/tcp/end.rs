@@ -1,4 +1,4 @@
-//! One side of all connections: it holds each segment against the course of its connection, and answers.
+//! One side of all connections: it compares each segment with the course of its connection, and answers.
 
 use super::Steps;
 use super::stages::Stages;
@@ -20,24 +20,24 @@ pub(super) struct EndPlan<'a> {
     pub(super) numbers: Numbers,
     pub(super) phase: u16,
     pub(super) stages: &'a Stages,
-    /// Outside addresses and ports, where this side learns them.
+    /// Where this side learns them.
     pub(super) store: Option<&'a StateTable>,
-    /// Connections: a bound on indices.
+    /// A bound on indices.
     pub(super) connections: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct TcpFindings {
     pub(super) received: Count,
-    /// Connections whose handshake has ended, at the Responder.
+    /// At the Responder.
     pub(super) established: Count,
     /// Connections that ended, at the Responder; answered exchanges, at the Initiator.
     pub(super) completed: Count,
     pub(super) learned: Count,
     pub(super) answered: Count,
-    /// Of these, refused by the DUT's ingress queue.
+    /// By the DUT's ingress queue.
     pub(super) refused: Count,
-    /// Answers without a free frame: the tester's fault.
+    /// Without a free frame: the tester's fault.
     pub(super) starved: Count,
     pub(super) faults: FaultCounts,
     pub(super) own: Ticks,
@@ -53,9 +53,9 @@ struct Arrived {
 
 #[derive(Clone, Copy, Debug)]
 enum Expected<'a> {
-    /// This segment, and those that follow it in the script.
+    /// And the segments that follow it.
     Script(u16, &'a [Segment]),
-    /// This request or answer, after which the side has received this.
+    /// After which the side has received this.
     Exchange(Exchanges, u16, Progress),
 }
 
@@ -100,13 +100,10 @@ impl<'a> End<'a> {
         self
     }
 
-    /// Receives one burst and answers it; returns the number of frames.
-    ///
-    /// # Errors
-    /// When the port fails.
+    /// Returns the number of frames.
     pub(super) fn poll(&mut self, port: &mut impl Port, pool: &mut Pool) -> Result<usize, PortError> {
         let before = self.clock.now();
-        // Until waiting answers are handed over, more would only wait here.
+        // More would only wait here.
         if self.is_waiting() {
             self.hand_over(port, pool)?;
             if self.is_waiting() {
@@ -159,7 +156,7 @@ impl<'a> End<'a> {
         Ok(())
     }
 
-    /// Answers `n` frames of the burst from `at`; returns one bit for each that is no segment.
+    /// Returns one bit for each frame that is no segment.
     fn answer(&mut self, at: usize, n: usize, pool: &mut Pool) -> u32 {
         let End { plan, burst, answers, work, findings, .. } = self;
         let frames = &burst[at..at + n];
@@ -191,7 +188,7 @@ impl<'a> EndPlan<'a> {
         if self.side == Side::Initiator { Side::Responder } else { Side::Initiator }
     }
 
-    /// Reads the segments of a batch, and counts those of no connection.
+    /// Counts segments of no connection.
     fn read(&self, frames: &[Frame], work: &mut Work, findings: &mut TcpFindings) -> u32 {
         work.arrived.clear();
         let (from, mut foreign) = (self.other(), 0);
@@ -250,15 +247,14 @@ impl<'a> EndPlan<'a> {
                 let before = self.stages.progress(index, self.side);
                 let (number, acknowledged) = all.read(&segment).ok_or(Fault::Unexpected)?;
                 let after = before.with(number).ok_or(Fault::Duplicate)?;
-                // The Responder has answered what it received; the Initiator has at least sent the request of this
-                // answer.
+                // The Responder has answered what it received; the Initiator has at least sent the
+                // request of this answer.
                 let sent = if self.side == Side::Responder { before.next } else { after.next };
                 if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Expected::Exchange(all, number, after)) }
             }
         }
     }
 
-    /// Compares a segment with its connection and these addresses and ports.
     #[inline(always)]
     fn hold(
         &self,
@@ -281,7 +277,6 @@ impl<'a> EndPlan<'a> {
         Ok(step)
     }
 
-    /// Counts a right segment, and makes those that follow from it.
     fn answer_to(
         &self,
         (index, step): (u32, Expected<'_>),

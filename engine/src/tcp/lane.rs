@@ -12,7 +12,7 @@ pub(super) struct TcpTasks<'a> {
     pub(super) opener: Option<Opener<'a>>,
     pub(super) left: Option<End<'a>>,
     pub(super) right: Option<End<'a>>,
-    /// Bursts of an end in one round: about the segments of a burst of connections.
+    /// Of an end: about the segments of a burst of connections.
     pub(super) bursts: usize,
 }
 
@@ -21,17 +21,14 @@ pub(super) struct TcpReport {
     pub(super) begun: Option<Leg>,
     pub(super) left: TcpFindings,
     pub(super) right: TcpFindings,
-    /// Longest stall, without the DUT's time.
+    /// Without the DUT's time.
     pub(super) stall: Nanos,
     pub(super) stalled: Nanos,
-    /// Run delay, if the kernel reports it.
+    /// If the kernel reports it.
     pub(super) run_delay: Option<Nanos>,
 }
 
-/// Polls the tasks until all connections have begun and the drain is over, or `stop` is set.
-///
-/// # Errors
-/// When a port fails, so that the other lanes stop.
+/// Until all connections have begun and the drain is over, or `stop` is set; a failed port stops the other lanes.
 pub(super) fn run(
     clock: Clock,
     drain: Ticks,
@@ -70,14 +67,14 @@ struct Round<'r> {
     clock: Clock,
     shared: &'r Shared,
     lane: &'r mut Lane,
-    /// Whether both ports are in-process links, whose calls run no device.
+    /// Calls run no device.
     in_process: bool,
     rounds: Rounds,
     beside: Ticks,
 }
 
 impl Round<'_> {
-    /// Runs until all openers have finished, the drain is over, and at most `queued` more frames are received.
+    /// At most `queued` more frames are received.
     fn until_drained(
         &mut self,
         tasks: &mut TcpTasks<'_>,
@@ -97,7 +94,7 @@ impl Round<'_> {
             let ends = self.poll_ends(tasks)?;
             let got = ends[0] + ends[1];
             is_full = ends.iter().any(|&got| got >= tasks.bursts * BATCH);
-            // Acquire: a lane that reads 0 openers must see when the last one finished.
+            // A lane that reads 0 openers must see when the last one finished.
             if shared.sending.load(Ordering::Acquire) == 0
                 && now > shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
@@ -136,7 +133,7 @@ impl Round<'_> {
         }
     }
 
-    /// Polls both ends while they receive full bursts; returns the frames at each, one more where answers wait.
+    /// While they receive full bursts; returns the frames at each, one more where answers wait.
     fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<[usize; 2], PortError> {
         let Lane { left, right, pool, .. } = &mut *self.lane;
         let bursts = tasks.bursts;

@@ -14,7 +14,7 @@ pub(super) struct OpenerPlan<'a> {
     pub(super) view: &'a View,
     pub(super) segments: &'a SegmentTemplate,
     pub(super) steps: Steps<'a>,
-    /// What the Initiators have received, for acknowledgements.
+    /// For acknowledgements.
     pub(super) stages: &'a Stages,
     pub(super) numbers: Numbers,
     pub(super) departures: Departures,
@@ -43,7 +43,7 @@ pub(super) struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    /// Creates an opener that gives up when later than `give_up_late`.
+    /// Gives up when later than `give_up_late`.
     pub(super) fn new(plan: OpenerPlan<'a>, clock: Clock, give_up_late: Ticks) -> Opener<'a> {
         let burst = plan.departures.burst();
         let timing = Timing { burst, worst_burst: burst, ..Timing::default() };
@@ -76,10 +76,7 @@ impl<'a> Opener<'a> {
         self.backend
     }
 
-    /// Begins what is due at `now`; false once all have begun or it has given up.
-    ///
-    /// # Errors
-    /// When the port fails.
+    /// False once all have begun or it has given up.
     pub(super) fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
         let due = self.plan.departures.due_count(now);
         if due == self.next {

@@ -1,4 +1,4 @@
-//! Runs one phase of TCP connections on all lanes, as [`Stage::run`] does with UDP frames.
+//! Runs one phase of TCP connections on all lanes.
 
 use super::end::{End, EndPlan};
 use super::lane::{self, TcpReport, TcpTasks};
@@ -16,26 +16,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::tcp::{Exchanges, Numbers, Script, Segment, SegmentTemplate, Side};
 
-/// Outcome of one phase.
+/// Of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOutcome {
     /// Connections or exchanges: begun ones are sent, completed ones received, with the faults at Right.
     pub begun: Leg,
-    /// Faults of segments at Left.
+    /// Faults at Left.
     pub reverse: Leg,
-    /// Connections whose handshake the Responder saw to its end.
+    /// By the Responder.
     pub established: Count,
-    /// Connections whose outside address and port the Responder learned.
+    /// By the Responder.
     pub learned: Count,
-    /// Segments sent at Left and at Right.
+    /// At Left and at Right.
     pub sent: [Count; 2],
-    /// Right segments at either side.
+    /// At either side.
     pub received: Count,
     /// Host noise.
     pub host: HostNoise,
 }
 
-/// The segments of a phase's connections with so many octets of data; `table` lists those of a script.
+/// `payload` is in octets; `table` lists the segments of a script.
 fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<Steps<'_>, TrialError> {
     let octets = u16::try_from(payload).unwrap_or(u16::MAX);
     let made = match course {
@@ -54,7 +54,7 @@ fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<
     })
 }
 
-/// Maximum exchanges of a connection with so many octets of data each.
+/// Of a connection with so many octets of data each.
 pub fn most_exchanges(payload: usize) -> u16 {
     u16::try_from(payload).ok().and_then(Exchanges::new).map_or(0, Exchanges::most)
 }
@@ -63,8 +63,8 @@ impl Stage {
     /// Runs one phase of TCP connections to the end of its drain.
     ///
     /// # Errors
-    /// When it was interrupted, a port failed, there is no memory for the connections, or they cannot have so many
-    /// segments.
+    /// It was interrupted, a port failed, there is no memory for the connections, or they cannot
+    /// have so many segments.
     pub fn run_tcp(&mut self, phase: &TcpPhase) -> Result<TcpOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
@@ -89,7 +89,7 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// Counts the phase; returns the number of the one that opened its connections.
+    /// Returns the number of the phase that opened the connections.
     fn next_tcp_number(&mut self, phase: &TcpPhase) -> u16 {
         self.next_number(phase.hold);
         if phase.course == Course::Exchange { self.learned_in } else { self.phase }
@@ -177,7 +177,7 @@ impl Stage {
 }
 
 impl Steps<'_> {
-    /// Bursts of an end in one round: the segments of a burst of connections, at most 256 frames.
+    /// The segments of a burst of connections, at most 256 frames.
     fn bursts(self) -> usize {
         const MOST: usize = 8;
         if let Steps::Script(_, all) = self { all.len().min(MOST) } else { MOST }

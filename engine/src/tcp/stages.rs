@@ -1,5 +1,5 @@
-//! What each side of each connection has received: one atomic half of a word a side. A half names the phase that opened
-//! the connection, or an exchange, so nothing is cleared between phases.
+//! What each side of each connection has received: one atomic half of a word a side. A half names
+//! the phase that opened the connection, or an exchange, so nothing is cleared between phases.
 
 use arena::{ArenaError, AtomicArray};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,10 +16,10 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Creates pre-faulted states for N connections, 8 octets each.
+    /// For N connections, 8 octets each.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// Too little memory.
     pub fn new(connections: u64) -> Result<Stages, ArenaError> {
         Ok(Stages { words: AtomicArray::zeroed("the stages of TCP connections", connections as usize)? })
     }
@@ -43,7 +43,7 @@ impl Stages {
         self.half(index, side).store(u32::from(stage) << 16 | u32::from(phase), Ordering::Relaxed);
     }
 
-    /// The exchanges that this side has received.
+    /// Exchanges received by this side.
     #[inline(always)]
     pub fn progress(&self, index: u32, side: Side) -> Progress {
         Progress::of(self.half(index, side).load(Ordering::Relaxed))
@@ -61,7 +61,7 @@ impl Stages {
         self.words.prefetch(index as usize);
     }
 
-    /// Capacity in connections.
+    /// In connections.
     pub fn len(&self) -> usize {
         self.words.len()
     }

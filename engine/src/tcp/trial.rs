@@ -1,5 +1,5 @@
-//! Trials of TCP connections: clear, open held ones, new ones or exchanges, and, if wanted, watch the device's table
-//! lose closed ones.
+//! Trials of TCP connections: clear, open held ones, new ones or exchanges, and, if wanted, watch
+//! the device's table lose closed ones.
 
 use super::{Course, TcpOutcome, TcpPhase};
 use crate::device::Away;
@@ -9,7 +9,7 @@ use method::{Count, Leg, Nanos, Rate, StoreFacts, TrialError, TrialOutcome, Tria
 use std::time::Instant;
 use wire::tcp::Close;
 
-/// Minimum time between readings of the device's table.
+/// Between readings of the device's table.
 const INTERVAL: Nanos = Nanos::from_millis(200);
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// Reads the device's table until it is as small as before the trial.
+    /// Until it is as small as before the trial.
     fn emptying(
         &mut self,
         tcp: Tcp,

@@ -1,5 +1,5 @@
-//! The Ethernet address of each side's next hop, learnt from its ARP and Neighbor Discovery messages. Functions keep
-//! the address that they were made with; workers rewrite it in frames.
+//! The Ethernet address of each side's next hop, learnt from its ARP and Neighbor Discovery
+//! messages. Functions keep the address that they were made with; workers rewrite it in frames.
 
 use super::message::said;
 use plane::{Packet, Side};
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wire::Mac;
 
-/// The next hop of a side, named by its IP address.
+/// Named by its IP address.
 #[derive(Debug)]
 pub struct NextHop {
     address: IpAddr,
@@ -27,23 +27,23 @@ fn mac(word: u64) -> Mac {
 }
 
 impl NextHop {
-    /// The next hop `address`, which is known to be at `mac`.
+    /// A next hop that is known to be at `mac`.
     pub fn new(address: IpAddr, mac: Mac) -> NextHop {
         let word = word(mac);
         NextHop { address, built: word.into(), current: word.into(), heard: 0.into() }
     }
 
-    /// Its IP address.
+    /// IP address.
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Its Ethernet address.
+    /// Ethernet address.
     pub fn mac(&self) -> Mac {
         mac(self.current.load(Ordering::Acquire))
     }
 
-    /// Number of its messages about itself.
+    /// Messages about itself.
     pub fn heard(&self) -> u64 {
         self.heard.load(Ordering::Acquire)
     }
@@ -53,7 +53,6 @@ impl NextHop {
         self.built.store(word(mac), Ordering::Release);
     }
 
-    /// Learns from the next hop's messages about itself.
     fn hear(&self, frame: &[u8]) {
         let Some(said) = said(frame, self.address) else { return };
         if said.replaces {
@@ -76,17 +75,17 @@ impl NextHop {
     }
 }
 
-/// The next hops of both sides; none where the file gives an Ethernet address, or the link has none.
+/// None where the file gives an Ethernet address, or the link has none.
 #[derive(Debug, Default)]
 pub struct NextHops {
-    /// On the customers' side.
+    /// Customers' side.
     pub customer: Option<NextHop>,
-    /// On the Internet's side.
+    /// Internet's side.
     pub internet: Option<NextHop>,
 }
 
 impl NextHops {
-    /// The next hop on one side.
+    /// Next hop on one side.
     pub fn on(&self, side: Side) -> Option<&NextHop> {
         match side {
             Side::Customer => self.customer.as_ref(),
@@ -101,7 +100,7 @@ impl NextHops {
         }
     }
 
-    /// Sets the present address of the next hop in leaving frames.
+    /// Sets the present address in leaving frames.
     #[inline]
     pub fn readdress<P: Packet>(&self, side: Side, frames: &mut [P]) {
         if let Some(next_hop) = self.on(side) {

@@ -1,5 +1,5 @@
-//! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC 5227) and Neighbor
-//! Discovery (RFC 4861).
+//! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC
+//! 5227) and Neighbor Discovery (RFC 4861).
 
 use crate::own::sum6;
 use plane::ip6::{Head6, be128};
@@ -7,21 +7,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
 
-/// What a frame says about a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub mac: Mac,
-    /// Whether it replaces a known address: not a Neighbor Advertisement without the Override flag (RFC 4861, section
-    /// 7.2.5).
+    /// A known address: not by a Neighbor Advertisement without the Override flag (RFC 4861, section 7.2.5).
     pub replaces: bool,
 }
 
-/// A request from `own` with the address `from` for the Ethernet address of `to`.
+/// From `own` with the address `from`, for the Ethernet address of `to`.
 pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => arp(own, from, to),
         (IpAddr::V6(from), IpAddr::V6(to)) => solicitation(own, from, to),
-        // Both have the same IP version; else the source is unspecified, which is legal.
+        // Otherwise the source is unspecified, which is legal.
         (_, IpAddr::V4(to)) => arp(own, Ipv4Addr::UNSPECIFIED, to),
         (_, IpAddr::V6(to)) => solicitation(own, Ipv6Addr::UNSPECIFIED, to),
     }
@@ -65,7 +63,7 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b
 }
 
-/// What a frame says about the Ethernet address of `neighbour`, if it is a valid message about it.
+/// If the frame is a valid message about `neighbour`.
 pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;
@@ -86,8 +84,8 @@ fn mac_at(b: &[u8], at: usize) -> Option<Mac> {
     b.get(at..at + 6)?.try_into().ok().map(Mac)
 }
 
-/// RFC 826: requests and replies, gratuitous ones too (RFC 5227, section 3), tell the sender's address; a probe does
-/// not (section 2.1.1).
+/// RFC 826: requests and replies, gratuitous ones too (RFC 5227, section 3), tell the sender's
+/// address; a probe does not (section 2.1.1).
 fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Said> {
     let of_ethernet_and_ipv4 =
         b.len() >= 42 && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604);
@@ -98,15 +96,15 @@ fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Said> {
 
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// Flags of an advertisement, in its fifth octet.
+/// In an advertisement's fifth octet.
 const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
-/// Options with an Ethernet address: of the sender, of the target.
+/// Of the sender, of the target.
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
 
-/// RFC 4861: a valid (sections 7.1.1 and 7.1.2) solicitation from the neighbour (section 7.2.3) or advertisement about
-/// it (section 7.2.5).
+/// RFC 4861: a valid (sections 7.1.1 and 7.1.2) solicitation from the neighbour (section 7.2.3) or
+/// advertisement about it (section 7.2.5).
 fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     let head = Head6::of_frame(b).ok()?;
     let at = head.l4;
@@ -123,8 +121,8 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     match b[at] {
         SOLICITATION if head.src == neighbour => Some(Said { mac: option(options, SOURCE_ADDRESS)??, replaces: true }),
         ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
-            // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet source is the
-            // address.
+            // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet
+            // source is the address.
             match option(options, TARGET_ADDRESS)? {
                 Some(mac) => Some(Said { mac, replaces: flags & OVERRIDE != 0 }),
                 None => Some(Said { mac: mac_at(b, 6)?, replaces: false }),
@@ -134,7 +132,7 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     }
 }
 
-/// The Ethernet address in the option of this kind, if any; `None` where an option has no length.
+/// `None` where an option has no length.
 #[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
 fn option(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
     let mut found = None;

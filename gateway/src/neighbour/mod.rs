@@ -1,5 +1,4 @@
-//! The Ethernet address of each side's next hop (ARP, RFC 826; Neighbor Discovery, RFC 4861): resolved before a gateway
-//! starts, learnt while it runs.
+//! The Ethernet address of each side's next hop (ARP, RFC 826; Neighbor Discovery, RFC 4861).
 
 pub mod learn;
 mod message;

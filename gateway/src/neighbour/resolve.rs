@@ -11,16 +11,16 @@ use wire::Mac;
 /// Why a neighbour was not resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum NeighbourError {
-    /// It does not answer.
+    /// No answer.
     #[error(
         "asking for the neighbour {address} on {port}: no answer in {waited:?}; is it there, and on this link? Its Ethernet address can be given instead as next-hop"
     )]
     Silent {
         /// The next hop.
         address: IpAddr,
-        /// Where.
+        /// Of the request.
         port: String,
-        /// How long.
+        /// For an answer.
         waited: Duration,
     },
     /// The gateway is to end.
@@ -34,11 +34,12 @@ pub enum NeighbourError {
 const ATTEMPTS: u32 = 5;
 const WAIT: Duration = Duration::from_millis(600);
 
-/// Asks for a neighbour for a few seconds, on all ports of a side (one for each worker, with its pool), as the
-/// interface chooses the queue of the answer. Meanwhile answers requests for our own addresses.
+/// Asks for a neighbour for a few seconds, on all ports of a side (one for each worker, with its
+/// pool), as the interface chooses the queue of the answer. Meanwhile answers requests for our own
+/// addresses.
 ///
 /// # Errors
-/// When the neighbour does not answer, a port is broken, or `stop` is set.
+/// The neighbour does not answer, a port is broken, or `stop` is set.
 pub fn resolve(
     lanes: &mut [(&mut dyn Port, &mut Pool)],
     own: &Own,
@@ -75,7 +76,7 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, request: &[u8]) -> Result<(), PortE
     Ok(())
 }
 
-/// The neighbour's address if received; answers requests for our own.
+/// Answers requests for our own addresses.
 fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Result<Option<Mac>, PortError> {
     let (mut burst, mut answers): (Burst, Burst) = (port::burst(), port::burst());
     port.receive(pool, &mut burst)?;

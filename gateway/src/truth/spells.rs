@@ -2,7 +2,7 @@
 
 use super::{Bucket, TruthConfig};
 
-/// When the trial, and the last overload, began. A new trial begins after a pause, as for [`Bucket`].
+/// A new trial begins after a pause, as for [`Bucket`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spells {
     began: u64,
@@ -12,7 +12,7 @@ pub(super) struct Spells {
 }
 
 impl Spells {
-    /// Whether a frame at this time (in nanoseconds, from 1 on) is lost; `overload` if it exceeds the capacity.
+    /// `now` is in nanoseconds, from 1 on; `overload` exceeds the capacity.
     pub(super) fn take(&mut self, now: u64, config: &TruthConfig, overload: bool) -> bool {
         if self.last == 0 || now - self.last >= Bucket::PAUSE {
             *self = Spells { began: now, ..Spells::default() };

@@ -5,21 +5,21 @@ use std::collections::{HashSet, VecDeque};
 /// Behaviour with a full table (RFC 9693, section 4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// A frame of another connection is lost.
+    /// Frames of other connections are lost.
     #[default]
     Refuse,
-    /// The oldest connection is removed.
+    /// Removes the oldest connection.
     DropOldest,
-    /// This number of the oldest are removed at once; at least one.
+    /// Removes this number of the oldest, at least one.
     Collect(usize),
 }
 
-/// Source address, destination address, source port, destination port of a frame from the customers' side.
+/// Source address, destination address, source port, destination port, from the customers' side.
 pub(super) type Flow = [u8; 12];
 
 #[derive(Default)]
 pub(super) struct Table {
-    /// Entries; 0 is no limit.
+    /// 0 is no limit.
     size: usize,
     when_full: WhenFull,
     known: HashSet<Flow>,
@@ -27,13 +27,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An empty table, which never grows in a trial unless unlimited.
+    /// Never grows in a trial unless unlimited.
     pub(super) fn new(size: usize, when_full: WhenFull) -> Table {
         let known = HashSet::with_capacity(size.saturating_mul(2));
         Table { size, when_full, known, order: VecDeque::with_capacity(size) }
     }
 
-    /// Whether frames of removed connections are lost.
+    /// Frames of removed connections are lost.
     pub(super) fn is_limited(&self) -> bool {
         self.size > 0
     }

@@ -1,5 +1,5 @@
-//! What a received frame must contain: constants under a mask, fields of the flow, learned fields, payload and
-//! checksums. A correct frame takes one path without branches.
+//! What a received frame must contain: constants under a mask, fields of the flow, learned fields,
+//! payload and checksums. A correct frame takes one path without branches.
 
 mod row;
 mod tcp;
@@ -15,7 +15,7 @@ use crate::range::PortRange;
 use crate::template::Template;
 use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 
-/// Why a frame is wrong: the first reason, in this order.
+/// The first reason why a frame is wrong, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// Another length.
@@ -24,17 +24,17 @@ pub enum Mismatch {
     Address,
     /// A wrong port.
     Port,
-    /// An outside address or port that the DUT must not use.
+    /// Outside address or port that the DUT must not use.
     Pool,
-    /// Another field of the headers.
+    /// Another header field.
     Header,
-    /// IPv4 header or UDP checksum.
+    /// Of the IPv4 header or UDP.
     Checksum,
     /// Payload.
     Payload,
 }
 
-/// Where the DUT may translate to.
+/// What the DUT may translate to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OuterRange {
     /// Outside addresses.
@@ -43,39 +43,40 @@ pub struct OuterRange {
     pub ports: PortRange,
 }
 
-/// An expectation for frames of one direction.
+/// Expected frames of one direction.
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    /// Required values of the first IP header (with EtherType), and of an inner IPv4 header.
+    /// Of the first IP header (with EtherType), and of an inner IPv4 header.
     headers: [Constant; 2],
     udp_len: u64,
-    /// Sum of the UDP pseudo header without addresses, and of octets behind the tag.
+    /// UDP pseudo header without addresses, and octets behind the tag.
     udp_sum: u64,
     fields: Fields,
     layout: Layout,
     /// All ones where IPv4 addresses and ports are learned.
     outer_bits: (u64, u32),
-    /// The end, 0 or 1, whose lowest 32 bits of an IPv6 address are learned.
+    /// 0 or 1: its lowest 32 bits of an IPv6 address are learned.
     outer_end: Option<usize>,
     outer: Option<OuterRange>,
-    /// Further addresses, with the same ports.
+    /// With the same ports.
     also: Vec<AddrRange>,
     set: PortSet,
-    /// Bits that are zero in every outside address.
+    /// Zero in every outside address.
     clear: u32,
     tail: Vec<u8>,
 }
 
-/// Hop limits: the packet's in the low byte, a tunnel's outer header's in the high byte.
+/// The packet's in the low byte, a tunnel's outer header's in the high byte.
 pub type Hops = u16;
 
 impl Expect {
-    /// The expectation for frames of `sent` that arrive with these fields in this layout.
+    /// Frames of `sent` that arrive with these fields in this layout.
     ///
-    /// Masked out, as routers, NATs or translators change them: MAC addresses; TOS, identification, DF; traffic class,
-    /// flow label; TTL, hop limits (judged apart); checksums (recomputed). Without an IPv4 address, phase 1 learns the
-    /// lowest 32 bits of an outside IPv6 address, or else the port only, with address 0.
+    /// Masked out, as routers, NATs or translators change them: MAC addresses; TOS, identification,
+    /// DF; traffic class, flow label; TTL, hop limits (judged apart); checksums (recomputed).
+    /// Without an IPv4 address, phase 1 learns the lowest 32 bits of an outside IPv6 address, or
+    /// else the port only, with address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
         let size = sent.len() - sent.layout().overhead() + header::FCS;
         let (to, from) = Default::default();
@@ -109,7 +110,7 @@ impl Expect {
         }
     }
 
-    /// The same for a template of another size.
+    /// For a template of another size.
     #[must_use]
     pub fn of_sent(&self, sent: &Template) -> Expect {
         Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
@@ -118,28 +119,28 @@ impl Expect {
             .with_clear(self.clear)
     }
 
-    /// The same; learned ports must belong to this set.
+    /// Learned ports must belong to this set.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }
     }
 
-    /// The same; learned addresses may be these.
+    /// Learned addresses may be these, too.
     pub fn or_of(self, also: Vec<AddrRange>) -> Expect {
         Expect { also, ..self }
     }
 
-    /// The same; learned addresses lack these bits.
+    /// Learned addresses lack these bits.
     pub fn with_clear(self, clear: u32) -> Expect {
         Expect { clear, ..self }
     }
 
-    /// The addresses that may be learned, or their lowest 32 bits; empty if none is learned.
+    /// Or their lowest 32 bits; empty if none is learned.
     pub(crate) fn outer_addresses(&self) -> impl Iterator<Item = u32> {
         let ranges = self.outer.iter().map(|outer| outer.addrs).chain(self.also.iter().copied());
         ranges.flat_map(|range| (0..range.count).map(move |k| u32::from(range.first).wrapping_add(k)))
     }
 
-    /// The required headers between Ethernet and UDP.
+    /// Between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -147,7 +148,7 @@ impl Expect {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Length without FCS.
+    /// Without FCS.
     pub fn frame_len(&self) -> usize {
         self.len
     }
@@ -156,12 +157,12 @@ impl Expect {
         self.fields.needs_outer()
     }
 
-    /// The fields that differ from flow to flow.
+    /// Fields that differ from flow to flow.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// The header words of a batch of flows.
+    /// Header words of a batch of flows.
     #[inline(always)]
     pub fn words(&self, flows: &Batch, words: &mut Words) {
         flows.words(&self.fields, words);
@@ -170,7 +171,7 @@ impl Expect {
         }
     }
 
-    /// The hop limits of a frame of the right length.
+    /// `None` for a frame of another length.
     #[inline(always)]
     pub fn hops(&self, frame: &[u8]) -> Option<Hops> {
         (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))
@@ -187,7 +188,7 @@ impl Expect {
         }
     }
 
-    /// Whether the first frames of a batch with these words are all correct and arrived with these hop limits.
+    /// Whether the first frames of a batch are all correct and arrived with these hop limits.
     #[inline(always)]
     pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
         by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
@@ -211,7 +212,7 @@ impl Expect {
         true
     }
 
-    /// As [`Self::all_right`] in phase 1: stores the frames' outside addresses and ports in `flows`.
+    /// As [`Self::all_right`] in phase 1: stores outside addresses and ports in `flows`.
     #[inline(always)]
     pub fn all_right_and_new<'f>(
         &self,
@@ -249,7 +250,7 @@ impl Expect {
         by_head!(self.layout.head(), self.check_in(frame, &words)).map(|_| ())
     }
 
-    /// As [`Self::check`], with a [`Batch`]'s words; returns a correct frame's hop limits.
+    /// As [`Self::check`], with a [`Batch`]'s words; returns the hop limits.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -268,7 +269,7 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, words, false))
     }
 
-    /// As [`Self::check`] in phase 1: returns the frame's outside address and port.
+    /// As [`Self::check`] in phase 1: returns outside address and port.
     ///
     /// # Errors
     /// As [`Self::check`]; [`Mismatch::Pool`] for those that the DUT must not use.
@@ -311,7 +312,7 @@ impl Expect {
         (row.right(frame, &words) && self.in_pool::<HEAD>(addr, port)).then_some((addr, port))
     }
 
-    /// What correct frames with these hop limits have in common.
+    /// For correct frames with these hop limits.
     #[inline(always)]
     fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
         let [first, second] = self.headers;
@@ -346,7 +347,7 @@ impl Expect {
         if frame.len() == self.len { frame.first_chunk() } else { None }
     }
 
-    /// Outside address and port of a frame; arbitrary if it has none.
+    /// Arbitrary if the frame has none.
     #[inline(always)]
     fn outer_seen<const HEAD: usize>(&self, head: &[u8; HEAD]) -> (u32, u16) {
         let f = &self.fields;
@@ -394,7 +395,7 @@ impl Expect {
     }
 }
 
-/// Offset of the lowest 32 bits of an IPv6 source, or else destination.
+/// Lowest 32 bits of an IPv6 source, or else destination.
 const fn low_at(end: usize) -> usize {
     crate::layout::ENDS6.start + 16 * end + 12
 }

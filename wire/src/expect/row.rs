@@ -5,14 +5,14 @@ use crate::fields::{FrameWords, place};
 use crate::header::{half, word};
 use crate::layout::{At, ENDS6};
 
-/// Eight and four required bytes of a header, and the masks that select them.
+/// Eight and four required bytes of a header, with masks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Constant {
     value: (u64, u32),
     mask: (u64, u32),
 }
 
-/// Offsets of the eight and four bytes of a [`Constant`], and which of the four are the hop limit, as in [`At`].
+/// And which of the four are the hop limit, as in [`At`].
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
@@ -35,18 +35,17 @@ impl Constant {
     }
 }
 
-/// Masks for an IPv4 header behind an EtherType: type, version and header length; total length. More fragments and
-/// offset; protocol.
+/// For IPv4 behind an EtherType: type, version and header length; total length. More fragments and offset; protocol.
 pub(super) const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-/// The same for one behind an IPv6 header.
+/// For IPv4 behind an IPv6 header.
 pub(super) const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
-/// Masks for an IPv6 header: type, version; payload length. Payload length, next header.
+/// For IPv6: type, version; payload length. Payload length, next header.
 pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
 
-/// Mask for ports and length of the UDP header, without the checksum.
+/// Ports and length, without the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
-/// What correct frames of a row have in common.
+/// What correct frames have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'e, const HEAD: usize> {
     pub(super) len: usize,
@@ -58,7 +57,7 @@ pub(super) struct Row<'e, const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Row<'_, HEAD> {
-    /// Whether a frame is correct: every unmasked header field, checksums and payload.
+    /// Compares every unmasked header field, checksums and payload.
     #[inline(always)]
     pub(super) fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
         let Some(head) = self.head(frame) else { return false };
@@ -97,7 +96,7 @@ impl<const HEAD: usize> Row<'_, HEAD> {
         if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
     }
 
-    /// Called only with correct addresses, whose sums are known.
+    /// Only for correct addresses, whose sums are known.
     #[inline(always)]
     pub(super) fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
         let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -110,8 +109,9 @@ impl<const HEAD: usize> Row<'_, HEAD> {
             .word_around(word(head, udp + 8))
             .word_around(word(head, udp + 16))
             .word_around(self.udp_sum + u64::from(compensation));
-        // A zero field means "no checksum" over IPv4, and is forbidden over IPv6; frames are sent with one, so zero is
-        // wrong. Equal tests of both sums would be combined into vectors, which costs more here.
+        // Zero means "no checksum" over IPv4, and is forbidden over IPv6; frames are sent with one,
+        // so zero is wrong. Equal tests of both sums would be combined into vectors, which costs
+        // more here.
         ip_valid & sum.is_multiple() & (u16::from_ne_bytes([head[udp + 6], head[udp + 7]]) != 0)
     }
 

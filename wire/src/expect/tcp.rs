@@ -1,5 +1,5 @@
-//! Comparison of a TCP segment with a side's expectation: addresses, ports and pool as for UDP, other headers, with or
-//! without padding.
+//! Comparison of a TCP segment with a side's expectation: addresses, ports and pool as for UDP,
+//! with or without padding.
 
 use super::Expect;
 use super::Mismatch;
@@ -10,7 +10,7 @@ use crate::layout::{At, ENDS6, by_head};
 use crate::tcp::{Ends, HEADER, WINDOW, Wanted};
 
 impl Expect {
-    /// SEG.SEQ, SEG.ACK and flags of a frame that is a TCP segment in this layout.
+    /// SEG.SEQ, SEG.ACK and flags of a TCP segment in this layout.
     #[inline(always)]
     pub fn segment(&self, frame: &[u8]) -> Option<(u32, u32, u8)> {
         by_head!(self.layout.head(), self.segment_in(frame))
@@ -30,8 +30,8 @@ impl Expect {
         is_tcp.then(|| (be32(frame, at + 4), be32(frame, at + 8), frame[at + 13]))
     }
 
-    /// Compares a segment with these addresses and ports, ignoring padding. With `learn`, outside ones are zeros, which
-    /// the segment's replace. Returns the outside address and port.
+    /// Compares a segment, ignoring padding. With `learn`, outside addresses and ports are zeros,
+    /// which the segment's replace. Returns outside address and port.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
@@ -97,7 +97,7 @@ fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) ->
     v4 || At::<HEAD>::HAS6 && (head[at..at + 16] != src.0 || head[at + 16..at + 32] != dst.0)
 }
 
-/// Whether lengths, versions, fragment fields and the TCP header are correct. Masked fields are as for UDP.
+/// Masked as for UDP.
 #[inline(always)]
 fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -116,7 +116,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
     (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
 }
 
-/// Called only with correct data, whose sum is known.
+/// Only for correct data, whose sum is known.
 #[inline(always)]
 fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);

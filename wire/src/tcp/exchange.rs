@@ -1,10 +1,10 @@
-//! Requests and answers on an open connection, one segment each. No side waits: SEG.SEQ contains their number, and
-//! SEG.ACK covers what was received without a gap (RFC 9293, section 3.4).
+//! Requests and answers on an open connection, one segment each. No side waits: SEG.SEQ contains
+//! their number, and SEG.ACK covers what was received without a gap (RFC 9293, section 3.4).
 
 use super::flag::{ACK, PSH};
 use super::{MOST_OCTETS, Segment, Side};
 
-/// A connection's exchanges, with equal segments.
+/// Exchanges with equal segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchanges {
     payload: u16,
@@ -12,17 +12,17 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Maximum for any connection: 15 bits of [`Progress`].
+    /// 15 bits of [`Progress`].
     const MOST: u32 = 0x7ffe;
 
-    /// Exchanges of `payload` octets; `None` if not even one fits into [`MOST_OCTETS`].
+    /// Of `payload` octets; `None` if not even one fits into [`MOST_OCTETS`].
     pub fn new(payload: u16) -> Option<Exchanges> {
         // SYN and a possible FIN consume a sequence number each.
         let most = (MOST_OCTETS - 2) / u32::from(payload.max(1));
         (payload > 0 && most > 0).then_some(Exchanges { payload, most: most.min(Self::MOST) as u16 })
     }
 
-    /// Maximum number of exchanges of one connection.
+    /// Largest number of one connection.
     pub fn most(self) -> u16 {
         self.most
     }
@@ -34,7 +34,7 @@ impl Exchanges {
         Segment { from: Side::Initiator, flags: ACK | PSH, initiator, responder, data: true }
     }
 
-    /// The answer to request `number` of a Responder that has the first `whole` requests.
+    /// Answer to request `number` of a Responder that has the first `whole` requests.
     #[inline(always)]
     pub fn answer(self, number: u16, whole: u16) -> Segment {
         let (initiator, responder) = (self.after(whole), self.after(number));
@@ -46,7 +46,7 @@ impl Exchanges {
         1 + segments * self.payload
     }
 
-    /// The number of a request or answer, and how many segments it acknowledges; `None` for others.
+    /// Number of a request or answer, and how many segments it acknowledges; `None` for others.
     #[inline(always)]
     pub fn read(self, segment: &Segment) -> Option<(u16, u16)> {
         let (own, other) = match segment.from {
@@ -64,27 +64,27 @@ impl Exchanges {
     }
 }
 
-/// What one side has received.
+/// Received by one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// One more than the highest number received.
+    /// After the highest number.
     pub next: u16,
-    /// Segments without a gap. Gaps stay: nothing is retransmitted.
+    /// Without a gap. Gaps stay: nothing is retransmitted.
     pub whole: u16,
 }
 
 impl Progress {
-    /// Marks words of a progress; others are none.
+    /// Other words are none.
     const MARK: u32 = 1 << 31;
 
-    /// The progress after number `n`; `None` if `n` or a later one came before.
+    /// `None` if `n` or a later one came before.
     #[inline(always)]
     pub fn with(self, n: u16) -> Option<Progress> {
         let whole = if n == self.whole { n + 1 } else { self.whole };
         (n >= self.next).then_some(Progress { next: n + 1, whole })
     }
 
-    /// As a word whose highest bit is 1.
+    /// The highest bit is 1.
     #[inline(always)]
     pub fn word(self) -> u32 {
         Self::MARK | u32::from(self.next) << 16 | u32::from(self.whole)

@@ -1,5 +1,5 @@
-//! TCP without a TCP stack (RFC 9293): a [`Script`] determines a connection's segments, whose sequence numbers contain
-//! its number ([`Numbers`]), so that each can be answered by itself.
+//! TCP without a TCP stack (RFC 9293): a [`Script`] determines a connection's segments, whose
+//! sequence numbers contain its number ([`Numbers`]), so that each can be answered by itself.
 
 mod exchange;
 mod numbers;
@@ -11,11 +11,11 @@ pub use numbers::Numbers;
 pub use script::{Close, MOST_OCTETS, Script, Segment, Side};
 pub use segment::{Ends, SegmentTemplate, Wanted};
 
-/// Length of a TCP header without options.
+/// Without options.
 pub const HEADER: usize = 20;
-/// The announced window, in octets: the largest without RFC 7323.
+/// In octets: the largest without RFC 7323.
 pub const WINDOW: u16 = u16::MAX;
-/// Flags of the TCP header (RFC 9293, section 3.1).
+/// RFC 9293, section 3.1.
 pub mod flag {
     /// No more data from the sender.
     pub const FIN: u8 = 0x01;

@@ -5,7 +5,7 @@
 use super::{Segment, Side, flag};
 use crate::perm::splitmix;
 
-/// The sequence numbers of a trial's connections.
+/// Sequence numbers of a trial's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
     initiator: u32,
@@ -13,7 +13,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers of this trial.
+    /// Numbers of a trial.
     pub fn new(trial: u16) -> Numbers {
         let moved = splitmix(&mut u64::from(trial));
         Numbers { initiator: moved as u32, responder: (moved >> 32) as u32 }

@@ -1,14 +1,14 @@
-//! The segments of one connection: sides, flags and relative sequence numbers, counted from 0.
+//! The segments of one connection, with relative sequence numbers from 0.
 
 use super::flag::{ACK, FIN, PSH, RST, SYN};
 
-/// Maximum octets of one side, SYN and FIN included, that [`super::Numbers`] separates from the connection's number.
+/// Octets of one side, SYN and FIN included, that [`super::Numbers`] separates from the connection's number.
 pub const MOST_OCTETS: u32 = 65_535;
 
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Left, which opens it.
+    /// Left opens the connection.
     Initiator,
     /// Right.
     Responder,
@@ -17,7 +17,7 @@ pub enum Side {
 /// How a connection ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Close {
-    /// FIN by the Initiator, FIN by the Responder, and the last acknowledgment (RFC 9293, section 3.6).
+    /// FIN by the Initiator, FIN by the Responder, last acknowledgment (RFC 9293, section 3.6).
     #[default]
     Fin,
     /// RST by the Initiator (RFC 9293, section 3.5.2).
@@ -26,23 +26,22 @@ pub enum Close {
     Open,
 }
 
-/// A segment, relative to the initial sequence numbers.
+/// Relative to the initial sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The side that sends it.
     pub from: Side,
     /// Flags.
     pub flags: u8,
-    /// The Initiator's relative sequence number, in SEG.SEQ or SEG.ACK.
+    /// In SEG.SEQ or SEG.ACK, relative.
     pub initiator: u16,
-    /// The Responder's relative sequence number.
+    /// Likewise.
     pub responder: u16,
     /// Whether it carries data.
     pub data: bool,
 }
 
-/// The life of a connection: SYN, SYN-ACK, ACK; requests and answers of equal length; its end. The Initiator's segment
-/// is last.
+/// SYN, SYN-ACK, ACK; requests and answers of equal length; the end. The Initiator's segment is last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
     exchanges: u16,
@@ -54,7 +53,7 @@ pub struct Script {
 impl Script {
     const HANDSHAKE: u16 = 3;
 
-    /// A script with `exchanges` segments of `payload` octets from each side; `None` if they exceed [`MOST_OCTETS`].
+    /// With `exchanges` segments of `payload` octets from each side; `None` if they exceed [`MOST_OCTETS`].
     pub fn new(exchanges: u16, payload: u16, close: Close) -> Option<Script> {
         let octets = u32::from(exchanges) * u32::from(payload) + 2;
         let segments = u32::from(Self::HANDSHAKE) + 2 * u32::from(exchanges) + Script::closing(exchanges, close);
@@ -70,28 +69,28 @@ impl Script {
         }
     }
 
-    /// Segments of both sides together.
+    /// Of both sides.
     pub fn segments(self) -> u16 {
         self.segments
     }
 
-    /// Segments that the Initiator sends.
+    /// Sent by the Initiator.
     pub fn of_initiator(self) -> u16 {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }
 
-    /// Octets of data in a segment with data.
+    /// Of a segment with data, in octets.
     pub fn payload(self) -> u16 {
         self.payload
     }
 
-    /// The side that sends segment `n`: they alternate after the handshake.
+    /// The sender of segment `n`: they alternate after the handshake.
     #[inline(always)]
     pub fn from(n: u16) -> Side {
         if n == 2 || n == 0 || n != 1 && n % 2 == 1 { Side::Initiator } else { Side::Responder }
     }
 
-    /// The first segment from `n` on that this side receives.
+    /// First segment from `n` on that this side receives.
     #[inline(always)]
     pub fn next_at(side: Side, n: u16) -> u16 {
         if Script::from(n) != side {
@@ -101,7 +100,7 @@ impl Script {
         n + 1 + u16::from(n == 2 && side == Side::Initiator)
     }
 
-    /// Segment `n`, below [`Script::segments`].
+    /// Below [`Script::segments`].
     #[inline]
     pub fn segment(self, n: u16) -> Segment {
         let from = Script::from(n);
@@ -129,7 +128,7 @@ impl Script {
         }
     }
 
-    /// The first earlier segment equal to this one, as after a retransmission or duplicate.
+    /// An earlier segment is equal, as after a retransmission or duplicate.
     #[cold]
     pub fn is_earlier(self, n: u16, segment: &Segment) -> bool {
         (0..n.min(self.segments)).any(|n| self.segment(n) == *segment)

@@ -9,7 +9,7 @@ use crate::layout::{ENDS6, Layout};
 use crate::template::Template;
 use std::sync::Arc;
 
-/// Minimum length of an Ethernet frame, without FCS.
+/// Without FCS.
 const SHORTEST: usize = 60;
 
 /// Addresses and ports of one segment.
@@ -17,18 +17,18 @@ const SHORTEST: usize = 60;
 pub struct Ends(pub(crate) FrameWords);
 
 impl Ends {
-    /// Those of frame `j`.
+    /// Of frame `j`.
     #[inline(always)]
     pub fn of(words: &Words, j: usize) -> Ends {
         Ends(words.at(j))
     }
 
-    /// The answer's: source and destination swapped.
+    /// Source and destination swapped, for the answer.
     #[inline(always)]
     #[must_use]
     pub fn swapped(self) -> Ends {
         let FrameWords { addresses, ports, ends: [src, dst], end_sum } = self.0;
-        // Two halves of equal length, in any byte order.
+        // Halves of equal length, in any byte order.
         Ends(FrameWords {
             addresses: addresses.rotate_left(32),
             ports: ports.rotate_left(16),
@@ -38,16 +38,16 @@ impl Ends {
     }
 }
 
-/// What a segment must contain beside addresses and ports.
+/// Required beside addresses and ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// SEG.SEQ.
     pub seq: u32,
-    /// SEG.ACK; 0 without the flag ACK.
+    /// 0 without the flag ACK.
     pub ack: u32,
     /// Flags.
     pub flags: u8,
-    /// Data; empty if it has none.
+    /// Empty without data.
     pub payload: &'a [u8],
     /// Their sum.
     pub payload_sum: Sum,
@@ -56,10 +56,10 @@ pub struct Wanted<'a> {
 /// All segments of one side.
 #[derive(Clone, Debug)]
 pub struct SegmentTemplate {
-    /// Headers in front of TCP: without and with data.
+    /// In front of TCP: without and with data.
     heads: [Vec<u8>; 2],
     ip_sums: [Sum; 2],
-    /// Sums of constant parts.
+    /// Of constant parts.
     sums: [Sum; 2],
     payload: Vec<u8>,
     payload_sum: Sum,
@@ -70,7 +70,7 @@ pub struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// The segments of the side that sends these UDP frames.
+    /// For the side that sends these UDP frames.
     pub fn new(udp: &Template) -> SegmentTemplate {
         let layout = udp.layout();
         let tcp_at = udp.tag_at() - header::UDP;
@@ -86,7 +86,7 @@ impl SegmentTemplate {
             if has4 {
                 let ip = &mut b[tcp_at - header::IPV4..];
                 put16(ip, 2, (header::IPV4 + HEADER + data) as u16);
-                // As TCP with path MTU discovery (RFC 1191).
+                // Path MTU discovery (RFC 1191).
                 (ip[6], ip[9]) = (0x40, header::TCP);
             }
             b
@@ -109,7 +109,7 @@ impl SegmentTemplate {
         }
     }
 
-    /// Data of the segments with data.
+    /// Data of a segment.
     #[inline(always)]
     pub fn payload(&self) -> &[u8] {
         &self.payload
@@ -125,13 +125,13 @@ impl SegmentTemplate {
         }
     }
 
-    /// Length of a frame, padding included, without FCS.
+    /// Padding included, without FCS.
     #[inline(always)]
     pub fn len(&self, data: bool) -> usize {
         (self.tcp_at + HEADER + if data { self.payload.len() } else { 0 }).max(SHORTEST)
     }
 
-    /// Writes a segment of connection `index` into `out` of length [`SegmentTemplate::len`].
+    /// Writes into `out` of length [`SegmentTemplate::len`].
     #[inline]
     pub fn write(&self, out: &mut [u8], ends: &Ends, index: u32, (seq, ack): (u32, u32), (flags, data): (u8, bool)) {
         let (kind, words) = (usize::from(data), &ends.0);
