@@ -3,7 +3,9 @@
 //! The label of a run follows from these rows.
 
 mod assessment;
+mod check;
 mod conditions;
+mod metrics;
 mod natmeter;
 mod page;
 mod rfc2544;
@@ -17,19 +19,15 @@ mod rfc9693;
 mod rfc9971;
 
 pub use assessment::{Assessment, Compliance, Departure};
+pub use check::Finding;
 pub use conditions::{
     Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Specifics, Traffic, Trial,
 };
+pub use metrics::AVERAGED;
 pub use page::{of_metrics, page};
 
 use crate::Metric;
-use crate::back_to_back::BACK_TO_BACK_FRAMES;
-use crate::delay::{IPDV, LATENCY, PDV};
-use crate::disruption::RESET;
-use crate::frame_loss::FRAME_LOSS_RATE;
-use crate::overload::OVERLOAD_SCALABILITY;
-use crate::recovery::SYSTEM_RECOVERY_TIME;
-use crate::throughput::{IPV4_FORWARDING_THROUGHPUT, THROUGHPUT};
+use metrics::EVERY;
 
 /// A document with its requirements.
 #[derive(Debug)]
@@ -94,36 +92,6 @@ pub enum Check {
     If(fn(&Conditions) -> Finding),
 }
 
-/// Whether a run meets a requirement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// It does.
-    Met,
-    /// It does not: what it does instead.
-    NotMet(String),
-    /// It measures something else under this name, which no RFC defines: what.
-    AnotherMetric(String),
-    /// The requirement does not concern the run.
-    NotApplicable,
-}
-
-impl Finding {
-    /// Met, or not met with these words.
-    fn met_if(met: bool, words: impl FnOnce() -> String) -> Finding {
-        if met { Finding::Met } else { Finding::NotMet(words()) }
-    }
-
-    /// The same where something concerns the run.
-    fn where_it_applies(applies: bool, met: bool, words: impl FnOnce() -> String) -> Finding {
-        if applies { Finding::met_if(met, words) } else { Finding::NotApplicable }
-    }
-
-    /// Met without a departure, or not met because of it.
-    fn unless(departure: Option<String>) -> Finding {
-        departure.map_or(Finding::Met, Finding::NotMet)
-    }
-}
-
 /// All documents.
 pub const DOCUMENTS: &[Document] = &[
     rfc2544::RFC,
@@ -139,31 +107,13 @@ pub const DOCUMENTS: &[Document] = &[
     natmeter::RULES,
 ];
 
-/// The metrics of which RFCs report the average (RFC 2544, sections 26.2, 26.4 and 26.5; RFC 6201, section 1.4; RFC 9004, section
-/// 6.4).
-pub const AVERAGED: &[Metric] = &[LATENCY, BACK_TO_BACK_FRAMES, SYSTEM_RECOVERY_TIME, RESET];
+const fn rfc(name: &'static str, title: &'static str, requirements: &'static [Requirement]) -> Document {
+    Document { name, title, is_rfc: true, requirements }
+}
 
-/// Every metric, also those of procedures that this list of requirements does not know.
-const EVERY: &[Metric] = &[Metric::USUAL];
-/// Throughputs.
-const SEARCHED: &[Metric] = &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT, OVERLOAD_SCALABILITY];
-/// Throughputs and the loss at given loads.
-const AT_LOADS: &[Metric] = &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT, OVERLOAD_SCALABILITY, FRAME_LOSS_RATE];
-/// Delays at the throughput.
-const DELAYS: &[Metric] = &[LATENCY, PDV, IPDV];
-/// The metrics of RFC 2544, with those that later RFCs define for the same trials: in phase 2 or stateless.
-const OF_DATA: &[Metric] = &[
-    THROUGHPUT,
-    IPV4_FORWARDING_THROUGHPUT,
-    OVERLOAD_SCALABILITY,
-    FRAME_LOSS_RATE,
-    LATENCY,
-    PDV,
-    IPDV,
-    BACK_TO_BACK_FRAMES,
-    SYSTEM_RECOVERY_TIME,
-    RESET,
-];
+const fn rules(name: &'static str, title: &'static str, requirements: &'static [Requirement]) -> Document {
+    Document { name, title, is_rfc: false, requirements }
+}
 
 const fn requirement(
     level: Level,

@@ -200,18 +200,3 @@ pub struct Run {
     /// Whether a result of the metric is a lower bound.
     pub lower_bound: bool,
 }
-
-impl Conditions {
-    /// Whether the metric has at least so many repetitions; words otherwise.
-    pub(super) fn fewer_than(&self, least: u32) -> Option<String> {
-        let planned = self.repetitions.least;
-        match self.run.and_then(|run| run.repetitions) {
-            Some(made) if made < least && made < planned => {
-                let noun = if made == 1 { "repetition" } else { "repetitions" };
-                Some(format!("{made} {noun} of a point, below {least}"))
-            }
-            _ if planned < least => Some(format!("{}, below {least}", self.repetitions.words)),
-            _ => None,
-        }
-    }
-}

@@ -1,6 +1,6 @@
 //! The requirements as Markdown: the page of all, and the table of METHODOLOGY.md.
 
-use super::{Check, DOCUMENTS, Document, EVERY, Level, Requirement, all, is_of_an_rfc, of};
+use super::{Check, DOCUMENTS, Document, Level, Requirement, all, is_of_an_rfc, metrics::EVERY, of};
 use crate::Metric;
 use std::fmt::Write;
 

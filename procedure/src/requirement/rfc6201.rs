@@ -1,50 +1,30 @@
 //! RFC 6201, of resets.
 
 use super::Check::{If, Met, Named, NotApplicable};
-use super::{Document, Finding, defines, must, should};
-use crate::Metric;
-use crate::disruption::RESET;
+use super::check::{met_if, repeated};
+use super::metrics::RESETS;
+use super::{Document, defines, must, rfc, should};
 use key::quantity::show_duration;
 use method::Nanos;
 
-const RESETS: &[Metric] = &[RESET];
 /// The device forwards for so long before a reset.
 const BEFORE: Nanos = Nanos::from_secs(15);
 
-/// The RFC.
 #[rustfmt::skip] // one row a line
-pub(super) const RFC: Document = Document {
-    name: "RFC 6201",
-    title: "Device Reset Characterization",
-    is_rfc: true,
-    requirements: &[
-        should("1.3", RESETS, "The more accurate of both methods.", Met("frame loss; the time stamps are values of their own")),
-        should("1.4", RESETS, "Throughput, loss, reset time, number of trials, protocol and frame size.", Met("tables and conditions")),
-        must("1.4", RESETS, "What may influence the reset time is listed.", Met("facts of the device, hook and bed")),
-        must("1.4", &[], "The distribution of mixed protocols.", NotApplicable("a trial has one protocol")),
-        should("1.4", RESETS, "Several trials, and average results.", If(|c| Finding::unless(c.fewer_than(2)))),
-        should("3", RESETS, "Routes and neighbours are static.", Met("steps of `natmeter plan --steps`")),
-        must("3", RESETS, "All devices have identical control and data planes.", Met("one scenario for all devices")),
-        should("4.1", RESETS, "Resets need no human hand.", Met("the hook `reset`")),
-        must("4.1", &[], "Power interruption, if there are no line cards.", NotApplicable("a line card has no hook; `off` says how long power is off")),
-        must("4.1.2", &[], "The line card is on the path, and destinations are directly connected.", NotApplicable("a line card has no hook")),
-        defines(
-            "4.1–4.3",
-            RESETS,
-            "The device forwards for at least 15 seconds before the reset.",
-            If(|c| {
-                let at = c.specifics.reset_at;
-                Finding::met_if(at >= BEFORE, || {
-                    format!(
-                        "the device forwards for {} before a reset, below {}",
-                        show_duration(at),
-                        show_duration(BEFORE)
-                    )
-                })
-            }),
-        ),
-        must("4.2.1", &[], "Reset of the operating system.", Named("one kind of reset a run: that of the hook `reset`")),
-        must("4.3.1", RESETS, "Power interruption, without the time of the interruption.", Met("`off` is subtracted")),
-        must("5", RESETS, "The test network is isolated.", Met("natmeter sends between its own ports")),
-    ],
-};
+pub(super) const RFC: Document = rfc("RFC 6201", "Device Reset Characterization", &[
+    should("1.3", RESETS, "The more accurate of both methods.", Met("frame loss; the time stamps are values of their own")),
+    should("1.4", RESETS, "Throughput, loss, reset time, number of trials, protocol and frame size.", Met("tables and conditions")),
+    must("1.4", RESETS, "What may influence the reset time is listed.", Met("facts of the device, hook and bed")),
+    must("1.4", &[], "The distribution of mixed protocols.", NotApplicable("a trial has one protocol")),
+    should("1.4", RESETS, "Several trials, and average results.", If(|c| repeated(c, 2))),
+    should("3", RESETS, "Routes and neighbours are static.", Met("steps of `natmeter plan --steps`")),
+    must("3", RESETS, "All devices have identical control and data planes.", Met("one scenario for all devices")),
+    should("4.1", RESETS, "Resets need no human hand.", Met("the hook `reset`")),
+    must("4.1", &[], "Power interruption, if there are no line cards.", NotApplicable("a line card has no hook; `off` says how long power is off")),
+    must("4.1.2", &[], "The line card is on the path, and destinations are directly connected.", NotApplicable("a line card has no hook")),
+    defines("4.1–4.3", RESETS, "The device forwards for at least 15 seconds before the reset.",
+        If(|c| met_if!(c.specifics.reset_at >= BEFORE, "the device forwards for {} before a reset, below {}", show_duration(c.specifics.reset_at), show_duration(BEFORE)))),
+    must("4.2.1", &[], "Reset of the operating system.", Named("one kind of reset a run: that of the hook `reset`")),
+    must("4.3.1", RESETS, "Power interruption, without the time of the interruption.", Met("`off` is subtracted")),
+    must("5", RESETS, "The test network is isolated.", Met("natmeter sends between its own ports")),
+]);

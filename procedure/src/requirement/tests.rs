@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::churn::CHURN_RATE;
-use crate::disruption::FAILOVER;
+use crate::disruption::{FAILOVER, RESET};
 use crate::tcp::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
+use crate::throughput::THROUGHPUT;
 use std::path::Path;
 
 #[test]
