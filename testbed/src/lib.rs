@@ -15,8 +15,6 @@ pub mod judge;
 pub mod link;
 pub mod packets;
 pub mod page;
-pub mod quota;
-pub mod workers;
 
 pub use bed::{Bed, SECOND};
 pub use by_version::ByVersion;

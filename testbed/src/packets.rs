@@ -63,6 +63,11 @@ pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
+/// A customer's address in one of the /64 of 2001:db8:1::/48.
+pub fn host_of(net: u128, i: u128) -> IpAddr {
+    Ipv6Addr::from_bits(0x2001_0db8_0001 << 80 | net << 64 | i).into()
+}
+
 /// The octets of an IPv4 address.
 pub fn v4(a: IpAddr) -> [u8; 4] {
     match a {

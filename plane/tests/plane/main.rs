@@ -9,6 +9,7 @@ mod nat44;
 mod nat64;
 mod natxy;
 mod router6;
+mod stateful;
 mod translate;
 mod tunnel;
 mod view;

@@ -1,11 +1,11 @@
 //! Conformance of the AFTR (RFC 6333), and of its NAT where DS-Lite differs (RFC 6888). `etherparse` builds and judges
 //! the packets, without the plane's own checksum code.
 
-mod dual;
+pub(super) mod dual;
 mod hostile;
 mod page;
 mod rfc6333;
 mod rfc6888;
-mod set_up;
+pub(super) mod set_up;
 mod static_mappings;
 mod workers;

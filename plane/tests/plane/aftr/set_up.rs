@@ -6,20 +6,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::prelude::*;
 use wire::{AddrRange, Mac};
 
-pub(super) const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-pub(super) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
-pub(super) const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 8));
+pub(crate) const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
+pub(crate) const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 8));
 /// The same address in every home.
-pub(super) const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 10));
-pub(super) const AFTR6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1);
-pub(super) const AFTR4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 0, 1));
+pub(crate) const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 10));
+pub(crate) const AFTR6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1);
+pub(crate) const AFTR4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 0, 1));
 
 /// The far end of softwire number `i`.
-pub(super) fn b4(i: u32) -> Ipv6Addr {
+pub(crate) fn b4(i: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits((0x2001_0db8u128 << 96) | u128::from(i) << 64 | 1)
 }
 
-pub(super) fn config() -> Config {
+pub(crate) fn config() -> Config {
     let customer = Side6 { mac: Mac(CUSTOMER_MAC), next_hop: Mac(CUSTOMER_HOP), address: AFTR6, mtu: 1500 };
     let gateway = Ipv4Addr::new(192, 0, 2, 254);
     let internet = Side4 { mac: Mac(INTERNET_MAC), next_hop: Mac(INTERNET_HOP), address: gateway, mtu: 1500 };
@@ -30,17 +30,17 @@ pub(super) fn config() -> Config {
     c
 }
 
-pub(super) fn with_workers(c: &Config, n: usize) -> Bed<Aftr> {
+pub(crate) fn with_workers(c: &Config, n: usize) -> Bed<Aftr> {
     let workers = (0..n).map(|w| Aftr::new(c.clone(), w, n, 42).unwrap()).collect();
     Bed::gateway(workers, [Aftr::STEER_CUSTOMER, Aftr::STEER_INTERNET], [6, 4])
 }
 
-pub(super) fn aftr(c: &Config) -> Bed<Aftr> {
+pub(crate) fn aftr(c: &Config) -> Bed<Aftr> {
     with_workers(c, 1)
 }
 
 /// Put the IPv4 packet of a frame into a tunnel between two IPv6 addresses.
-pub(super) fn between(src: Ipv6Addr, dst: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
+pub(crate) fn between(src: Ipv6Addr, dst: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
     let inner = &frame[14..];
     let mut f = Vec::with_capacity(54 + inner.len());
     f.extend_from_slice(&CUSTOMER_MAC);
@@ -55,12 +55,12 @@ pub(super) fn between(src: Ipv6Addr, dst: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
 }
 
 /// The same from a B4 to the AFTR.
-pub(super) fn wrap(end: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
+pub(crate) fn wrap(end: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
     between(end, AFTR6, frame)
 }
 
 /// The ends of a tunnel packet, and what is inside as a frame.
-pub(super) fn unwrap(frame: &[u8]) -> (Ipv6Addr, Ipv6Addr, Vec<u8>) {
+pub(crate) fn unwrap(frame: &[u8]) -> (Ipv6Addr, Ipv6Addr, Vec<u8>) {
     let address = |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&frame[at..at + 16]).unwrap());
     assert_eq!(frame[20], 4, "IPv4 inside");
     let end = 54 + usize::from(u16::from_be_bytes([frame[18], frame[19]]));
@@ -72,13 +72,13 @@ pub(super) fn unwrap(frame: &[u8]) -> (Ipv6Addr, Ipv6Addr, Vec<u8>) {
 
 /// The outside end point that a customer's end point gets.
 #[track_caller]
-pub(super) fn map(g: &mut Bed<Aftr>, end: Ipv6Addr, from: At) -> At {
+pub(crate) fn map(g: &mut Bed<Aftr>, end: Ipv6Addr, from: At) -> At {
     g.seen_out(&wrap(end, &udp(from, (REMOTE, 80)))).from
 }
 
 /// What a frame from the Internet becomes: the softwire, and the packet inside.
 #[track_caller]
-pub(super) fn arrives(g: &mut Bed<Aftr>, frame: &[u8]) -> (Ipv6Addr, Seen) {
+pub(crate) fn arrives(g: &mut Bed<Aftr>, frame: &[u8]) -> (Ipv6Addr, Seen) {
     let f = g.back(frame);
     let (src, dst, inner) = unwrap(&f);
     assert_eq!(src, AFTR6);

@@ -1,6 +1,6 @@
 //! The NAT44 of the tests in its bed. Every frame that leaves it is judged.
 
-pub(super) use testbed::{Frame, Made, SECOND};
+pub(crate) use testbed::{Frame, Made, SECOND};
 
 use crate::nat44::packets::*;
 use plane::nat44::Nat44;
@@ -8,9 +8,9 @@ use plane::nat44::config::{Config, SideConfig};
 use testbed::{Bed, Link};
 use wire::{AddrRange, Mac, Prefix4};
 
-pub(super) type Gateway = Bed<Nat44>;
+pub(crate) type Gateway = Bed<Nat44>;
 
-pub(super) fn config() -> Config {
+pub(crate) fn config() -> Config {
     let side = |link: Link, address: [u8; 4]| SideConfig {
         mac: Mac(link.own),
         next_hop: Mac(link.hop),
@@ -28,11 +28,11 @@ pub(super) fn config() -> Config {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "most tests make a configuration for one gateway")]
-pub(super) fn gateway(config: Config) -> Gateway {
+pub(crate) fn gateway(config: Config) -> Gateway {
     with_workers(&config, 1)
 }
 
-pub(super) fn with_workers(config: &Config, n: usize) -> Gateway {
+pub(crate) fn with_workers(config: &Config, n: usize) -> Gateway {
     let workers = (0..n).map(|w| Nat44::new(config.clone(), w, n, 42).unwrap()).collect();
     Bed::gateway(workers, [Nat44::STEER_CUSTOMER, Nat44::steer_ports(36, config.port_set, n)], [4, 4])
 }

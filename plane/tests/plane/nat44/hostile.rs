@@ -195,15 +195,6 @@ fn an_icmp_error_too_large_for_the_next_link_has_one_fate() {
     assert_eq!(forwarded(&g), before, "dropped, so not forwarded");
 }
 
-#[test]
-fn fragments_of_a_dropped_datagram_are_dropped() {
-    let mut g = gateway(config());
-    let parts = fragments(&udp_with((REMOTE, 80), (POOL, 5000), 64, &[0; 64]), &[32]);
-    assert!(g.send(Internet, &parts[1]).is_empty());
-    g.dropped(Internet, &parts[0], "no-session");
-    assert_eq!(g.count("fragment-orphan"), 1, "the one that waited");
-}
-
 /// `len` octets of one UDP datagram from `at` on, with more to come or not.
 fn piece(at: usize, len: usize, more: bool) -> Vec<u8> {
     let whole = udp_with((A, 5000), (REMOTE, 80), 64, &[7; 192]);

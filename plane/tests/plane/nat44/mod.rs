@@ -2,9 +2,9 @@
 //! the plane's own checksum code.
 
 mod faults;
-mod gateway;
+pub(super) mod gateway;
 mod hostile;
-mod packets;
+pub(super) mod packets;
 mod page;
 mod port_set;
 mod rfc4787;

@@ -1,9 +1,8 @@
-//! RFC 5382: TCP. REQ-6: there are no ALGs.
+//! RFC 5382: TCP. What other NATs must do alike is in `stateful`. REQ-6: there are no ALGs.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
 use plane::Side::{Customer, Internet};
-use plane::nat44::config::Filtering;
 use std::time::Duration;
 
 fn open(g: &mut Gateway, from: At, to: At) -> At {
@@ -11,26 +10,6 @@ fn open(g: &mut Gateway, from: At, to: At) -> At {
     g.back(&tcp(to, outside, "SA"));
     g.out(&tcp(from, to, "A"));
     outside
-}
-
-#[test]
-fn rfc5382_req1_mapping_is_endpoint_independent() {
-    let mut g = gateway(config());
-    let first = open(&mut g, (A, 5000), (REMOTE, 80));
-    assert_eq!(open(&mut g, (A, 5000), (OTHER, 443)), first);
-    assert_eq!(g.entries(), (2, 1));
-}
-
-#[test]
-fn rfc5382_req2_connections_from_both_sides() {
-    let mut g = gateway(config());
-    let outside = open(&mut g, (A, 5000), (REMOTE, 80));
-    // From outside to a port that is mapped: endpoint-independent filtering permits it.
-    assert_eq!(judge(&g.back(&tcp((OTHER, 999), outside, "S"))).to, (A, 5000));
-    assert_eq!(judge(&g.out(&tcp((A, 5000), (OTHER, 999), "SA"))).from, outside);
-    g.back(&tcp((OTHER, 999), outside, "A"));
-    g.wait(7000);
-    g.back(&tcp((OTHER, 999), outside, "A"));
 }
 
 #[test]
@@ -44,64 +23,6 @@ fn rfc5382_req2a_simultaneous_open() {
         g.wait(7000);
         g.back(&tcp((REMOTE, 80), outside, "A"));
     }
-}
-
-#[test]
-fn rfc5382_req3_filtering_is_as_configured() {
-    use Filtering::*;
-    for (filtering, same_address, other_address) in
-        [(EndpointIndependent, true, true), (AddressDependent, true, false), (AddressAndPortDependent, false, false)]
-    {
-        let mut c = config();
-        c.filtering = filtering;
-        let mut g = gateway(c);
-        let outside = open(&mut g, (A, 5000), (REMOTE, 80));
-        for (from, allowed) in [((REMOTE, 81), same_address), ((OTHER, 80), other_address)] {
-            if allowed {
-                g.back(&tcp(from, outside, "S"));
-            } else {
-                g.dropped(Internet, &tcp(from, outside, "S"), "syn-held");
-            }
-        }
-    }
-}
-
-#[test]
-fn rfc5382_req4_unsolicited_syn_is_answered_after_six_seconds() {
-    let mut g = gateway(config());
-    g.dropped(Internet, &tcp((REMOTE, 80), (POOL, 5000), "S"), "syn-held");
-    g.now += 6 * SECOND - 1;
-    assert!(g.send_all(Internet, &[]).is_empty() && g.count("icmp-sent") == 0, "not before");
-    g.now += 1;
-    let out = g.send(Internet, &udp((OTHER, 1), (POOL, 1)));
-    assert_eq!(out.len(), 1);
-    assert_eq!((out[0].0, icmp_type(&out[0].1)), (Internet, (3, 3)));
-    assert_eq!(judge(&out[0].1).to.0, REMOTE);
-    assert_eq!((quote_of(&out[0].1).from, quote_of(&out[0].1).to), ((REMOTE, 80), (POOL, 5000)));
-}
-
-#[test]
-fn rfc5382_req4_an_outbound_syn_silences_the_held_one() {
-    for c in [config(), config().per_connection()] {
-        let mut g = gateway(c);
-        g.dropped(Internet, &tcp((REMOTE, 80), (POOL, 5000), "S"), "syn-held");
-        g.wait(3);
-        assert_eq!(judge(&g.out(&tcp((A, 5000), (REMOTE, 80), "S"))).from, (POOL, 5000));
-        g.wait(10);
-        assert_eq!(g.send(Internet, &tcp((REMOTE, 80), (POOL, 5000), "S")).len(), 1, "its retransmission goes in");
-        assert_eq!(g.count("icmp-sent"), 0);
-    }
-}
-
-#[test]
-fn rfc5382_req4_what_is_held_is_bounded() {
-    let mut g = gateway(config());
-    for port in 0..5000u16 {
-        g.dropped(Internet, &tcp((REMOTE, port + 1), (POOL, 5000), "S"), "syn-held");
-    }
-    g.wait(7);
-    g.send(Internet, &udp((OTHER, 1), (POOL, 1)));
-    assert!(g.count("icmp-sent") + g.count("icmp-suppressed") <= 256);
 }
 
 #[test]
@@ -174,34 +95,6 @@ fn rfc5382_req7_no_port_is_shared_by_two_hosts() {
     let a = open(&mut g, (A, 5000), (REMOTE, 80));
     let b = open(&mut g, (B, 5000), (OTHER, 80));
     assert_ne!(a, b);
-}
-
-#[test]
-fn rfc5382_req8_hairpinning_with_external_source() {
-    for workers in [1, 3] {
-        let mut g = with_workers(&config(), workers);
-        let b = open(&mut g, (B, 6000), (REMOTE, 80));
-        let out = g.send(Customer, &tcp((A, 5000), b, "S"));
-        assert_eq!(out.len(), 1);
-        let seen = judge(&out[0].1);
-        assert_eq!((seen.to, seen.from.0, seen.ttl), ((B, 6000), POOL, 63));
-        let out = g.send(Customer, &tcp((B, 6000), seen.from, "SA"));
-        assert_eq!((judge(&out[0].1).from, judge(&out[0].1).to), (b, (A, 5000)));
-        g.wait(5000);
-        let out = g.send(Customer, &tcp((A, 5000), b, "A"));
-        assert_eq!(judge(&out[0].1).to, (B, 6000), "and it is established");
-    }
-}
-
-#[test]
-fn rfc5382_req9_icmp_unreachable_is_translated() {
-    let mut g = gateway(config());
-    let sent = g.out(&tcp((A, 5000), (REMOTE, 80), "S"));
-    for quoted in [28, 40, 1000] {
-        let got = g.back(&error(OTHER, POOL, 3, 1, &sent, quoted));
-        assert_eq!(judge(&got).to.0, A);
-        assert_eq!((quote_of(&got).from, quote_of(&got).to), ((A, 5000), (REMOTE, 80)));
-    }
 }
 
 #[test]

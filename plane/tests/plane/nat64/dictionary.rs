@@ -4,7 +4,6 @@ use crate::nat64::set_up::*;
 use plane::Side::Customer;
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
-use testbed::quota;
 
 fn customer(i: u32) -> IpAddr {
     Ipv6Addr::from_bits((0x2001_0db8_0001u128 << 80) | u128::from(i) << 16 | 2).into()
@@ -109,30 +108,8 @@ fn no_more_than_96_bytes_a_session() {
     }
 }
 
-/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it.
 #[test]
-fn quotas_are_the_prefixes() {
-    let host = quota::host;
-    for (len, subnets) in [(64, 1), (56, 3)] {
-        for by_ports in [true, false] {
-            let mut c = config();
-            c.subscriber_prefix = len;
-            c.nat.quota = quota::of_nine(by_ports);
-            let mut g = nat64(&c);
-            for i in 0..9 {
-                map(&mut g, (host(i % subnets, i), 5000), (REMOTE, 80));
-            }
-            for i in 0..20 {
-                let out = g.refused(Customer, &udp((host(0, i), 6000), (x(REMOTE), 80)), "nat44.quota");
-                assert_eq!(icmp_type(&out).0, 1);
-            }
-            map(&mut g, (host(0x100, 0), 6000), (REMOTE, 80));
-            g.wait(400);
-            g.idle(400);
-            assert_eq!((g.entries().0, g.workers[0].customers()), (0, 0));
-            map(&mut g, (host(0, 77), 6000), (REMOTE, 80));
-        }
-    }
+fn a_subscriber_has_a_prefix_that_there_is() {
     let mut c = config();
     c.subscriber_prefix = 129;
     assert!(plane::nat64::Nat64::new(c, 0, 1, 1).err().unwrap().to_string().contains("/129"));

@@ -44,16 +44,3 @@ fn hop_limit_one_is_answered() {
         assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((3, 0), GATEWAY6, A));
     }
 }
-
-/// Seen elsewhere: quoted packets with wrong checksums in ICMP errors, and a crash when identifiers run out.
-#[test]
-fn identifiers_that_run_out_are_refused() {
-    let mut c = config();
-    (c.nat.ports.first, c.nat.ports.last) = (2000, 2003);
-    let mut g = nat64(&c);
-    for id in 0..4 {
-        g.out(&echo(A, x(REMOTE), id, true));
-    }
-    let answer = g.refused(Customer, &echo(A, x(REMOTE), 9, true), "nat44.no-port");
-    assert_eq!((icmp_type(&answer), quote_of(&answer).from), ((1, 3), (A, 9)), "RFC 6146, section 3.5.1.1");
-}

@@ -5,32 +5,6 @@ use plane::Side::{Customer, Internet};
 use testbed::prelude::*;
 
 #[test]
-fn a_query_and_its_answer() {
-    let mut g = nat64(&config());
-    let out = g.seen_out(&echo(A, x(REMOTE), 77, true));
-    assert_eq!((out.from.0, out.to, out.protocol), (POOL, (REMOTE, 0), 1));
-    let back = g.seen_back(&echo(REMOTE, POOL, out.from.1, false));
-    assert_eq!((back.from, back.to, back.protocol), ((x(REMOTE), 0), (A, 77), 58));
-    assert_eq!(g.entries(), (1, 1));
-}
-
-#[test]
-fn the_same_identifier_of_two_customers_is_kept_apart() {
-    let mut g = nat64(&config());
-    let (a, b) = (g.seen_out(&echo(A, x(REMOTE), 77, true)), g.seen_out(&echo(B, x(REMOTE), 77, true)));
-    assert_ne!(a.from, b.from);
-    assert_eq!(g.seen_back(&echo(REMOTE, POOL, b.from.1, false)).to, (B, 77));
-}
-
-#[test]
-fn the_identifier_is_the_same_for_all_remote_addresses() {
-    let mut g = nat64(&config());
-    let ids = [REMOTE, OTHER].map(|r| g.seen_out(&echo(A, x(r), 77, true)).from.1);
-    assert_eq!(ids[0], ids[1]);
-    assert_eq!(g.entries(), (2, 1));
-}
-
-#[test]
 fn queries_live_sixty_seconds() {
     let mut g = nat64(&config());
     let id = g.seen_out(&echo(A, x(REMOTE), 77, true)).from.1;
@@ -70,46 +44,6 @@ fn a_query_from_ipv4_without_a_binding_is_dropped() {
 fn an_answer_to_nothing_does_not_leave() {
     let mut g = nat64(&config());
     g.dropped(Customer, &echo(A, x(REMOTE), 77, false), "nat44.icmp-no-session");
-}
-
-#[test]
-fn errors_from_ipv4_reach_the_customer_with_their_quote() {
-    let mut g = nat64(&config());
-    // Type and code as RFC 7915, section 4.2, translates them.
-    for (v4_kind, v6_kind) in [((3, 1), (1, 0)), ((3, 3), (1, 4)), ((11, 0), (3, 0)), ((3, 13), (1, 1))] {
-        for about in
-            [udp((A, 5000), (x(REMOTE), 80)), tcp((A, 5001), (x(REMOTE), 80), "S"), echo(A, x(REMOTE), 9, true)]
-        {
-            let sent = g.out(&about);
-            for quoted in [28, 1000] {
-                let e = g.back(&error(OTHER, POOL, v4_kind.0, v4_kind.1, &sent, quoted));
-                assert_eq!(icmp_type(&e), v6_kind);
-                assert_eq!((judge(&e).from.0, judge(&e).to.0), (x(OTHER), A));
-                let (q, was) = (quote_of(&e), judge(&about));
-                assert_eq!((q.from, q.to, q.protocol), (was.from, was.to, was.protocol));
-            }
-        }
-    }
-}
-
-#[test]
-fn errors_from_ipv6_reach_the_internet_with_their_quote() {
-    let mut g = nat64(&config());
-    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-    let arrived = g.back(&udp((REMOTE, 80), outside));
-    for (v6_kind, v4_kind) in [((1, 0), (3, 1)), ((1, 4), (3, 3)), ((3, 0), (11, 0)), ((1, 1), (3, 10))] {
-        for sender in [A, ip("2001:db8:77::1")] {
-            let e = g.out(&error(sender, x(REMOTE), v6_kind.0, v6_kind.1, &arrived, 1000));
-            assert_eq!(icmp_type(&e), v4_kind);
-            assert_eq!(
-                (judge(&e).from.0, judge(&e).to.0),
-                (POOL, REMOTE),
-                "routers inside have the customer's address"
-            );
-            let q = quote_of(&e);
-            assert_eq!((q.from, q.to), ((REMOTE, 80), outside));
-        }
-    }
 }
 
 /// RFC 6146, section 3.5: what comes from the prefix is discarded, errors too.
@@ -167,26 +101,6 @@ fn section_3_4_other_protocols_are_refused_to_customers_as_ports_and_to_others_a
     assert_eq!((quote_of(&answer).from.0, quote_of(&answer).to.0), (A, x(REMOTE)));
     let answer = g.refused(Internet, &sctp(udp((REMOTE, 80), (POOL, 5000))), "nat44.protocol");
     assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((3, 2), GATEWAY4.into(), REMOTE));
-}
-
-#[test]
-fn errors_about_nothing_known_are_dropped() {
-    let mut g = nat64(&config());
-    let sent = g.out(&udp((A, 5000), (x(REMOTE), 80)));
-    let mut other = sent.clone();
-    other[34..36].copy_from_slice(&6000u16.to_be_bytes());
-    g.dropped(Internet, &error(OTHER, POOL, 3, 1, &other, 28), "nat44.icmp-no-session");
-}
-
-#[test]
-fn errors_do_not_keep_a_session_alive() {
-    let mut g = nat64(&config());
-    let sent = g.out(&udp((A, 5000), (x(REMOTE), 80)));
-    g.wait(299);
-    g.back(&error(REMOTE, POOL, 3, 3, &sent, 28));
-    g.wait(3);
-    g.idle(20);
-    assert_eq!(g.entries(), (0, 0));
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod icmp;
 mod page;
 mod parts;
 mod prefixes;
-mod set_up;
+pub(super) mod set_up;
 mod static_entries;
 mod tcp;
 mod udp;

@@ -16,47 +16,6 @@ fn only(out: Vec<(plane::Side, Vec<u8>)>, side: plane::Side) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn fragments_from_ipv6_in_any_order() {
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        for protocol in ["udp", "tcp"] {
-            let mut g = nat64(&config());
-            let whole = if protocol == "udp" {
-                udp_with((A, 5000), (x(REMOTE), 80), 64, &PAYLOAD)
-            } else {
-                tcp((A, 5000), (x(REMOTE), 80), "S")
-            };
-            let cuts = if protocol == "udp" { [64, 128] } else { [8, 16] };
-            let cuts = if protocol == "tcp" { vec![24] } else { cuts.to_vec() };
-            let parts = fragments(&whole, &cuts, 0x1234_5678);
-            let order: Vec<usize> = order.into_iter().filter(|i| *i < parts.len()).collect();
-            let mut out = Vec::new();
-            for &i in &order {
-                out.extend(only(g.send(Customer, &parts[i]), Internet));
-            }
-            assert_eq!(out.len(), parts.len(), "{order:?}");
-            let seen = judge(&reassemble(&out));
-            assert_eq!((seen.from, seen.to), ((POOL, 5000), (REMOTE, 80)), "{order:?}");
-        }
-    }
-}
-
-#[test]
-fn fragments_from_ipv4_in_any_order() {
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let mut g = nat64(&config());
-        let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-        let parts = fragments(&udp_with((REMOTE, 80), outside, 64, &PAYLOAD), &[64, 128], 0x4321);
-        let mut out = Vec::new();
-        for i in order {
-            out.extend(only(g.send(Internet, &parts[i]), Customer));
-        }
-        assert_eq!(out.len(), 3, "{order:?}");
-        let seen = judge(&reassemble(&out));
-        assert_eq!((seen.from, seen.to), ((x(REMOTE), 80), (A, 5000)), "{order:?}");
-    }
-}
-
-#[test]
 fn large_packets_that_may_be_cut_reach_the_customer_in_parts() {
     let mut g = nat64(&config());
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
@@ -64,17 +23,6 @@ fn large_packets_that_may_be_cut_reach_the_customer_in_parts() {
     assert_eq!(out.len(), 2);
     assert!(out.iter().all(|f| f.len() <= 14 + 1280), "RFC 7915, section 4: the smallest IPv6 MTU");
     assert_eq!(judge(&reassemble(&out)).to, (A, 5000));
-}
-
-#[test]
-fn fragments_wait_no_longer_than_their_time() {
-    let mut g = nat64(&config());
-    let parts = fragments(&udp_with((A, 5000), (x(REMOTE), 80), 64, &PAYLOAD), &[64], 1);
-    assert_eq!(g.send(Customer, &parts[1]), []);
-    g.wait(16);
-    assert_eq!(g.send_all(Customer, &[]), []);
-    assert_eq!(g.count("nat44.fragment-late"), 1);
-    assert_eq!(only(g.send(Customer, &parts[0]), Internet).len(), 1, "the first alone");
 }
 
 #[test]
@@ -88,14 +36,6 @@ fn the_store_of_fragments_is_bounded() {
     }
     assert_eq!(g.count("nat44.fragment-held"), 8);
     g.dropped(Customer, &part(99), "nat44.fragment-store-full");
-}
-
-#[test]
-fn fragments_of_a_dropped_first_are_dropped() {
-    let mut g = nat64(&config());
-    let parts = fragments(&udp_with((REMOTE, 80), (POOL, 5000), 64, &PAYLOAD), &[64], 1);
-    g.dropped(Internet, &parts[0], "nat44.no-session");
-    g.dropped(Internet, &parts[1], "nat44.fragment-orphan");
 }
 
 /// A datagram from the Internet without UDP checksum, in fragments of 64 octets.

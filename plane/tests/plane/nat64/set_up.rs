@@ -7,24 +7,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::prelude::*;
 use wire::{AddrRange, Mac, Prefix6};
 
-pub(super) const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-pub(super) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
-pub(super) const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 8));
-pub(super) const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
-pub(super) const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0xb));
+pub(crate) const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
+pub(crate) const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 8));
+pub(crate) const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
+pub(crate) const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0xb));
 /// The gateway's own addresses.
-pub(super) const GATEWAY6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1));
-pub(super) const GATEWAY4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
+pub(crate) const GATEWAY6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1));
+pub(crate) const GATEWAY4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
 /// How an IPv4 address appears to customers.
-pub(super) fn x(a: IpAddr) -> IpAddr {
+pub(crate) fn x(a: IpAddr) -> IpAddr {
     let mut b = [0; 16];
     b[..6].copy_from_slice(&[0x20, 1, 0x0d, 0xb8, 0, 0x64]);
     b[12..].copy_from_slice(&v4(a));
     Ipv6Addr::from(b).into()
 }
 
-pub(super) fn config() -> Config {
+pub(crate) fn config() -> Config {
     let IpAddr::V6(gateway) = GATEWAY6 else { unreachable!() };
     let customer = Side6 { mac: Mac(CUSTOMER_MAC), next_hop: Mac(CUSTOMER_HOP), address: gateway, mtu: 1500 };
     let internet = Side4 { mac: Mac(INTERNET_MAC), next_hop: Mac(INTERNET_HOP), address: GATEWAY4, mtu: 1500 };
@@ -36,22 +36,22 @@ pub(super) fn config() -> Config {
     c
 }
 
-pub(super) fn address_dependent() -> Config {
+pub(crate) fn address_dependent() -> Config {
     let mut c = config();
     c.nat.filtering = Filtering::AddressDependent;
     c
 }
 
-pub(super) fn with_workers(c: &Config, n: usize) -> Bed<Nat64> {
+pub(crate) fn with_workers(c: &Config, n: usize) -> Bed<Nat64> {
     let workers = (0..n).map(|w| Nat64::new(c.clone(), w, n, 42).unwrap()).collect();
     Bed::gateway(workers, [Nat64::STEER_CUSTOMER, Nat64::STEER_INTERNET], [6, 4])
 }
 
-pub(super) fn nat64(c: &Config) -> Bed<Nat64> {
+pub(crate) fn nat64(c: &Config) -> Bed<Nat64> {
     with_workers(c, 1)
 }
 
 /// The outside end point that a customer's end point gets towards a remote one.
-pub(super) fn map(g: &mut Bed<Nat64>, from: At, to: At) -> At {
+pub(crate) fn map(g: &mut Bed<Nat64>, from: At, to: At) -> At {
     g.seen_out(&udp(from, (x(to.0), to.1))).from
 }

@@ -5,7 +5,6 @@ use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat64::{Config, Nat64};
 use testbed::prelude::*;
-use testbed::quota;
 
 fn with(statics: &[&str]) -> Config {
     Config { statics: statics.iter().map(|s| s.parse().unwrap()).collect(), ..config() }
@@ -82,7 +81,7 @@ fn rfc6146_3_8_hairpins_find_static_entries() {
 /// A customer is one worker's, by its address, or by its prefix where subscribers are counted; the outside port may be another one's.
 #[test]
 fn every_worker_knows_static_entries() {
-    let host = |i: u32| quota::host(i.into(), 1);
+    let host = |i: u32| host_of(i.into(), 1);
     for counted in [false, true] {
         for (n, misled) in [(2, false), (3, true), (4, false)] {
             let of = |i: u32| format!("udp 192.0.2.1:{} -> [{}]:5000", 8000 + i, host(i));

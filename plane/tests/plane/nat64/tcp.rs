@@ -75,45 +75,6 @@ fn a_session_lives_as_long_as_its_state_says() {
 }
 
 #[test]
-fn closed_anything_else_does_not() {
-    let mut g = nat64(&config());
-    for flags in ["A", "SA", "F", "R", "FA"] {
-        g.dropped(Customer, &tcp(CUSTOMER, (x(REMOTE), 80), flags), "nat44.tcp-not-syn");
-        g.dropped(Internet, &tcp(SERVER, OUTSIDE, flags), "nat44.no-session");
-    }
-    assert_eq!(g.entries(), (0, 0));
-}
-
-#[test]
-fn v4_init_through_a_binding() {
-    let mut g = nat64(&config());
-    out(&mut g, "S");
-    let third = (OTHER, 99);
-    // Endpoint-independent filtering: another remote host may open a connection to the same endpoint.
-    assert_eq!(g.seen_back(&tcp(third, OUTSIDE, "S")).to, CUSTOMER);
-    assert_eq!(g.entries(), (2, 1));
-    let seen = g.seen_out(&tcp(CUSTOMER, (x(OTHER), 99), "SA"));
-    assert_eq!((seen.from, seen.to), (OUTSIDE, third));
-    g.wait(TRANSITORY);
-    g.idle(10);
-    assert_eq!(g.entries(), (1, 1), "the one that both sides opened is established, the other one was not");
-}
-
-#[test]
-fn v4_init_without_a_binding_waits_six_seconds_and_is_then_refused() {
-    let mut g = nat64(&config());
-    g.dropped(Internet, &tcp(SERVER, OUTSIDE, "S"), "nat44.syn-held");
-    g.wait(5);
-    assert_eq!(g.send_all(Customer, &[]), []);
-    g.wait(1);
-    let sent = g.send_all(Customer, &[]);
-    assert_eq!(sent.len(), 1);
-    let (side, answer) = &sent[0];
-    assert_eq!((*side, icmp_type(answer), judge(answer).to.0), (Internet, (3, 3), REMOTE));
-    assert_eq!(quote_of(answer).to, OUTSIDE);
-}
-
-#[test]
 fn v4_init_then_a_syn_from_ipv6_is_established_and_nothing_is_refused() {
     let mut g = nat64(&config());
     g.dropped(Internet, &tcp(SERVER, OUTSIDE, "S"), "nat44.syn-held");
@@ -122,14 +83,6 @@ fn v4_init_then_a_syn_from_ipv6_is_established_and_nothing_is_refused() {
     g.wait(10);
     assert_eq!(g.send_all(Customer, &[]), []);
     lives(&mut g, ESTABLISHED - 10, "opened from inside");
-}
-
-#[test]
-fn v4_init_is_filtered_by_address() {
-    let mut g = nat64(&address_dependent());
-    out(&mut g, "S");
-    g.dropped(Internet, &tcp((OTHER, 99), OUTSIDE, "S"), "nat44.syn-held");
-    assert_eq!(g.seen_back(&tcp((REMOTE, 99), OUTSIDE, "S")).to, CUSTOMER);
 }
 
 #[test]

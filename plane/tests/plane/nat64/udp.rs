@@ -10,16 +10,6 @@ use testbed::prelude::*;
 use wire::AddrRange;
 
 #[test]
-fn a_packet_and_its_answer() {
-    let mut g = nat64(&config());
-    let out = g.seen_out(&udp_with((A, 5000), (x(REMOTE), 80), 9, b"x"));
-    assert_eq!(out, Seen { from: (POOL, 5000), to: (REMOTE, 80), protocol: 17, ttl: 8 });
-    let back = g.seen_back(&udp_with((REMOTE, 80), (POOL, 5000), 9, b"y"));
-    assert_eq!(back, Seen { from: (x(REMOTE), 80), to: (A, 5000), protocol: 17, ttl: 8 });
-    assert_eq!(g.entries(), (1, 1));
-}
-
-#[test]
 fn every_length_of_prefix() {
     // RFC 6052, section 2.4, table 1, with 192.0.2.33 behind 2001:db8::/32 and so on.
     let rows = [
@@ -64,23 +54,6 @@ fn the_well_known_prefix_has_no_private_addresses_unless_allowed() {
 }
 
 #[test]
-fn the_mapping_is_endpoint_independent() {
-    let mut g = nat64(&config());
-    let mapped = [(REMOTE, 80), (REMOTE, 81), (OTHER, 80)].map(|to| map(&mut g, (A, 5000), to));
-    assert_eq!(mapped, [mapped[0]; 3]);
-    assert_eq!(g.entries(), (3, 1), "three sessions, one binding");
-}
-
-#[test]
-fn the_same_port_of_two_customers_is_kept_apart() {
-    let mut g = nat64(&config());
-    let (a, b) = (map(&mut g, (A, 5000), (REMOTE, 80)), map(&mut g, (B, 5000), (REMOTE, 80)));
-    assert_ne!(a, b);
-    assert_eq!(g.seen_back(&udp((REMOTE, 80), a)).to, (A, 5000));
-    assert_eq!(g.seen_back(&udp((REMOTE, 80), b)).to, (B, 5000));
-}
-
-#[test]
 fn parity_and_range_of_the_port_are_kept() {
     let mut c = config();
     c.nat.ports.first = 1;
@@ -103,23 +76,6 @@ fn a_customer_has_one_outside_address() {
             (0..50).map(|p| map(&mut g, (customer, 5000 + p), (REMOTE, 80)).0).collect();
         assert_eq!(seen.len(), 1);
     }
-}
-
-#[test]
-fn endpoint_independent_filtering_admits_any_remote_host() {
-    let mut g = nat64(&config());
-    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-    let seen = g.seen_back(&udp((OTHER, 99), outside));
-    assert_eq!((seen.from, seen.to), ((x(OTHER), 99), (A, 5000)));
-    assert_eq!(g.entries(), (2, 1), "the packet from outside has opened a session of its own");
-}
-
-#[test]
-fn address_dependent_filtering_lets_known_addresses_answer() {
-    let mut g = nat64(&address_dependent());
-    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-    assert_eq!(g.seen_back(&udp((REMOTE, 99), outside)).to, (A, 5000), "another port of the same address");
-    g.dropped(Internet, &udp((OTHER, 80), outside), "nat44.filtered");
 }
 
 #[test]
@@ -186,23 +142,6 @@ fn customers_elsewhere_are_dropped_when_there_is_a_list() {
 }
 
 #[test]
-fn a_session_for_each_connection_if_that_is_asked_for() {
-    // RFC 9693 counts connections: address-and-port-dependent mapping makes each four-tuple one.
-    let mut c = config();
-    c.nat = c.nat.per_connection();
-    let mut g = nat64(&c);
-    for port in 0..200 {
-        for remote in [REMOTE, OTHER] {
-            let seen = g.seen_out(&udp((A, 5000 + port), (x(remote), 80)));
-            assert_eq!(g.seen_back(&udp((remote, 80), seen.from)).to, (A, 5000 + port));
-        }
-    }
-    assert_eq!(g.entries(), (400, 0));
-    g.clear();
-    assert_eq!((g.entries(), g.workers[0].customers()), ((0, 0), 0));
-}
-
-#[test]
 fn a_customer_may_have_the_address_of_a_remote_host_as_its_number() {
     // Numbers are taken from 10.0.0.0/8; 10.0.0.1 is the first customer's. A host of that address is another matter.
     let mut g = nat64(&config());
@@ -220,17 +159,6 @@ fn a_customer_may_have_the_address_of_a_remote_host_as_its_number() {
         x(host),
         "a router with that address is still one on the Internet"
     );
-}
-
-#[test]
-fn hop_limit_one_ends_here_in_both_directions() {
-    let mut g = nat64(&config());
-    let answer = g.refused(Customer, &udp_with((A, 5000), (x(REMOTE), 80), 1, b"x"), "nat44.ttl-expired");
-    assert_eq!((judge(&answer).from.0, judge(&answer).to.0, icmp_type(&answer)), (GATEWAY6, A, (3, 0)));
-    assert_eq!(quote_of(&answer).to, (x(REMOTE), 80));
-    let outside = map(&mut g, (A, 5000), (REMOTE, 80));
-    let answer = g.refused(Internet, &udp_with((REMOTE, 80), outside, 1, b"x"), "nat44.ttl-expired");
-    assert_eq!((judge(&answer).from.0, icmp_type(&answer)), (GATEWAY4.into(), (11, 0)));
 }
 
 #[test]
@@ -263,25 +191,6 @@ fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
         let out = g.send(Customer, &udp_with((A, 5000), (x(REMOTE), 80), 64, payload));
         out.into_iter().map(|(to, f)| (to == Customer, f)).collect()
     });
-}
-
-/// Sections 3.5.1.1 and 3.5.2.3.
-#[test]
-fn without_a_free_port_a_customer_is_told_address_unreachable() {
-    let mut c = config();
-    (c.nat.ports.first, c.nat.ports.last) = (2000, 2003);
-    let mut g = nat64(&c);
-    for port in 0..4 {
-        map(&mut g, (A, 5000 + port), (REMOTE, 80));
-        g.out(&tcp((A, 5000 + port), (x(REMOTE), 80), "S"));
-    }
-    for frame in [udp((A, 6000), (x(REMOTE), 80)), tcp((A, 6000), (x(REMOTE), 80), "S")] {
-        let answer = g.refused(Customer, &frame, "nat44.no-port");
-        assert_eq!((icmp_type(&answer), judge(&answer).from.0, judge(&answer).to.0), ((1, 3), GATEWAY6, A));
-    }
-    // What a router says of its own is translated as it stands (RFC 7915, section 4.2).
-    let sent = g.out(&udp((A, 5000), (x(REMOTE), 80)));
-    assert_eq!(icmp_type(&g.back(&error(OTHER, POOL, 3, 1, &sent, 28))), (1, 0));
 }
 
 #[test]

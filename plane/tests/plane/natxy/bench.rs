@@ -6,25 +6,25 @@ use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
 use wire::{Mac, Prefix6};
 
-pub(super) const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
-pub(super) const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xb));
-pub(super) const REMOTE: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 7));
-pub(super) const OTHER: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 8));
-pub(super) const POOL: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 1));
+pub(crate) const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
+pub(crate) const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xb));
+pub(crate) const REMOTE: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 7));
+pub(crate) const OTHER: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 8));
+pub(crate) const POOL: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 1));
 /// The gateway's own addresses.
-pub(super) const LEFT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xfffe, 0, 0, 0, 0, 1);
-pub(super) const RIGHT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1);
+pub(crate) const LEFT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xfffe, 0, 0, 0, 0, 1);
+pub(crate) const RIGHT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1);
 
-pub(super) fn side(mac: [u8; 6], hop: [u8; 6], address: Ipv6Addr) -> Side6 {
+pub(crate) fn side(mac: [u8; 6], hop: [u8; 6], address: Ipv6Addr) -> Side6 {
     Side6 { mac: Mac(mac), next_hop: Mac(hop), address, mtu: 1500 }
 }
 
-pub(super) fn pool(text: &str) -> Pool6 {
+pub(crate) fn pool(text: &str) -> Pool6 {
     let (addr, len) = text.split_once('/').unwrap();
     Pool6::new(Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }).unwrap()
 }
 
-pub(super) fn config() -> Config {
+pub(crate) fn config() -> Config {
     let customer = side(CUSTOMER_MAC, CUSTOMER_HOP, LEFT);
     let internet = side(INTERNET_MAC, INTERNET_HOP, RIGHT);
     let mut c = Config::new(customer, internet, pool("2001:db8:2::1/128"));
@@ -33,11 +33,11 @@ pub(super) fn config() -> Config {
     c
 }
 
-pub(super) fn with_workers(c: &Config, n: usize) -> Bed<Nat66> {
+pub(crate) fn with_workers(c: &Config, n: usize) -> Bed<Nat66> {
     let workers = (0..n).map(|w| Nat66::new(c.clone(), w, n, 42).unwrap()).collect();
     Bed::readdressing(workers, [Nat66::STEER_CUSTOMER, Nat66::STEER_INTERNET], [6, 6])
 }
 
-pub(super) fn nat66(c: &Config) -> Bed<Nat66> {
+pub(crate) fn nat66(c: &Config) -> Bed<Nat66> {
     with_workers(c, 1)
 }

@@ -6,7 +6,6 @@ use plane::Side::{Customer, Internet};
 use plane::nat66::{Config, Nat66};
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
-use testbed::quota;
 use wire::Prefix6;
 
 fn host(net: u128, i: u32) -> IpAddr {
@@ -56,36 +55,6 @@ fn sessions() {
     assert_eq!(g.workers[0].known(), [1, 1], "a session that is refused assigns no number");
 }
 
-/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it (RFC 8981).
-#[test]
-fn quotas_are_the_prefixes() {
-    let host = quota::host;
-    for (len, nets) in [(64, 1), (56, 3)] {
-        for by_ports in [true, false] {
-            let mut c = config();
-            c.subscriber_prefix = len;
-            c.nat.quota = quota::of_nine(by_ports);
-            let mut g = nat66(&c);
-            for i in 0..9 {
-                g.map((host(i % nets, i + 1), 5000), (REMOTE, 80));
-            }
-            for i in 0..20 {
-                full(&mut g, &udp((host(0, i + 1), 6000), (REMOTE, 80)), "quota");
-            }
-            g.map((host(0x100, 1), 6000), (REMOTE, 80));
-            g.wait(400);
-            g.idle(400);
-            assert_eq!((g.entries().0, g.workers[0].known()), (0, [0, 0]));
-            g.map((host(0, 77), 6000), (REMOTE, 80));
-            g.clear();
-            for i in 0..9 {
-                g.map((host(i % nets, i + 1), 5000), (REMOTE, 80));
-            }
-            full(&mut g, &udp((host(0, 1), 6000), (REMOTE, 80)), "quota");
-        }
-    }
-}
-
 /// Who has no session left to open does not fill the dictionaries by using many addresses, either.
 #[test]
 fn addresses_beyond_the_quota_get_no_number() {
@@ -113,18 +82,6 @@ fn port_blocks_are_the_prefixes() {
     assert_eq!((seen.len(), g.count("block-allocated")), (1, 1), "one address and one block, whatever the source");
     g.map((host(3, 1), 5000), (REMOTE, 80));
     assert_eq!(g.count("block-allocated"), 2);
-}
-
-#[test]
-fn ports() {
-    let mut c = config();
-    c.nat.ports = wire::PortRange { first: 2000, last: 2003 };
-    c.nat.preserve_parity = false;
-    let mut g = nat66(&c);
-    for i in 0..4 {
-        g.map((A, 5000 + i), (REMOTE, 80));
-    }
-    full(&mut g, &udp((A, 6000), (REMOTE, 80)), "no-port");
 }
 
 #[test]

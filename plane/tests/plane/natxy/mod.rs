@@ -2,15 +2,13 @@
 //! of state alone are tested with NAT44. `etherparse` builds and judges the packets, without the plane's own checksum
 //! code.
 
-mod bench;
+pub(super) mod bench;
 mod fragments;
-mod hairpin;
 mod hostile;
 mod icmp;
 mod limits;
-mod nat46;
+pub(super) mod nat46;
 mod octets;
 mod page;
 mod pending_syn;
 mod sessions;
-mod workers;

@@ -105,14 +105,6 @@ fn atomic_fragments() {
     differ_only(frame, &out, 22, &[62, 63, 68, 69]);
 }
 
-#[test]
-fn the_least_hop_limit_that_goes_on_is_two() {
-    let mut g = nat66(&config());
-    assert_eq!(judge(&g.out(&udp_with((A, 5000), (REMOTE, 80), 2, b"x"))).ttl, 1);
-    let e = g.refused(plane::Side::Customer, &udp_with((A, 5000), (REMOTE, 80), 1, b"x"), "hop-limit-expired");
-    assert_eq!((icmp_type(&e), judge(&e).from.0, judge(&e).to.0), ((3, 0), LEFT.into(), A));
-}
-
 /// No IPv6 router cuts (RFC 8200, section 5): what is too large is told to the sender, with the link's MTU.
 #[test]
 fn packets_larger_than_the_next_link() {

@@ -2,27 +2,9 @@
 
 use crate::natxy::bench::*;
 use plane::Function;
-use plane::Side::{Customer, Internet};
+use plane::Side::Internet;
 use plane::nat44::config::Filtering;
 use testbed::prelude::*;
-
-#[test]
-fn customers_share_an_address_and_are_told_apart_by_port() {
-    let mut g = nat66(&config());
-    let (a, b) = (g.map((A, 5000), (REMOTE, 80)), g.map((B, 5000), (REMOTE, 80)));
-    assert_eq!((a.0, b.0), (POOL, POOL));
-    assert_ne!(a.1, b.1);
-    assert_eq!((g.reached((REMOTE, 80), a), g.reached((REMOTE, 80), b)), ((A, 5000), (B, 5000)));
-}
-
-/// RFC 4787, REQ-1 and REQ-8: the mapping does not hang on the destination, nor who may answer.
-#[test]
-fn endpoint_independent_mapping_and_filtering() {
-    let mut g = nat66(&config());
-    let outside = g.map((A, 5000), (REMOTE, 80));
-    assert_eq!(g.map((A, 5000), (OTHER, 81)), outside);
-    assert_eq!(g.reached((ip("2001:db8:9::9"), 9), outside), (A, 5000), "an unsolicited remote host");
-}
 
 #[test]
 fn address_dependent_filtering() {
@@ -36,17 +18,6 @@ fn address_dependent_filtering() {
 }
 
 #[test]
-fn address_and_port_dependent_mapping() {
-    let mut c = config();
-    c.nat = c.nat.per_connection();
-    let mut g = nat66(&c);
-    let outside = g.map((A, 5000), (REMOTE, 80));
-    g.dropped(Internet, &udp((REMOTE, 81), outside), "no-session");
-    g.dropped(Internet, &udp((OTHER, 80), outside), "no-session");
-    assert_eq!(g.reached((REMOTE, 80), outside), (A, 5000));
-}
-
-#[test]
 fn several_outside_addresses_are_all_used() {
     let mut c = config();
     c.pool = pool("2001:db8:2::/126");
@@ -56,21 +27,6 @@ fn several_outside_addresses_are_all_used() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen, ["2001:db8:2::", "2001:db8:2::1", "2001:db8:2::2", "2001:db8:2::3"].map(ip));
-}
-
-/// RFC 5382, REQ-1: a connection opens from inside; a segment of no connection opens nothing, and leaves no trace.
-#[test]
-fn tcp_opens_with_syn() {
-    let mut g = nat66(&config());
-    g.dropped(Customer, &tcp((A, 5000), (REMOTE, 80), "A"), "tcp-not-syn");
-    g.dropped(Internet, &tcp((REMOTE, 80), (POOL, 5000), "A"), "no-session");
-    assert_eq!((g.entries(), g.workers[0].known()), ((0, 0), [0, 0]));
-    let outside = judge(&g.out(&tcp((A, 5000), (REMOTE, 80), "S"))).from;
-    assert_eq!(judge(&g.back(&tcp((REMOTE, 80), outside, "SA"))).to, (A, 5000));
-    g.out(&tcp((A, 5000), (REMOTE, 80), "A"));
-    // Established: RFC 5382, REQ-5.
-    g.wait(7000);
-    g.back(&tcp((REMOTE, 80), outside, "A"));
 }
 
 /// RFC 4787, REQ-5 and REQ-6.
@@ -108,15 +64,6 @@ fn sessions_are_shown_with_their_addresses() {
     assert_eq!(all.len(), 1);
     let shown = [all[0].inside, all[0].outside, all[0].remote].map(|s| (s.ip(), s.port()));
     assert_eq!(shown, [(A, 5000), outside, (REMOTE, 80)]);
-}
-
-#[test]
-fn all_state_can_be_forgotten() {
-    let mut g = nat66(&config());
-    let outside = g.map((A, 5000), (REMOTE, 80));
-    g.clear();
-    assert_eq!((g.entries(), g.workers[0].known()), ((0, 0), [0, 0]));
-    g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
 }
 
 #[test]
