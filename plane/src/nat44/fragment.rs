@@ -21,7 +21,11 @@ enum Fate {
     #[default]
     Unknown,
     /// To these addresses, with this verdict.
-    Translated { src: u32, dst: u32, verdict: Verdict },
+    Translated {
+        src: u32,
+        dst: u32,
+        verdict: Verdict,
+    },
     Elsewhere(u16),
     Dropped,
     /// Fragments overlapped: the rest is dropped.
