@@ -19,7 +19,10 @@ pub(crate) struct Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// In nanoseconds after the trial's start.
-    Query { l: u64, sent_at: u64 },
+    Query {
+        l: u64,
+        sent_at: u64,
+    },
     Answered,
     None,
 }
