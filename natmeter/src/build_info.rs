@@ -1,10 +1,10 @@
-//! Describes this build: version, commit, target, processor, flags, compiler. `build.rs` finds them; `--version` and every
-//! run folder name them, because two builds of one version may differ in speed.
+//! Describes this build: version, commit, target, processor, flags, compiler. Every run folder
+//! names them, because two builds of one version may differ in speed.
 
-/// Version and commit: `natmeter -V`.
+/// `natmeter -V`.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
 
-/// All facts, one a line: `natmeter --version`.
+/// `natmeter --version`, one fact a line.
 pub const LONG: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit:      ",
@@ -21,7 +21,7 @@ pub const LONG: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// All facts but the version, in one line, for run folders and reports.
+/// Without the version, in one line, for run folders and reports.
 pub const BUILD: &str = concat!(
     "commit ",
     env!("NATMETER_BUILD_COMMIT"),
@@ -37,12 +37,12 @@ pub const BUILD: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// The commit; `None` of a build outside a repository.
+/// `None` for a build outside a repository.
 pub fn commit() -> Option<String> {
     Some(env!("NATMETER_BUILD_COMMIT").to_owned()).filter(|commit| commit != "unknown")
 }
 
-/// The error on a processor that lacks an instruction of this build.
+/// This processor lacks an instruction of the build.
 pub const WRONG_PROCESSOR: &str = concat!(
     "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",
     env!("NATMETER_BUILD_CPU"),

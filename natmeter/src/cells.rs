@@ -1,7 +1,8 @@
-//! `natmeter plan --cells`: the points of a matrix as cells, one run each, for a scheduler. `natmeter merge` joins the runs.
+//! `natmeter plan --cells`: the points of a matrix as cells, one run each, for a scheduler.
+//! `natmeter merge` joins the runs.
 //!
-//! Every cell is `natmeter run --continue --cell NUMBER/OF`: a killed cell continues where it stopped. A file lock beside the bed
-//! file prevents two cells from using one bed, also if a scheduler knows only the number of beds.
+//! A killed cell continues where it stopped. A file lock beside the bed file prevents two cells
+//! from using one bed, also if a scheduler knows only the number of beds.
 
 use crate::cli::{CellFormat, Changes};
 use crate::forecast;
@@ -13,13 +14,13 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The inputs of the cells of a plan.
+/// Inputs of the cells of a plan.
 pub struct Cells<'a> {
-    /// The scenario file as it is named on the command line.
+    /// As on the command line.
     pub file: &'a Path,
-    /// The options of the command line.
+    /// From the command line.
     pub changes: &'a Changes,
-    /// The bed files, each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
+    /// Each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
     pub beds: &'a [String],
     /// The scenario.
     pub scenario: &'a Scenario,
@@ -27,13 +28,13 @@ pub struct Cells<'a> {
     pub plan: &'a Plan,
 }
 
-/// Time limit of a cell, as a multiple of its predicted duration. A cell that exceeds it continues later.
+/// Limit as a multiple of the predicted duration. A cell that exceeds it continues later.
 const TIMES_PREDICTED: u64 = 3;
-/// Minutes that every cell gets: start, self-test and calibration.
+/// For start, self-test and calibration of every cell.
 const MINUTES: u64 = 10;
 
 impl Cells<'_> {
-    /// Returns the text of a format.
+    /// As this format.
     pub fn text(&self, format: CellFormat) -> String {
         match format {
             CellFormat::Slurm => self.slurm(),
@@ -42,12 +43,11 @@ impl Cells<'_> {
         }
     }
 
-    /// The number of cells: one for each point.
+    /// One for each point.
     fn count(&self) -> u32 {
         self.scenario.points().count() as u32
     }
 
-    /// The measurements of each cell.
     fn measurements(&self) -> Vec<(Cell, Vec<&Measurement>)> {
         let count = self.count();
         let points = self.scenario.points().enumerate();
@@ -58,19 +58,19 @@ impl Cells<'_> {
         points.filter_map(of_point).collect()
     }
 
-    /// The arguments of `natmeter run` that all cells have.
+    /// For all cells.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.file.display().to_string()];
         arguments.extend(self.changes.arguments());
         arguments
     }
 
-    /// The folder of the runs of all cells.
+    /// For the runs of all cells.
     fn runs(&self) -> String {
         format!("runs/{}-cells", self.scenario.name)
     }
 
-    /// The lines of the shell that measure the cell with this number, an expression of the shell.
+    /// `number` is an expression of the shell.
     fn shell(&self, number: &str) -> String {
         let arguments: Vec<String> = self.arguments().iter().map(|argument| in_shell(argument)).collect();
         let (of, runs) = (self.count(), in_shell(&self.runs()));
@@ -104,7 +104,7 @@ impl Cells<'_> {
         text
     }
 
-    /// The line that joins the runs.
+    /// Joins the runs.
     fn merge(&self) -> String {
         format!(
             "natmeter merge {} {}/*/*/",
@@ -113,7 +113,7 @@ impl Cells<'_> {
         )
     }
 
-    /// The predicted minutes of the longest cell, with a margin.
+    /// Predicted for the longest cell, with a margin.
     fn minutes(&self) -> u64 {
         let predicted = |(_, cell): &(Cell, Vec<&Measurement>)| time(cell.iter().copied()).0;
         let longest = self.measurements().iter().map(predicted).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The command line as types. `command` implements the commands.
+//! The command line as types.
 
 mod gateway;
 mod guest;
@@ -72,13 +72,13 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Returns the options that change a scenario, without the text of the bed file.
+    /// Without the text of the bed file.
     pub fn options(&self) -> Options {
         let (full, scale, set) = (self.full, self.scale.clone(), self.set.clone());
         Options { full, scale, set, cell: self.cell, ..Options::default() }
     }
 
-    /// Returns the arguments of a command line that has these options.
+    /// Arguments that give these options.
     pub fn arguments(&self) -> Vec<String> {
         let valued = |option: &str, value: String| [option.to_owned(), value];
         let scale = self.scale.iter().flat_map(|scale| valued("--scale", scale.clone()));
@@ -116,7 +116,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Returns the folder in which a run creates its own.
+    /// The folder of all runs.
     pub fn path(&self) -> &Path {
         self.runs.as_deref().unwrap_or(Path::new(RUNS))
     }
@@ -417,10 +417,8 @@ pub struct ManPagesArgs {
 }
 
 impl Cli {
-    /// Gives options that stand before the command to the command: `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`.
-    ///
-    /// # Errors
-    /// Name of an option that the command does not have.
+    /// `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`; fails with the name of an
+    /// option that the command does not have.
     fn options_before_the_command(mut self) -> Result<Cli, (&'static str, String)> {
         let RunOptions { changes, turn, folder } = &mut self.quickstart;
         let (mut no_changes, mut no_turn, mut no_folder) = (Changes::default(), Turn::default(), Folder::default());
@@ -468,7 +466,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Returns its name on the command line.
+    /// On the command line.
     fn name(&self) -> String {
         let name = match self {
             Command::Run(_) => "run",
@@ -528,7 +526,7 @@ pub fn arguments() -> Result<Cli, Exit> {
     })
 }
 
-/// Examples and exit codes, below `--help`.
+/// Examples and exit codes.
 fn after_help() -> String {
     const EXAMPLES: &str = "Examples:
   natmeter check scenarios/quickstart.toml            check a scenario
@@ -538,7 +536,6 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n{}\nNO_COLOR=1 disables colours.", exit_codes(&Exit::ALL))
 }
 
-/// The example and the exit codes of a run.
 fn after_run_help() -> String {
     const EXAMPLE: &str = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3";
     let codes: Vec<Exit> = Exit::ALL.into_iter().filter(|exit| *exit != Exit::InterfaceLost).collect();

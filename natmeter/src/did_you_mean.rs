@@ -9,13 +9,12 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of suggested scenarios.
+/// Of scenarios.
 const MOST: usize = 3;
 
-/// The folder where scenarios usually are.
 const FOLDER: &str = "scenarios";
 
-/// Returns the suggestion for a first word that is not a command.
+/// For a first word that is not a command.
 pub fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
@@ -40,13 +39,13 @@ pub fn command(word: &str, commands: &[String]) -> Option<String> {
     question(&runs).or_else(|| path.extension().and_then(|_| one(format!("run {word}"))))
 }
 
-/// Returns the suggestion for a path without a scenario file.
+/// For a path without a scenario file.
 pub fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     question(&files)
 }
 
-/// Returns the suggestion for a path that is not a run folder: runs of that name in the usual folder, or similar ones beside it.
+/// For a path that is not a run folder: runs of that name in the usual folder, or similar ones beside it.
 pub fn run(path: &Path) -> Option<String> {
     let word = path.file_name()?.to_string_lossy();
     let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
@@ -69,7 +68,7 @@ pub fn run(path: &Path) -> Option<String> {
     question(meant.as_slice())
 }
 
-/// The run folders of a folder, in order.
+/// In order.
 fn runs_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
@@ -78,7 +77,7 @@ fn runs_of(folder: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// Returns the scenario files similar to a word or path:
+/// Scenario files similar to a word or path:
 ///
 /// - those of the same name;
 /// - else one of a similar name;
@@ -107,12 +106,12 @@ fn scenarios(word: &str) -> Vec<PathBuf> {
     found.into_iter().find(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_default()
 }
 
-/// Device and number of a file; `None` if there is no such file.
+/// Device and number of a file.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Returns the question for these names; `None` without names.
+/// `None` without names.
 fn question(names: &[String]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -121,8 +120,8 @@ fn question(names: &[String]) -> Option<String> {
     })
 }
 
-/// The files of a folder that may be scenarios, in order: regular files that can be read and are not too long. Opening anything
-/// else, such as a named pipe, could block for ever.
+/// Regular files that can be read and are not too long. Opening anything else, such as a named
+/// pipe, could block for ever.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |file: PathBuf| file.strip_prefix(".").map(Path::to_path_buf).unwrap_or(file);
@@ -135,7 +134,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a scenario has a device or a technology whose name begins with `name`.
+/// By a device or a technology whose name begins with `name`.
 fn has(file: &Path, name: &str) -> bool {
     let mut text = String::new();
     let read = File::open(file).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
@@ -146,13 +145,12 @@ fn has(file: &Path, name: &str) -> bool {
     tables.map(plain).any(|table| table.starts_with(name))
 }
 
-/// A file's name without its extension.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".toml").unwrap_or(&name).to_owned()
 }
 
-/// A name without case and separators, which users write in different ways.
+/// Without case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

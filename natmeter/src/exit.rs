@@ -1,5 +1,5 @@
-//! Exit codes with names, so that scripts can distinguish a wrong scenario from a device that does not answer.
-//! docs/exit-codes.md says what each means for continuous integration.
+//! Exit codes with names (docs/exit-codes.md), so that scripts can distinguish a wrong scenario
+//! from a device that does not answer.
 
 use method::ResultKind;
 use record::folder::Outcome;
@@ -12,25 +12,24 @@ pub enum Exit {
     Done = 0,
     /// Any other failure.
     Failed = 1,
-    /// The command line or the scenario is wrong; natmeter changed nothing.
+    /// Wrong command line or scenario; nothing was changed.
     Usage = 2,
-    /// Tester or host bound a value, so the device's rate is unknown.
+    /// A value is bound by tester or host.
     TesterLimit = 3,
     /// The device under test does not answer.
     DutUnreachable = 4,
-    /// Interrupted; `natmeter resume` continues the run.
+    /// `natmeter resume` continues the run.
     Interrupted = 5,
-    /// A value has no result, because of the time limit, because a device could not be prepared for it, or because the connection
-    /// to its host was lost.
+    /// A value has no result: the time limit, a device that could not be prepared, or a lost connection to its host.
     Incomplete = 6,
-    /// An interface of the gateway was deleted or switched off.
+    /// An interface was deleted or switched off.
     InterfaceLost = 7,
-    /// `compare --bisect`: the values decide nothing about the device, so that `git bisect run` skips the revision.
+    /// `compare --bisect`: `git bisect run` skips the revision.
     Undecided = 125,
 }
 
 impl Exit {
-    /// All of them, by code.
+    /// By code.
     pub const ALL: [Exit; 9] = [
         Exit::Done,
         Exit::Failed,
@@ -43,7 +42,7 @@ impl Exit {
         Exit::Undecided,
     ];
 
-    /// Its name, for scripts and reports.
+    /// For scripts and reports.
     pub fn name(self) -> &'static str {
         match self {
             Exit::Done => "done",
@@ -58,7 +57,7 @@ impl Exit {
         }
     }
 
-    /// Its meaning, in one line.
+    /// In one line.
     pub fn about(self) -> &'static str {
         match self {
             Exit::Done => "success; of a run: every value has a figure with its interval",
@@ -75,11 +74,12 @@ impl Exit {
 }
 
 impl Exit {
-    /// The exit code of the results of a run. `is_upper_end_the_testers` says of a search that passed up to its upper end whether
-    /// that is the end of the tester, and not the scenario's `max-rate`.
+    /// The exit code of the results of a run. `is_upper_end_the_testers` says whether the upper end
+    /// of a search is that of the tester, and not the scenario's `max-rate`.
     ///
-    /// Each value counts with its median. If more than half of its repetitions have a figure, the median lies between figures
-    /// of the device, wherever the others lie. So noise in single repetitions does not change the exit code.
+    /// Each value counts with its median. If more than half of its repetitions have a figure, the
+    /// median lies between figures of the device, wherever the others lie. So noise in single
+    /// repetitions does not change the exit code.
     pub fn of_results(outcomes: &[Outcome], is_upper_end_the_testers: impl Fn(&Outcome) -> bool) -> Exit {
         let is_figure = |outcome: &&Outcome| match outcome.result.kind {
             ResultKind::Exact

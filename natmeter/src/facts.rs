@@ -6,7 +6,7 @@ use record::folder::{self, Facts};
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Kernel, processor, memory, governor, mitigations, load. Reads files only.
+/// Kernel, processor, memory, governor, mitigations, load, from files only.
 pub fn of_this_machine() -> Facts {
     let mut facts = Facts::default();
     let mut note = |name: &str, value: Option<String>| {
@@ -41,7 +41,7 @@ pub fn of_this_machine() -> Facts {
     facts
 }
 
-/// Memory of this machine in octets, as `/proc/meminfo` has it.
+/// In octets, as in `/proc/meminfo`.
 pub fn memory() -> Option<u64> {
     let readings = Readings::below(Path::new("/"), &[readings::MEMORY]);
     let kib = readings.value(readings::MEMORY, "MemTotal")?.split_whitespace().next()?.parse::<u64>().ok()?;

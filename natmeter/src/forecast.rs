@@ -1,5 +1,4 @@
-//! Predicts time and memory of a plan before anything is known of the machine: it carries out the searches themselves with assumed
-//! rates, which `natmeter plan` prints, on a simulated clock.
+//! Predicts time and memory of a plan: carries out the searches with assumed rates on a simulated clock.
 
 mod earlier;
 mod memory;
@@ -21,7 +20,7 @@ use record::plan::{Measurement, Plan};
 use scenario::{Point, Scenario, Sequence};
 use searches::{LONGEST, Searches};
 
-/// Returns the plan of a scenario with predicted time and memory.
+/// With predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
     let Predicted { plan, searches } = in_order(scenario, Sequence::PointByPoint);
     let order = scenario.measure.order.unwrap_or(if changing_is_cheap(scenario, &plan, &searches) {
@@ -32,10 +31,9 @@ pub fn plan(scenario: &Scenario) -> Plan {
     if order == plan.order { plan } else { in_order(scenario, order).plan }
 }
 
-/// A plan with predicted time and memory.
 struct Predicted {
     plan: Plan,
-    /// The time of the search of each measurement, which is a part of its predicted time.
+    /// Of the search of each measurement.
     searches: Vec<Nanos>,
 }
 
@@ -63,11 +61,10 @@ fn in_order(scenario: &Scenario, order: Sequence) -> Predicted {
     Predicted { plan, searches: times }
 }
 
-/// Interleaving changes the point after every measurement; this must take less than this part of the measurement: 1/10.
+/// Of a measurement: interleaving changes the point after each.
 const CHANGE_PART: u64 = 10;
 
-/// Whether changing a point takes little time compared with its trials. A simulated device has no host whose noise would
-/// spread over the points.
+/// Compared with a point's trials. A simulated device has no host whose noise would spread over the points.
 fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bool {
     plan.measurements.iter().zip(searches).all(|(m, search)| {
         let scenario = &*m.point.of(scenario);
@@ -77,18 +74,18 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bo
     })
 }
 
-/// What is predicted of measurements under a time limit.
+/// Predicted for measurements under a time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Their time.
+    /// Sum.
     pub time: Nanos,
-    /// How many of them the time limit skips or ends.
+    /// Skipped or ended by the time limit.
     pub skipped: usize,
 }
 
-/// Predicts the time of measurements, which are in the order of the plan, under the time limit of their scenario: a further
-/// repetition begins only if it and the first repetitions of all other values fit into the limit, and nothing continues after
-/// twice the limit ([`crate::run`]).
+/// Measurements are in the order of the plan: a further repetition begins only if it and the first
+/// repetitions of all other values fit into the limit, and nothing continues after twice the limit
+/// ([`crate::run`]).
 pub fn expected<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone, limit: Option<Nanos>) -> Expected {
     let Some(limit) = limit else {
         return Expected { time: sum(measurements), skipped: 0 };
@@ -114,11 +111,10 @@ fn sum<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Nanos {
     Nanos(measurements.fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)))
 }
 
-/// A box may be this many times slower than assumed.
+/// Than assumed.
 pub const SLOWER: u64 = 100;
 
-/// Predicted time of a plan for boxes, whose rates are not known: if every box passes the first rate of each search, and if it is
-/// [`SLOWER`]. `None` for devices of this machine.
+/// If every box passes the first rate of each search, and if it is [`SLOWER`]. `None` for devices of this machine.
 pub fn of_boxes(scenario: &Scenario, plan: &Plan) -> Option<[Nanos; 2]> {
     let is_box = |m: &&Measurement| scenario.bed_of(&scenario.duts[m.point.dut]).is_some();
     plan.measurements.iter().find(is_box)?;

@@ -1,5 +1,5 @@
-//! The gateway as a program: builds its technology from its file, opens ports, finds next hops, runs workers and answers its
-//! control socket. It measures nothing.
+//! The gateway as a program: builds its technology from its file, opens ports, finds next hops,
+//! runs workers and answers its control socket.
 
 use crate::rig::files::open as open_file;
 use gateway::control::Control;
@@ -50,42 +50,42 @@ use running::Running;
 /// Why a gateway cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The command line or the file asks for something that is not possible.
+    /// The request is not possible.
     #[error("{0}")]
     Usage(String),
-    /// A capture file cannot be used.
+    /// Unusable capture file.
     #[error(transparent)]
     File(#[from] FileError),
     /// A capture file cannot be created.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The technology's parameters are wrong.
+    /// Wrong parameters.
     #[error("[technology.{name}]: {why}")]
     Technology {
         /// Its name.
         name: &'static str,
-        /// What is wrong, and what to do.
+        /// With the remedy.
         why: String,
     },
-    /// An interface cannot be used.
+    /// Unusable interface.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// A next hop cannot be resolved.
+    /// Unresolved next hop.
     #[error(transparent)]
     Neighbour(#[from] NeighbourError),
     /// A worker failed.
     #[error(transparent)]
     Worker(#[from] EmbeddedError),
-    /// An interface was deleted or switched off.
+    /// Deleted or switched off.
     #[error("{0}; the gateway has stopped")]
     Lost(#[from] Lost),
-    /// Privileges cannot be dropped.
+    /// These cannot be dropped.
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// The control socket cannot be opened.
+    /// It cannot be opened.
     #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
     Socket {
         /// Its path.
@@ -102,10 +102,10 @@ impl GatewayError {
     }
 }
 
-/// Ethernet addresses of both sides: the gateway's own, and the next hop's.
+/// The gateway's own, and the next hop's, of both sides.
 type Macs = [(Mac, Mac); 2];
 
-/// Builds the functions of a gateway's technology. Those of a running lwAFTR use the binding table in `live`.
+/// Functions of a running lwAFTR use the binding table in `live`.
 fn build(
     gateway: &Gateway,
     macs: Macs,
@@ -125,20 +125,17 @@ fn build(
     technology.build(&job).map_err(|why| GatewayError::Technology { name: technology.name(), why })
 }
 
-/// The IPv4 side that the plane needs, once the Ethernet addresses are known.
 fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
     // No function of the technology reads an address of the other version.
     let address = if let IpAddr::V4(address) = side.address { address } else { Ipv4Addr::UNSPECIFIED };
     Side4 { mac, next_hop, address, mtu: side.mtu }
 }
 
-/// The IPv6 side, in the same way.
 fn side6(side: &Side, mac: Mac, next_hop: Mac) -> Side6 {
     let address = if let IpAddr::V6(address) = side.address { address } else { Ipv6Addr::UNSPECIFIED };
     Side6 { mac, next_hop, address, mtu: side.mtu }
 }
 
-/// Addresses that the gateway answers for on both sides.
 fn owns(gateway: &Gateway, macs: Macs) -> Owns {
     let mut owns = Owns { customer: own(&gateway.left, macs[0].0), internet: own(&gateway.right, macs[1].0) };
     let [left, right] = gateway.technology.answers(gateway.plays);
@@ -161,7 +158,7 @@ fn own(side: &Side, mac: Mac) -> Own {
 /// Passes the packets of capture files through the gateway, and returns the counters as text or JSON.
 ///
 /// # Errors
-/// If a file or the configuration is wrong.
+/// A wrong file or configuration.
 pub fn replay(
     gateway: &Gateway,
     files: &mut Files,
@@ -185,12 +182,11 @@ pub fn replay(
     Ok(counted(&passed, events, function.entries(), as_json))
 }
 
-/// The VLAN tag of a side, if it has one.
 fn tag(side: &Side) -> Option<Tag> {
     side.vlan.and_then(Tag::new)
 }
 
-/// The counters of file mode, as text or JSON.
+/// Of file mode, as text or JSON.
 fn counted(passed: &Passed, events: Vec<(&str, u64)>, entries: Option<(u64, u64)>, as_json: bool) -> String {
     let Passed { received, sent, dropped, held, answered, local, unwritten, other_vlan } = *passed;
     if as_json {
@@ -219,7 +215,7 @@ fn counted(passed: &Passed, events: Vec<(&str, u64)>, entries: Option<(u64, u64)
 /// Runs the gateway until it is told to stop.
 ///
 /// # Errors
-/// If it cannot start, a worker ends by itself, or an interface is lost.
+/// It cannot start, a worker ends by itself, or an interface is lost.
 pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn Fn(&str)) -> Result<(), GatewayError> {
     let clock = Clock::calibrated();
     let stop = ending.stop();
@@ -236,23 +232,22 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
     run.serve(embedded, workers)
 }
 
-/// A worker's ports: left, right.
+/// Left, right.
 type BothPorts = (Box<dyn Port>, Box<dyn Port>);
 
-/// Ports and pools of the workers.
+/// Of the workers.
 struct Opened {
     ports: Vec<BothPorts>,
     pools: Vec<Pool>,
-    /// Ethernet addresses of the interfaces.
+    /// Of the interfaces.
     macs: [Mac; 2],
-    /// Ignored frames of other VLANs.
     other_vlan: OtherVlan,
 }
 
-/// Frames that each side ignored because they belong to another VLAN.
+/// Ignored by each side.
 type OtherVlan = [Arc<AtomicU64>; 2];
 
-/// Frames of a worker's pool, for each of its two AF_XDP ports.
+/// For each of a worker's two AF_XDP ports.
 const FRAMES: usize = 16_384;
 
 fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
@@ -271,7 +266,6 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     Ok(Opened { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
 }
 
-/// Wraps ports in the VLAN of their side, if it has one.
 fn in_vlan(
     side: &Side,
     ports: Vec<Box<dyn Port>>,
@@ -284,7 +278,7 @@ fn in_vlan(
     })
 }
 
-/// The ports of one side, one a worker, and the side's Ethernet address.
+/// One port a worker, and the side's Ethernet address.
 fn side_ports(
     gateway: &Gateway,
     side: &Side,
@@ -345,11 +339,11 @@ struct Run<'a> {
     say: &'a dyn Fn(&str),
 }
 
-/// Interval at which an idle gateway checks whether a worker has ended.
+/// For workers of an idle gateway that have ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Run<'_> {
-    /// Takes what the workers need out of `self`.
+    /// Takes what the workers need.
     fn config(&mut self) -> EmbeddedConfig {
         let (cores, workers) = (port::host::cores(), self.gateway.workers);
         let alone = cores.len() > workers;
@@ -362,7 +356,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the gateway until it is stopped or fails.
+    /// Until it is stopped or fails.
     fn serve(self, embedded: Embedded, workers: ControlQueue) -> Result<(), GatewayError> {
         let Run { gateway, file, macs, live, opened, mut presence, clock, mut control, ending, say, .. } = self;
         if gateway.busy {
@@ -414,7 +408,7 @@ impl Run<'_> {
     }
 }
 
-/// Drops the privileges that the gateway no longer needs, in all threads; warns about those that remain.
+/// In all threads; warns about privileges that remain.
 fn limit(
     gateway: &Gateway,
     file: &Path,

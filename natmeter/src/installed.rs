@@ -1,24 +1,24 @@
-//! Scenarios that a package installs beside the program, in `share/natmeter/scenarios`: `natmeter run NAME` finds them from
-//! any folder. The quickstart is part of the program, so a program without a package has a scenario too.
+//! Scenarios that a package installs: `natmeter run NAME` finds them from any folder. The
+//! quickstart is part of the program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The quickstart scenario, which works without the repository.
+/// Works without the repository.
 pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 
-/// The quickstart scenario's name on the command line.
+/// On the command line.
 pub const QUICKSTART_WORD: &str = "quickstart";
 
-/// Path below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.
+/// Below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.
 const FOLDER: &str = "share/natmeter/scenarios";
 
-/// Returns the installed scenario of this name; `None` for a path, or if the working directory has a file of this name.
+/// `None` for a path, or if the working directory has a file of this name.
 pub fn find(name: &Path) -> Option<PathBuf> {
     find_in(&folder()?, name)
 }
 
-/// Returns name and description of every scenario that can be run by name.
+/// Name and description of every scenario that can be run by name.
 pub fn all() -> BTreeMap<String, String> {
     let mut known = folder().map(|folder| all_in(&folder)).unwrap_or_default();
     known.entry(QUICKSTART_WORD.to_owned()).or_insert_with(|| about(QUICKSTART));
@@ -50,7 +50,6 @@ fn all_in(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The description of a scenario.
 fn about(text: &str) -> String {
     scenario::about(text).unwrap_or_else(|| "no description".to_owned())
 }

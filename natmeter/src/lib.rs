@@ -1,5 +1,4 @@
-//! Command line, runs, test beds, self-test and the gateway program. Packet loops, search algorithms and report formats are in
-//! other crates.
+//! Command line, runs, test beds, self-test and the gateway program.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! `natmeter list`: the kinds that natmeter supports, from the const lists of the crates. A new kind appears without a change
-//! here; a new list is one entry in [`KNOWN`].
+//! `natmeter list`: the kinds that natmeter supports, from the const lists of the crates. A new
+//! list is one entry in [`KNOWN`].
 
 use crate::installed;
 use scenario::axis::{AXES, Axis};
@@ -9,21 +9,21 @@ use serde::Serialize;
 use std::fmt::Write;
 use tech::AxisKind;
 
-/// Where runs are, unless `--runs` names another folder.
+/// Unless `--runs` names another folder.
 pub const RUNS: &str = "runs";
 
 /// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Its name in scenarios, reports and commands.
+    /// In scenarios, reports and commands.
     pub name: String,
-    /// One line about it.
+    /// One line.
     pub about: String,
 }
 
 /// A list of supported kinds.
 pub struct List {
-    /// Its name in `natmeter list NAME`.
+    /// In `natmeter list NAME`.
     pub name: &'static str,
     /// Its heading.
     pub title: &'static str,
@@ -57,17 +57,17 @@ pub const KNOWN: &[List] = &[
     List { name: "metrics", title: "Metrics", rows: metrics },
 ];
 
-/// Names of the lists.
+/// Of the lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|list| list.name)
 }
 
-/// Returns the list of this name, or all lists.
+/// The list of this name, or all lists.
 pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
     KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
 }
 
-/// Lists as text for people.
+/// For people.
 pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
     let mut out = String::new();
     for list in lists {
@@ -86,7 +86,7 @@ fn pairs(known: &[(&str, &str)]) -> Vec<Row> {
     known.iter().map(|&(name, about)| Row { name: name.to_owned(), about: about.to_owned() }).collect()
 }
 
-/// Back-ends, spelled as in `[link]` and in `io` of a gateway's file.
+/// Spelled as in `[link]` and in `io` of a gateway's file.
 fn back_ends() -> Vec<Row> {
     let row = |name: &str, key: &str, kind: &str| {
         let about = port::backend::KNOWN.iter().find(|known| known.0 == kind).map_or("", |known| known.1);

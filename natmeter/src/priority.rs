@@ -1,7 +1,7 @@
-//! Scheduling priority during a measurement. Threads set the best nice value themselves. If the kernel groups tasks by session
-//! (autogroup, sched(7)), a nice value counts only within the session, so natmeter also raises the nice value of the session
-//! and restores it afterwards. A `note` keeps the old value, so that the next run in the session, or `natmeter clean` in any
-//! session, can restore it if this run is killed.
+//! Scheduling priority during a measurement. If the kernel groups tasks by session (autogroup,
+//! sched(7)), a nice value counts only within the session, so natmeter also raises the nice value
+//! of the session and restores it afterwards. A `note` keeps the old value, so that the next run in
+//! the session, or `natmeter clean` in any session, can restore it if this run is killed.
 
 mod note;
 
@@ -9,10 +9,10 @@ use dut::RunDir;
 use note::{Note, Notes};
 use std::path::Path;
 
-/// Nice value of a session while natmeter measures in it.
+/// Of a session in which natmeter measures.
 const RAISED: i32 = -20;
 
-/// A session's group and its nice value, as the kernel writes them: `/autogroup-31 nice 0`.
+/// As the kernel writes them: `/autogroup-31 nice 0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Session {
     group: String,
@@ -26,12 +26,12 @@ impl Session {
         Some(Session { group: group.to_owned(), nice: nice.parse().ok()? })
     }
 
-    /// Reads the session of the process in this folder of `/proc`.
+    /// `process` is a folder of `/proc`.
     fn of(process: &Path) -> Option<Session> {
         Session::parse(&std::fs::read_to_string(process.join("autogroup")).ok()?)
     }
 
-    /// Sets this nice value for the session of the process in this folder of `/proc`.
+    /// `process` is a folder of `/proc`.
     fn apply(&self, process: &Path) -> bool {
         std::fs::write(process.join("autogroup"), self.nice.to_string()).is_ok()
     }
@@ -42,13 +42,12 @@ pub struct Raised {
     note: Option<Note>,
 }
 
-/// Raises the priority of this session above other sessions, if the kernel groups by session and permits it.
+/// If the kernel groups by session and permits it.
 pub fn raise() -> Raised {
     Raised { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }
 
-/// Writes a note of the session's nice value, then raises it with `apply`. Without a note it changes nothing, and without a
-/// change it keeps no note.
+/// Without a note it changes nothing, and without a change it keeps no note.
 fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note> {
     notes.remove_ended_sessions();
     let own = notes.own_process();
@@ -73,8 +72,8 @@ impl Drop for Raised {
     }
 }
 
-/// Restores the nice value of each session in which a run was killed, and removes notes of sessions that have ended. Returns
-/// the changes in words.
+/// Restores the nice values after killed runs, and removes notes of sessions that have ended.
+/// Returns the changes in words.
 pub fn restore(dir: &RunDir) -> Vec<String> {
     restored(&Notes::of(dir.clone(), "/proc"), Session::apply)
 }
@@ -84,7 +83,7 @@ fn restored(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Vec<Strin
     let mut done = Vec::new();
     for mut note in notes.all() {
         if !note.is_ours_alone() {
-            // A live run in that session restores it at its end.
+            // A live run restores it at its end.
             continue;
         }
         let Some((process, now)) = note.session() else { continue };

@@ -1,10 +1,11 @@
-//! The known-truth self-test: the complete tester measures devices with exactly injected faults and limits, and must measure the
-//! injected values. The gateway's known-truth device shares no code with judge, clock and counters, so an error in these makes
-//! the self-test fail.
+//! The known-truth self-test: the complete tester measures devices with exactly injected faults and
+//! limits, and must measure the injected values. The gateway's known-truth device shares no code
+//! with judge, clock and counters.
 //!
-//! Counting checks run tester and device on one thread, so that a busy host cannot lose frames in between: if every frame was
-//! sent, wrong counts are a fault. If the host prevents that, or disturbs a rate, natmeter repeats the check a few times, and
-//! the check is then inconclusive, not failed.
+//! Counting checks run tester and device on one thread, so that a busy host cannot lose frames in
+//! between: if every frame was sent, wrong counts are a fault. If the host prevents that, or
+//! disturbs a rate, natmeter repeats the check a few times, and the check is then inconclusive, not
+//! failed.
 
 mod count;
 mod kept;
@@ -35,25 +36,24 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
-/// Size and duration of a self-test.
 #[derive(Clone, Copy)]
 struct Depth {
-    /// Frames of a counting trial.
+    /// Of a counting trial.
     frames: u64,
-    /// One of this many frames has a wrong port.
+    /// One of so many frames has a wrong port.
     misroute_every: u64,
-    /// Rate of counting trials.
+    /// Of counting trials.
     rate: Rate,
-    /// Length of a trial inside a search.
+    /// Inside a search.
     trial: Nanos,
-    /// Connections that are set up in a trial.
+    /// In a trial.
     connections: u64,
-    /// Time limit, after which the remaining checks are inconclusive.
+    /// Then the remaining checks are inconclusive.
     at_most: Duration,
 }
 
-/// Before every run, in a few seconds. Counts are exact for any number of frames, and a trial of a search is twice as long as
-/// the device needs to be exact.
+/// Before every run, in a few seconds. Counts are exact for any number of frames, and a trial of a
+/// search is twice as long as the device needs to be exact.
 const QUICK: Depth = Depth {
     frames: 100_000,
     misroute_every: 50_000,
@@ -73,16 +73,15 @@ const THOROUGH: Depth = Depth {
     at_most: Duration::from_secs(300),
 };
 
-/// Result of a self-test.
+/// Verdict with evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tested {
-    /// Its verdict.
+    /// Of all checks.
     pub verdict: SelfTest,
-    /// The trials of all checks that did not pass.
+    /// Of all checks that did not pass.
     pub trials: Vec<TrialRecord>,
 }
 
-/// A verdict without trials.
 impl From<SelfTest> for Tested {
     fn from(verdict: SelfTest) -> Tested {
         Tested { verdict, trials: Vec::new() }
@@ -93,7 +92,7 @@ impl Tested {
     /// Writes verdict and trials into a folder, and replaces those of an earlier self-test.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// The folder cannot be written.
     pub fn keep(&self, folder: &Dir) -> Result<(), StoreError> {
         folder.write(SELF_TEST, &self.verdict)?;
         if self.trials.is_empty() && !folder.has(SELF_TEST_TRIALS) {
@@ -109,43 +108,42 @@ impl Tested {
     }
 }
 
-/// Runs the self-test that precedes every run. `None` if it was interrupted.
+/// Before every run. `None` if it was interrupted.
 pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, QUICK).run(listener)
 }
 
-/// Runs the self-test of `natmeter selftest`. `None` if it was interrupted.
+/// Of `natmeter selftest`. `None` if it was interrupted.
 pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
-/// Whether the host was too busy for both rates, which are far below the tester ceiling: it is then too busy for any rate.
+/// Whether the host was too busy for both rates, which are far below the tester ceiling.
 pub fn is_host_too_busy(verdict: &SelfTest) -> bool {
     [rate::CAPACITY, rate::SET_UP_RATE].into_iter().all(|rate| verdict.named("inconclusive").contains(&rate))
 }
 
-/// Runs the counting checks only, which are exact on any host if every frame was sent.
+/// Exact on any host if every frame was sent.
 pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
     let tester = Tester::new(process, Depth { frames, misroute_every: frames / 2, ..QUICK });
     let tester = Tester { end: None, ..tester };
     tester.cases().iter().map(|case| tester.count(case)).collect()
 }
 
-/// A tester that tests itself.
 struct Tester<'a> {
     process: &'a Process,
     depth: Depth,
     /// No check begins after this.
     end: Option<Instant>,
-    /// Maps the outcome of a trial. Tests of the self-test falsify the outcome, which must make it fail.
+    /// Tests of the self-test falsify the outcome, which must make it fail.
     says: fn(TrialOutcome) -> TrialOutcome,
-    /// The trials of the current check and of checks that did not pass.
+    /// Of the current check and of checks that did not pass.
     trials: RefCell<Vec<TrialRecord>>,
 }
 
-/// Attempts before a check is inconclusive: counting trials, searches, or delay measurements.
+/// Before a check is inconclusive: counting trials, searches, or delay measurements.
 const TRIES: u32 = 5;
-/// The measured value of a check after the time limit.
+/// After the time limit.
 const NO_TIME: &str = "nothing: no time was left";
 
 impl<'a> Tester<'a> {
@@ -172,14 +170,14 @@ impl<'a> Tester<'a> {
             listener.on(&Event::SelfTesting { number, of, check: check.clone() });
             checks.push(check);
         }
-        // Checked last, because an interrupt may have ended the last trial.
+        // Last, because an interrupt may have ended the last trial.
         (!self.is_interrupted()).then(|| Tested {
             verdict: SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks },
             trials: self.trials.take(),
         })
     }
 
-    /// Runs a check, and drops its trials if it passes.
+    /// Drops its trials if it passes.
     fn made(&self, check: &dyn Fn() -> SelfTestCheck) -> SelfTestCheck {
         let before = self.trials.borrow().len();
         let check = check();
@@ -193,8 +191,8 @@ impl<'a> Tester<'a> {
         self.process.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Measures a device of known delay: the latency of the calibration must grow by it. The device uses the system's clock, the
-    /// tester its own; a wrong clock has the same error each time.
+    /// The latency of the calibration must grow by the device's delay. The device uses the system's
+    /// clock, the tester its own; a wrong clock has the same error each time.
     fn delay(&self) -> SelfTestCheck {
         let truth = format!("floor + {} ns within {} ns", grouped(DELAY.as_nanos() as u64), grouped(DELAY_ERROR));
         let mut check = SelfTestCheck { name: "delay".to_owned(), truth, ..SelfTestCheck::default() };
@@ -227,7 +225,7 @@ impl<'a> Tester<'a> {
         check
     }
 
-    /// Latency over a device with this delay, polled by this thread.
+    /// Polled by this thread.
     fn latency(&self, delay: Duration) -> Result<Latency, String> {
         let clock = self.process.clock;
         let view = view::forwarding(&bed(40_000 * 100, SMALLEST).map_err(|e| e.to_string())?);
@@ -260,25 +258,23 @@ impl<'a> Tester<'a> {
     }
 }
 
-/// A function with what the truth injects around it.
 fn in_truth(truth: TruthConfig, function: impl Function + 'static) -> Boxed<Frame> {
     Truth::new(truth).around(Box::new(function))
 }
 
-/// The injected delay.
 const DELAY: Duration = Duration::from_micros(400);
-/// Tolerance of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
+/// Of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
 const DELAY_ERROR: u64 = 2_000;
 
-/// Whether these times differ by more than the tolerance, as with host noise.
+/// By more than the tolerance, as with host noise.
 fn differ(times: &[u64]) -> bool {
     let (least, most) = (times.iter().min(), times.iter().max());
     least.zip(most).is_some_and(|(least, most)| most - least > DELAY_ERROR)
 }
 
-/// Octets of a frame with FCS whose payload is the tag only.
+/// The payload is the tag only.
 const SMALLEST: usize = 64;
-/// Octets of a frame with payload beyond the tag.
+/// With payload beyond the tag.
 const LARGER: usize = 128;
 
 fn bed(connections: u64, frame_size: usize) -> Result<Bed, RigError> {

@@ -1,5 +1,6 @@
-//! Signals that end a command: the first asks it to stop and to restore everything, a later one ends it at once. Signals that
-//! were ignored at the start stay ignored, as `nohup` and the shell's `trap ''` require.
+//! Signals that end a command: the first asks it to stop and to restore everything, a later one
+//! ends it at once. Signals that were ignored at the start stay ignored, as `nohup` and the shell's
+//! `trap ''` require.
 
 use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,18 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals within this time count as one, because `timeout`, shells and service managers signal the process and its process
-/// group.
+/// `timeout`, shells and service managers signal the process and its process group.
 pub(crate) const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// Sets `stop` on Ctrl-C, SIGTERM and SIGHUP; a later signal ends the process at once, with [`Exit::Interrupted`]. Ignored
-/// signals stay ignored.
+/// Sets `stop` on Ctrl-C, SIGTERM and SIGHUP; a later signal ends the process at once, with [`Exit::Interrupted`].
 ///
 /// # Errors
-/// If signals cannot be handled.
+/// Signals cannot be handled.
 pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let handled = handled()?;
-    // Registered before the flags, so that it sees every signal that sets one.
+    // Before the flags, so that it sees every signal that sets one.
     let mut signals = Signals::new(&handled)?;
     let insists = Arc::new(AtomicBool::new(false));
     for signal in handled {
@@ -37,16 +36,13 @@ pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns Ctrl-C, SIGTERM and SIGHUP without those that were ignored when natmeter was started.
-///
-/// # Errors
-/// If `/proc` cannot be read.
+/// Ctrl-C, SIGTERM and SIGHUP without those that were ignored at the start.
 pub(crate) fn handled() -> io::Result<Vec<i32>> {
     let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
     Ok([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect())
 }
 
-/// Returns the signals that a process ignores, from its `/proc/PID/status`.
+/// From `/proc/PID/status`.
 fn ignored(status: &str) -> Vec<i32> {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     (1..=64).filter(|signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1).collect()

@@ -1,8 +1,9 @@
-//! All output of natmeter to stdout and stderr: removes unsafe characters, prints colours only to terminals without `NO_COLOR`,
-//! and reports lost output.
+//! All output of natmeter to stdout and stderr: removes unsafe characters, prints colours only to
+//! terminals without `NO_COLOR`, and reports lost output.
 //!
-//! A closed pipe (EPIPE) is not an error: its reader wants no more output. After any other failure, such as a full disk, the
-//! command continues, because a run in progress is worth more than its output, but does not exit with success.
+//! A closed pipe (EPIPE) is not an error. After any other failure, such as a full disk, the command
+//! continues, because a run in progress is worth more than its output, but does not exit with
+//! success.
 
 use crate::exit::Exit;
 use record::printable::{escaped_json, with_colours};
@@ -12,10 +13,10 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set once an error about lost output was printed.
+/// An error about lost output was printed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints to stdout.
+/// To stdout.
 pub fn out(text: &str) {
     let written = write(&mut anstream::stdout().lock(), &with_colours(text));
     let first = |error: &io::Error| is_loss(error) && !LOST.swap(true, Ordering::Relaxed);
@@ -26,7 +27,7 @@ pub fn out(text: &str) {
     }
 }
 
-/// Prints a document to stdout as one line of JSON, with the version of its format.
+/// One line on stdout, with the version of its format.
 pub fn json(document: &impl Serialize) {
     match serde_json::to_string(&Versioned::of(document)) {
         Ok(text) => out(&format!("{}\n", escaped_json(&text))),
@@ -37,54 +38,54 @@ pub fn json(document: &impl Serialize) {
     }
 }
 
-/// Prints to stderr; a failure cannot be reported anywhere.
+/// A failure cannot be reported anywhere.
 pub fn err(text: &str) {
     let _ = write(&mut anstream::stderr().lock(), &with_colours(text));
 }
 
-/// Columns of a terminal that does not tell them.
+/// For a terminal that does not tell.
 const USUAL_COLUMNS: usize = 80;
 
-/// Lines of a terminal that does not tell them.
+/// For a terminal that does not tell.
 const USUAL_LINES: usize = 24;
 
-/// Returns the columns of the terminal on stderr.
+/// Of the terminal on stderr.
 pub fn columns() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
 }
 
-/// Returns the lines of the terminal on stderr.
+/// Of the terminal on stderr.
 pub fn lines() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(USUAL_LINES)
 }
 
-/// Whether stderr is a terminal on which lines can be replaced.
+/// stderr is a terminal on which lines can be replaced.
 pub fn replaces_lines() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Prints a line to stderr; on a terminal, as several lines that end between words.
+/// On a terminal, as several lines that end between words.
 pub fn err_lines(text: &str) {
     let text = if io::stderr().is_terminal() { folded(text, columns()) } else { text.to_owned() };
     err(&format!("{text}\n"));
 }
 
-/// Indentation of the second and later lines, beyond that of the first.
+/// Of further lines, beyond that of the first.
 const HANGING: usize = 4;
 
-/// Breaks a text between words into lines of at most so many columns. Colours take no columns.
+/// Between words. Colours take no columns.
 pub fn folded(text: &str, columns: usize) -> String {
     folded_after("", HANGING, text, columns)
 }
 
-/// A text after a head, folded; its further lines begin below the end of the head.
+/// Further lines begin below the end of the head.
 pub fn below_head(head: &str, text: &str, columns: usize) -> String {
     folded_after(head, 0, text, columns.max(head.len() + 20))
 }
 
-/// `hanging`: further columns before the further lines of a line.
+/// `hanging` indents further lines of a line.
 fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> String {
     let mut shown = head.to_owned();
     for (number, line) in text.lines().enumerate() {
@@ -94,7 +95,7 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
         let indentation = line.chars().take_while(|c| *c == ' ').count();
         let hanging = " ".repeat(head.len() + indentation + hanging);
         let mut used = head.len();
-        // Several spaces in a row stay as they are.
+        // Several spaces in a row stay.
         for word in line.split_inclusive(' ') {
             let length = anstream::adapter::strip_str(word.trim_end()).to_string().chars().count();
             if length > 0 && used > hanging.len() && used + length > columns {
@@ -110,13 +111,13 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
     shown
 }
 
-/// Erases the line of the cursor on stderr, and lines above it.
+/// Of the cursor on stderr, and lines above it.
 pub fn erase_lines(above: usize) {
     let text = format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(above));
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Returns the exit code, changed to a failure if output was lost.
+/// A failure if output was lost.
 pub fn ending(exit: Exit) -> Exit {
     if exit == Exit::Done && LOST.load(Ordering::Relaxed) { Exit::Failed } else { exit }
 }
@@ -125,7 +126,7 @@ fn write(to: &mut impl Write, text: &str) -> io::Result<()> {
     to.write_all(text.as_bytes()).and_then(|()| to.flush())
 }
 
-/// Whether a failure loses wanted output.
+/// Of wanted output.
 fn is_loss(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::BrokenPipe
 }

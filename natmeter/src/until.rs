@@ -1,4 +1,4 @@
-//! Trials until a time limit, or until Ctrl-C. At the limit a search ends as on Ctrl-C: its trials are recorded, and a resumed run continues it.
+//! Trials until a time limit, or until Ctrl-C. At the limit a search ends as on Ctrl-C: a resumed run continues it.
 
 use method::{TrialError, TrialOutcome, TrialSpec, Trials};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +8,11 @@ use std::time::Instant;
 pub struct Until<T> {
     /// Runs the trials.
     pub inner: T,
-    /// The time limit; `None` for no limit.
+    /// `None` for no limit.
     pub end: Option<Instant>,
 }
 
-/// Whether the time limit is reached.
+/// The time limit is reached.
 pub fn is_over(end: Option<Instant>) -> bool {
     end.is_some_and(|end| Instant::now() >= end)
 }
@@ -23,11 +23,11 @@ impl<T: Trials> Trials for Until<T> {
     }
 }
 
-/// Begins no trial after Ctrl-C. The engine ends a trial on Ctrl-C; a simulated device takes no time and does not check for it.
+/// The engine ends a trial on Ctrl-C; a simulated device takes no time and does not check for it.
 pub struct UntilInterrupted<'a, T> {
     /// Runs the trials.
     pub inner: T,
-    /// Set by Ctrl-C.
+    /// By Ctrl-C.
     pub interrupted: &'a AtomicBool,
 }
 

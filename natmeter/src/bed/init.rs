@@ -4,11 +4,11 @@ use crate::rig::machine::Found;
 use std::fmt::Write;
 use std::net::IpAddr;
 
-/// Address of the tester on each side, and of the box, where the interfaces have none (RFC 2544, appendix C.2.2).
+/// Tester on each side, and box, where interfaces have no address (RFC 2544, appendix C.2.2).
 const USUAL: [(&str, &str, &str); 2] =
     [("left", "198.18.0.2/24", "198.18.0.1"), ("right", "198.19.0.2/24", "198.19.0.1")];
 
-/// The two interfaces that are most probably the ports: hardware before virtual ones, up before down, and none with a danger.
+/// The two most probable ports: hardware before virtual ones, up before down, and none with a danger.
 pub fn ports(all: &[Found]) -> Vec<&Found> {
     let mut able: Vec<&Found> = all.iter().filter(|found| found.dangers().is_empty()).collect();
     let is_of_bed = |found: &Found, net: u8| {
@@ -29,7 +29,7 @@ pub fn ports(all: &[Found]) -> Vec<&Found> {
     able
 }
 
-/// The text of a bed file.
+/// Text of a bed file.
 pub fn text(all: &[Found]) -> String {
     let ports = ports(all);
     let mut text = String::from(
@@ -85,7 +85,7 @@ fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
     )
 }
 
-/// The first host of the interface's IPv4 network, or the second if the tester is the first.
+/// Or the second host if the tester is the first.
 fn of_network(found: Option<&Found>) -> Option<String> {
     found?.addresses.iter().find_map(|(address, length)| {
         let IpAddr::V4(address) = address else { return None };

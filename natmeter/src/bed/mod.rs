@@ -1,4 +1,4 @@
-//! Test beds with real ports: the file that `bed init` writes, and what `bed check` finds out about a bed before a run.
+//! Test beds with real ports: the file that `bed init` writes, and the check before a run.
 
 pub mod check;
 pub mod init;

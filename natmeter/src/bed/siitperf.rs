@@ -1,25 +1,23 @@
-//! Reads the configuration of siitperf, and writes what it says as a bed file and as keys of a scenario. What has no counterpart
-//! is listed, so that nothing is lost in silence.
+//! Converts the configuration of siitperf to a bed file and keys of a scenario, and lists what has no counterpart.
 
 use crate::rig::machine::Found;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A configuration in natmeter's words.
+/// A converted configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// The bed file.
     pub bed: String,
-    /// Keys for a scenario, `--set` each.
+    /// For a scenario, `--set` each.
     pub scenario: Vec<String>,
-    /// What is carried over otherwise, or not at all, one sentence each.
+    /// Differences, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Settings by name.
 type Settings = BTreeMap<String, String>;
 
-/// Names that the bed file, the scenario or a note below uses.
+/// In the bed file, the scenario or a note below.
 const USED: [&str; 30] = [
     "IP-L-Vers",
     "IP-R-Vers",
@@ -53,10 +51,10 @@ const USED: [&str; 30] = [
     "Responder-ports",
 ];
 
-/// Reads a configuration and finds the interfaces by their Ethernet addresses.
+/// Finds the interfaces by their Ethernet addresses.
 ///
 /// # Errors
-/// If it has no line of siitperf's.
+/// If the text has no line of siitperf's.
 pub fn import(text: &str, interfaces: &[Found]) -> Result<Imported, String> {
     let settings = settings(text);
     if !settings.keys().any(|name| USED.contains(&name.as_str())) {
@@ -74,7 +72,7 @@ pub fn import(text: &str, interfaces: &[Found]) -> Result<Imported, String> {
     Ok(Imported { bed, scenario: scenario(&settings), notes })
 }
 
-/// The settings of a configuration: a name and a value a line, behind `#` a comment.
+/// A name and a value a line, behind `#` a comment.
 fn settings(text: &str) -> Settings {
     let words = |line: &str| {
         let mut words = line.split('#').next()?.split_ascii_whitespace();
@@ -112,7 +110,6 @@ fn port(
     text
 }
 
-/// Keys of a scenario.
 fn scenario(settings: &Settings) -> Vec<String> {
     let number = |key: &str| settings.get(key).and_then(|value| value.parse::<u32>().ok());
     let mut keys = Vec::new();
@@ -136,7 +133,7 @@ fn scenario(settings: &Settings) -> Vec<String> {
     keys
 }
 
-/// What is said in another way, or not at all.
+/// In another way, or not at all.
 fn otherwise(settings: &Settings) -> Vec<String> {
     let mut notes = Vec::new();
     let cores: Vec<&str> = ["CPU-L-Send", "CPU-R-Recv", "CPU-R-Send", "CPU-L-Recv"]

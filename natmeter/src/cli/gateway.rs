@@ -56,7 +56,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Returns the request as the control socket reads it.
+    /// As the control socket reads it.
     pub fn text(self) -> &'static str {
         match self {
             Word::Status => "status",

@@ -111,7 +111,6 @@ pub struct Control {
     pub ssh_key: PathBuf,
 }
 
-/// An address with its prefix length.
 fn with_length(text: &str) -> Result<(IpAddr, u8), String> {
     scenario::bed::prefix(text).ok_or_else(|| "write an address with its prefix length, such as 10.0.0.2/24".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `natmeter bed`: the file of a test bed, and what is to be known of the bed before a run.
+//! `natmeter bed`: the file of a test bed, and its check before a run.
 
 use super::load;
 use super::turn::MyTurn;
@@ -19,7 +19,6 @@ use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// `natmeter bed …`.
 pub(super) fn bed(command: &BedCommand, output: Output) -> Exit {
     match command {
         BedCommand::Init { file } => init(file),
@@ -29,7 +28,6 @@ pub(super) fn bed(command: &BedCommand, output: Output) -> Exit {
     }
 }
 
-/// Writes a bed file from the interfaces of this machine.
 fn init(file: &Path) -> Exit {
     let all = match machine::interfaces() {
         Ok(all) => all,
@@ -49,7 +47,6 @@ fn init(file: &Path) -> Exit {
     Exit::Done
 }
 
-/// Writes a bed file from the configuration of siitperf.
 fn import(conf: &Path, file: &Path) -> Exit {
     let text = match std::fs::read_to_string(conf) {
         Ok(text) => text,
@@ -71,10 +68,7 @@ fn import(conf: &Path, file: &Path) -> Exit {
     Exit::Done
 }
 
-/// Writes a file that is not there yet.
-///
-/// # Errors
-/// The exit code, after printing the error.
+/// Writes a new file, or returns the exit code after printing the error.
 fn create(file: &Path, text: &str) -> Result<(), Exit> {
     let new = OpenOptions::new().write(true).create_new(true).open(file);
     let written = new.and_then(|mut to| to.write_all(text.as_bytes()));
@@ -86,7 +80,7 @@ fn fail(why: &str) -> Exit {
     Exit::Failed
 }
 
-/// The frames of a check without a scenario.
+/// Checks a bed without a scenario.
 const NAT44: &str = "name = \"bed-check\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
     udp-timeout = \"120 s\"\n[sweep]\nconnections = \"1k\"\n";
 
@@ -114,10 +108,9 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
     carry_out(&loaded, scenario.is_none(), &process, output)
 }
 
-/// Frames of T0.
 const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
 
-/// Measures T0 and appends it to the file beside the bed file.
+/// Appended to the file beside the bed file.
 fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
     let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
     let loaded = match load::given("frames of a cable", CABLE, &changes, output) {
@@ -153,7 +146,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
         frames: frames.0,
         sent: sent.0,
     };
-    // A link leads to the bed that runs read.
+    // The target of a link, which runs read.
     let path = scenario::bed::t0_file(&file.canonicalize().unwrap_or_else(|_| file.to_path_buf()));
     let all: Vec<&T0> = bed.t0.iter().chain([&t0]).collect();
     let text = serde_json::to_string_pretty(&all).expect("names and numbers");

@@ -15,7 +15,6 @@ use record::report::number::si;
 use scenario::axis::more_in_words;
 use std::fmt::Write;
 
-/// `natmeter calibrate [FILE]`.
 pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
     let mut turn = MyTurn::take(args.turn)?;
@@ -24,7 +23,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Ex
     }
     turn.take_ports(&loaded.scenario)?;
     let plan = Plan::new(&loaded.scenario);
-    // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
+    // Over a TAP the tester is measured within the process.
     if Over::of(&loaded.scenario.link) != Over::Process {
         privilege(&loaded.scenario, &plan, &mut turn)?;
     }

@@ -9,7 +9,6 @@ use crate::term::{self, out};
 use scenario::Summary;
 use serde_json::json;
 
-/// `natmeter check [FILE]`.
 pub(super) fn check(args: &CheckArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
     let plan = planned(&loaded.scenario, output)?;

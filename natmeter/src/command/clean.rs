@@ -1,5 +1,5 @@
-//! `natmeter clean`: restores the settings and devices that a killed run, or one that lost its connection, left changed.
-//! It needs only the journal and the notes of that run.
+//! `natmeter clean`: restores the settings and devices that a killed run, or one that lost its
+//! connection, left changed.
 
 use crate::exit::Exit;
 use crate::priority;
@@ -7,7 +7,6 @@ use crate::term::{err, out};
 use dut::host::Here;
 use dut::{DutError, RunDir};
 
-/// `natmeter clean`.
 pub(super) fn clean() -> Exit {
     let dir = RunDir::of_this_user();
     let restored = dut::journal::clean(&dir, &mut Here::new());
@@ -21,7 +20,7 @@ pub(super) fn clean() -> Exit {
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
-    // Releasing the lock removes the lock file of a killed run; a live run keeps its own.
+    // Removes the lock file of a killed run; a live run keeps its own.
     drop(dut::MachineLock::take());
     dut::port_lock::clean(&dir);
     let priority = priority::restore(&dir);
@@ -50,7 +49,7 @@ pub(super) fn clean() -> Exit {
     Exit::Done
 }
 
-/// An error if a killed run of root left changes behind and `own` is the folder of another user.
+/// `own` is the folder of another user.
 fn left_to_root(own: &RunDir, root: &RunDir) -> Option<String> {
     let left = own != root && (dut::journal::is_left(root) || dut::external::is_left(root));
     left.then(|| {

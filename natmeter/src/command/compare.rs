@@ -9,10 +9,9 @@ use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compa
 use record::report::number::significant;
 use std::path::Path;
 
-/// Columns of the text, on every terminal.
+/// On every terminal.
 const COLUMNS: usize = 80;
 
-/// `natmeter compare RUN RUN …`.
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     match checked(args, output) {
         exit @ Ok(Exit::Done | Exit::Failed) => exit,
@@ -22,10 +21,7 @@ pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, E
     }
 }
 
-/// Prints the comparison, and checks the conditions.
-///
-/// # Errors
-/// The exit code, after printing the error: also if a run is damaged.
+/// Returns the exit code after printing an error, also if a run is damaged.
 fn checked(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     if args.runs.len() < 2 && args.fail_under.is_empty() {
         err("error: a single run cannot be compared: name two or more runs, or give --fail-under CONDITION\n");
@@ -48,22 +44,18 @@ fn checked(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     if damaged.fold(false, |any, exit| any | (exit != Exit::Done)) { Err(Exit::Failed) } else { Ok(conclude(&checks)) }
 }
 
-/// Reads a run.
-///
-/// # Errors
-/// The exit code, after printing the error.
 fn read(path: &Path) -> Result<Run, Exit> {
     super::load::is_run(path)?;
     Run::read(path, tech::ALL).map_err(failed)
 }
 
-/// A value that meets a condition, or leaves it undecided.
+/// Or leaves the condition undecided.
 struct Check {
     exit: Exit,
     sentence: String,
 }
 
-/// The values that meet a condition, in all runs except the reference.
+/// In all runs except the reference.
 fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     let judged = if runs.len() > 1 { &runs[1..] } else { runs };
     let mut checks = Vec::new();
@@ -90,7 +82,7 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     Ok(checks)
 }
 
-/// The exit code for a value that meets a condition, or can meet it.
+/// The value meets a condition, or can meet it.
 fn exit_of(meets: Meets) -> Exit {
     match meets {
         Meets::Yes => Exit::Failed,
@@ -100,7 +92,7 @@ fn exit_of(meets: Meets) -> Exit {
     }
 }
 
-/// The values that are worse than the reference by more than `ppm`, and those without a judgement.
+/// By more than `ppm`, and those without a judgement.
 fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
     let percent = f64::from(ppm) / 10_000.0;
     let limit = significant(percent, 3);
@@ -134,7 +126,7 @@ fn with_figures(sentence: String, difference: &Difference) -> String {
     }
 }
 
-/// Prints the sentences, and returns the exit code: a failure takes precedence over a bound, and a bound over a missing value.
+/// A failure takes precedence over a bound, and a bound over a missing value.
 fn conclude(checks: &[Check]) -> Exit {
     for check in checks {
         let kind = if check.exit == Exit::Failed { "error" } else { "note" };

@@ -1,4 +1,4 @@
-//! `natmeter completions`: completions for a shell, from the command line's own definition.
+//! `natmeter completions`: completions for a shell.
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -6,7 +6,6 @@ use crate::term::out;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// `natmeter completions SHELL`.
 pub(super) fn completions(shell: Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "natmeter", &mut script);

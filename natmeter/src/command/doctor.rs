@@ -1,5 +1,5 @@
-//! `natmeter doctor`: looks at the machine that measures, at the ports of a bed and at its boxes, changes settings that spoil
-//! results, and undoes that.
+//! `natmeter doctor`: looks at the machine that measures, at the ports of a bed and at its boxes,
+//! changes settings that spoil results, and undoes that.
 
 use super::load;
 use crate::cli::{Changes, DoctorArgs, Output};
@@ -17,10 +17,9 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A scenario of any kind, which carries the bed.
+/// Carries the bed.
 const ANY: &str = "name = \"doctor\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
 
-/// `natmeter doctor`.
 pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     let changes = args.fix || args.undo;
     if changes && !rustix::process::geteuid().is_root() {
@@ -31,7 +30,7 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
         return Err(Exit::Usage);
     }
     let failed = |error: DutError| super::failed(error);
-    // Held until the end: a measurement of this moment would be disturbed.
+    // A measurement at the same time would be disturbed.
     let _lock = changes.then(MachineLock::take).transpose().map_err(failed)?;
     let dir = RunDir::of_this_user();
     let loaded = args.bed.as_ref().map(|bed| {
@@ -72,11 +71,10 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     Ok(if is_bad || refused { Exit::Failed } else { Exit::Done })
 }
 
-/// Looks at this machine, and at the ports of a bed.
 fn of_this_machine(bed: Option<&Bed>) -> Vec<Finding> {
     let readings = Readings::below(Path::new("/"), FILES);
     let mut findings = doctor::tester(&readings);
-    // natmeter makes the other ports itself, as it needs them.
+    // natmeter makes the other ports itself.
     for (side, keys) in bed.filter(|bed| !bed.makes_links()).iter().flat_map(|bed| bed.ports()) {
         findings.extend(of_port(&readings, side, keys));
     }
@@ -94,7 +92,7 @@ fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Find
     }
 }
 
-/// Restores this machine, and the boxes of a bed.
+/// And the boxes of a bed.
 fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
     let undone = journal::undo_kept(dir, &mut Here::new()).map_err(super::failed)?;
     let mut lines: Vec<String> = undone.iter().map(ToString::to_string).collect();
@@ -115,7 +113,7 @@ fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// The boxes that are other machines.
+/// Boxes that are other machines.
 fn others(bed: &Bed) -> impl Iterator<Item = (&str, &BoxKeys)> {
     bed.boxes.iter().filter(|(_, keys)| matches!(keys.on, On::Ssh(_))).map(|(role, keys)| (*role, keys))
 }
@@ -125,7 +123,6 @@ fn reached(bed: &Bed, keys: &BoxKeys) -> Result<Ssh, DutError> {
     Ok(Ssh::to(to, &RunDir::of_this_user())?.with_config(files::ssh_config(bed, keys)))
 }
 
-/// Looks at a box that is another machine.
 fn look(bed: &Bed, role: &str, keys: &BoxKeys) -> Vec<Finding> {
     let ssh = reached(bed, keys).map_err(|error| error.to_string());
     let findings = ssh.and_then(|mut ssh| doctor::of_box(role, &mut ssh).map_err(|error| error.to_string()));
@@ -133,7 +130,6 @@ fn look(bed: &Bed, role: &str, keys: &BoxKeys) -> Vec<Finding> {
     findings.unwrap_or_else(|error| vec![unreadable(format!("box {role}"), error, why)])
 }
 
-/// The finding about something that cannot be looked at.
 fn unreadable(at: String, error: String, why: &'static str) -> Finding {
     let mend = vec!["correct the bed file".to_owned()];
     let verdict = Verdict::Bad;
@@ -168,10 +164,10 @@ fn say(findings: &[Finding], output: Output) {
     out(&format!("{}\n", folded(&summary(findings), term::columns())));
 }
 
-/// Columns before the reasons and commands of a finding.
+/// In front of the reasons and commands of a finding.
 const INDENTATION: &str = "        ";
 
-/// A finding as lines of at most so many columns. Commands are not folded, so that they can be copied.
+/// Commands are not folded, so that they can be copied.
 fn in_lines(finding: &Finding, columns: usize) -> String {
     let head = format!("  {:<5} {:<27} ", finding.verdict.word(), finding.name);
     let mut text = format!("{}\n", term::below_head(&head, &finding.value, columns).trim_end());

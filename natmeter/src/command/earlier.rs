@@ -11,20 +11,18 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An earlier run of a scenario with the same options.
+/// With the same scenario and options.
 pub(super) enum Earlier {
-    /// Every measurement has a result.
     Complete(PathBuf),
-    /// It stopped before the end of its plan.
     Begun(PathBuf),
 }
 
-/// The run that `--continue` continues; none without the option, or without an earlier run.
+/// None without the option, or without an earlier run.
 pub(super) fn earlier(folder: &Folder, loaded: &Loaded) -> Option<Earlier> {
     if folder.go_on { latest(folder.path(), loaded) } else { None }
 }
 
-/// The latest run of a scenario with the same text and options below a folder. Skips folders that are not readable runs.
+/// With the same text and options. Skips folders that are not readable runs.
 fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {
@@ -37,7 +35,7 @@ fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     Some(if values.is_empty() && repetitions.is_empty() { Earlier::Complete(run) } else { Earlier::Begun(run) })
 }
 
-/// Returns the keys of the values without a result, and the keys of the missing repetitions of all other values. With a
+/// Keys of the values without a result, and of the missing repetitions of all other values. With a
 /// time limit no repetition is missing, because the scenario allows natmeter to skip repetitions.
 pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
     let enough = Enough::of(&header.scenario, outcomes);

@@ -1,4 +1,4 @@
-//! `natmeter gateway`: the gateway as a program, on interfaces or between capture files, and requests to a running gateway.
+//! `natmeter gateway`: the gateway as a program, and requests to a running gateway.
 
 use crate::cli::{GatewayArgs, Output, Word};
 use crate::exit::Exit;
@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// `natmeter gateway`.
 pub(super) fn gateway(args: &GatewayArgs, output: Output) -> Exit {
     if let Some(word) = args.word {
         return ask(word, args);
@@ -132,7 +131,6 @@ fn on_interfaces(
     gateway::run(gateway, file, seed, ending, &say)
 }
 
-/// A random seed from the system.
 fn drawn() -> Result<u64, GatewayError> {
     let mut octets = [0; 8];
     File::open("/dev/urandom")

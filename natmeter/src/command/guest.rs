@@ -12,10 +12,9 @@ use serde_json::json;
 use std::io::{self, BufRead, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// Time limit of a command in `natmeter guest shell`.
+/// For `natmeter guest shell`.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// `natmeter guest …`.
 pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
     let done = match command {
         GuestCommand::Build { kind, perf, guests } => build(*kind, *perf, guests, output),
@@ -29,7 +28,6 @@ pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
     done.unwrap_or_else(failed)
 }
 
-/// Returns the folder of the guests.
 fn cache(guests: &Guests) -> Result<Cache, DutError> {
     guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
 }
@@ -127,7 +125,6 @@ fn shell(kind: Kind, hardware: Hardware, command: Option<&str>, guests: &Guests)
     Ok(if is_terminal { Exit::Done } else { last })
 }
 
-/// Runs one command and prints its outputs.
 fn in_guest(guest: &mut Guest, line: &str) -> Result<Exit, DutError> {
     let output = guest.run(line, b"", &Limits::of_hook(LIMIT))?.output;
     let lines = |text: &str| if text.is_empty() { String::new() } else { format!("{text}\n") };

@@ -1,5 +1,5 @@
-//! `natmeter guest run`: boots a guest whose interfaces are those of this namespace, and waits for its end. It is a box like a
-//! machine of its own, which takes commands by ssh.
+//! `natmeter guest run`: boots a guest whose interfaces are those of this namespace, and waits for
+//! its end. It takes commands by ssh.
 
 use crate::cli::{GuestRun, Hardware, Output};
 use crate::rig::machine;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 
-/// `natmeter guest run …`. It returns when the guest has ended.
+/// Returns when the guest has ended.
 pub(super) fn run(args: &GuestRun, cache: &Cache, output: Output) -> Result<(), DutError> {
     let image = cache.latest(args.kind)?;
     let keys = args.control.as_ref().map(|control| public_keys(&control.ssh_key)).transpose()?;
@@ -34,7 +34,6 @@ pub(super) fn run(args: &GuestRun, cache: &Cache, output: Output) -> Result<(), 
     Err(guest.wait())
 }
 
-/// Says that the guest is ready, and how to reach it.
 fn say(args: &GuestRun, host_key: &str, output: Output) {
     let address = args.control.as_ref().map(|control| control.address.0.to_string());
     if output.json {
@@ -43,7 +42,7 @@ fn say(args: &GuestRun, host_key: &str, output: Output) {
         );
     }
     if let Some(address) = address {
-        // A line of a file of known hosts.
+        // For a file of known hosts.
         out(&format!("{address} {host_key}\n"));
     }
     if !output.quiet {
@@ -51,7 +50,7 @@ fn say(args: &GuestRun, host_key: &str, output: Output) {
     }
 }
 
-/// An interface of the guest: what arrives at an interface of this namespace arrives there, or what this machine sends through a TAP.
+/// It gets what arrives at an interface of this namespace, or what this machine sends through a TAP.
 fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mute>) -> Result<Nic, DutError> {
     let here = Netns::current()?;
     let mut mac = Interfaces::here()?.get(interface)?.mac;
@@ -69,7 +68,6 @@ fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mut
     Ok(Nic { name, mac, descriptors })
 }
 
-/// What a guest of this kind has.
 pub(super) fn config(kind: Kind, Hardware { cpus, memory }: Hardware) -> Result<GuestConfig, DutError> {
     if kind == Kind::Uml && cpus > 1 {
         return Err(refused("User-Mode Linux has one processor".to_owned(), "write `qemu` for the kind of the guest"));
@@ -77,7 +75,7 @@ pub(super) fn config(kind: Kind, Hardware { cpus, memory }: Hardware) -> Result<
     Ok(GuestConfig { kind, memory_mib: memory, cpus, ..GuestConfig::default() })
 }
 
-/// Refuses what cannot be an interface of a guest of this kind, and what this machine needs itself: a guest takes its frames.
+/// What cannot be an interface of a guest of this kind, and what this machine needs itself: a guest takes its frames.
 fn refuse(kind: Kind, cables: &[(&str, &String)]) -> Result<(), DutError> {
     let mut here = Interfaces::here()?;
     let all = machine::interfaces().map_err(|what| refused(what, "run it as root"))?;
@@ -95,7 +93,6 @@ fn refuse(kind: Kind, cables: &[(&str, &String)]) -> Result<(), DutError> {
     Ok(())
 }
 
-/// Why an interface cannot be one of a guest of this kind.
 fn unusable(kind: Kind, found: &Interface) -> Option<DutError> {
     let name = &found.name;
     if kind == Kind::Qemu && found.kind != "tun" {
@@ -105,7 +102,6 @@ fn unusable(kind: Kind, found: &Interface) -> Option<DutError> {
     (!found.up).then(|| refused(format!("{name} is down"), "switch it on with `ip link set NAME up`"))
 }
 
-/// The public keys in a file.
 fn public_keys(path: &Path) -> Result<String, DutError> {
     let shown = path.display();
     let text =

@@ -1,4 +1,4 @@
-//! Reads files of other testers, for `natmeter published import` and `natmeter report --compare-with`.
+//! Reads files of other testers.
 
 use crate::exit::Exit;
 use crate::term::err;
@@ -6,10 +6,7 @@ use record::import::{self, Series};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Reads and joins the files, and prints why one cannot be used.
-///
-/// # Errors
-/// The exit code, after printing the mistake.
+/// Joins the files, or returns the exit code after printing the mistake.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
     let complain = |name: &str, why: &dyn std::fmt::Display| {
         err(&format!("error: {name}: {why}\n"));
@@ -25,7 +22,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
         .map_err(|(name, error)| complain(&name, &error))
 }
 
-/// The text of a regular file that is not too long.
+/// Of a regular file that is not too long.
 fn text_of(path: &Path) -> Result<String, String> {
     let metadata = path.metadata().map_err(|error| format!("cannot be read: {error}"))?;
     // Reading a pipe can block forever.
@@ -34,7 +31,7 @@ fn text_of(path: &Path) -> Result<String, String> {
     }
     let file = std::fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut text = String::new();
-    // Reads one octet more than allowed, so that the reader refuses a longer file.
+    // One octet more, so that the reader refuses a longer file.
     file.take(import::LONGEST as u64 + 1).read_to_string(&mut text).map_err(|error| format!("is not text: {error}"))?;
     Ok(text)
 }

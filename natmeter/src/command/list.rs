@@ -6,7 +6,6 @@ use crate::listing;
 use crate::term::{self, out};
 use serde_json::json;
 
-/// `natmeter list [WHAT]`.
 pub(super) fn list(what: Option<&str>, output: Output) -> Exit {
     if output.json {
         for list in listing::select(what) {

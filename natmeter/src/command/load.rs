@@ -1,4 +1,4 @@
-//! Reads the scenario, or finds the run folder, that the command line names, and prints errors as text or JSON.
+//! Reads the scenario, or finds the run folder, of the command line, and prints errors as text or JSON.
 
 use crate::cli::{Changes, Output};
 use crate::did_you_mean;
@@ -15,26 +15,20 @@ use scenario::{Loaded, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
-/// Name of the quickstart in messages.
+/// In messages.
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
-/// Name of a command's scenario in messages.
+/// In messages.
 pub(super) fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }
 
-/// Reads the named scenario, or the built-in quickstart, checks the files that it names, and prints any errors.
-///
-/// # Errors
-/// The exit code, after printing all errors.
+/// Also checks the files that the scenario names. Returns the exit code after printing all errors.
 pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
     checked(output, read(file, changes))
 }
 
-/// Reads the named scenario, or the built-in quickstart, without its messages and the files that it names.
-///
-/// # Errors
-/// If it cannot be read, or is not valid.
+/// Without its messages and the files that it names.
 pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<Loaded, ScenarioError> {
     let options = options(changes)?;
     match file {
@@ -45,10 +39,7 @@ pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<Loaded, Sce
     }
 }
 
-/// The same for a text of natmeter's own.
-///
-/// # Errors
-/// Those of [`load`].
+/// For a text of natmeter's own.
 pub(super) fn given(name: &str, text: &str, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
     checked(output, options(changes).and_then(|options| Ok(scenario::parse(name, text, &options, tech::ALL)?)))
 }
@@ -71,10 +62,7 @@ fn checked(output: Output, loaded: Result<Loaded, ScenarioError>) -> Result<Load
     })
 }
 
-/// Plans a scenario.
-///
-/// # Errors
-/// The exit code, after printing why it cannot be carried out.
+/// Returns the exit code after printing why the scenario cannot be carried out.
 pub(super) fn planned(scenario: &Scenario, output: Output) -> Result<Plan, Exit> {
     let plan = forecast::plan(scenario);
     match forecast::refused(scenario, &plan) {
@@ -83,16 +71,12 @@ pub(super) fn planned(scenario: &Scenario, output: Output) -> Result<Plan, Exit>
     }
 }
 
-/// Checks that every point fits into the memory of this machine.
-///
-/// # Errors
-/// The exit code, after printing which points do not.
+/// Returns the exit code after printing which points do not fit into the memory of this machine.
 pub(super) fn fits(scenario: &Scenario, plan: &Plan, output: Output) -> Result<(), Exit> {
     let beyond = facts::memory().and_then(|memory| forecast::beyond(scenario, plan, memory));
     beyond.map_or(Ok(()), |why| Err(refuse(&why, output)))
 }
 
-/// Prints why a plan cannot be carried out.
 fn refuse(refused: &str, output: Output) -> Exit {
     if output.json {
         let errors = json!([{ "title": refused, "marks": [], "help": [] }]);
@@ -103,7 +87,7 @@ fn refuse(refused: &str, output: Output) -> Exit {
     Exit::Usage
 }
 
-/// The options that change a scenario, with the text of the bed file.
+/// With the text of the bed file.
 fn options(changes: &Changes) -> Result<Options, ScenarioError> {
     let mut options = changes.options();
     if let Some(path) = &changes.bed {
@@ -112,7 +96,6 @@ fn options(changes: &Changes) -> Result<Options, ScenarioError> {
     Ok(options)
 }
 
-/// Prints the notes on this machine before a run.
 pub(super) fn tell(advice: &[String], output: Output) {
     if !output.quiet && !output.json {
         for note in advice {
@@ -121,10 +104,7 @@ pub(super) fn tell(advice: &[String], output: Output) {
     }
 }
 
-/// Checks that a path is a run folder.
-///
-/// # Errors
-/// The exit code, after printing the error and the runs that are probably meant.
+/// Returns the exit code after printing the error and the runs that are probably meant.
 pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     if store::is_run(path) || merge::is_merged(path) {
         return Ok(());
@@ -143,7 +123,7 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     Err(Exit::Usage)
 }
 
-/// A refused scenario as a JSON event.
+/// As a JSON event.
 fn error_event(error: &ScenarioError) -> serde_json::Value {
     let (errors, further) = match error {
         ScenarioError::Unreadable { path, .. } => {
@@ -155,7 +135,7 @@ fn error_event(error: &ScenarioError) -> serde_json::Value {
     refusal(&errors, further)
 }
 
-/// The event of a refusal, with the number of errors that it leaves out.
+/// With the number of errors that it leaves out.
 fn refusal(errors: &serde_json::Value, further: usize) -> serde_json::Value {
     json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors, "further_errors": further })
 }

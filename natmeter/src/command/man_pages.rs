@@ -1,4 +1,4 @@
-//! `natmeter man-pages DIR`: a manual page for each command, from the definition of the command line, so that they agree.
+//! `natmeter man-pages DIR`: a manual page for each command.
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -6,7 +6,6 @@ use crate::term::err;
 use clap::CommandFactory;
 use std::path::Path;
 
-/// `natmeter man-pages DIR`.
 pub(super) fn man_pages(dir: &Path) -> Exit {
     let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
     match written {

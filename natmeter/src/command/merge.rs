@@ -6,7 +6,6 @@ use crate::exit::Exit;
 use crate::term::err;
 use record::merge;
 
-/// `natmeter merge INTO RUN RUN …`.
 pub(super) fn merge(args: &MergeArgs, output: Output) -> Result<Exit, Exit> {
     for run in &args.runs {
         super::load::is_run(run)?;

@@ -1,4 +1,4 @@
-//! `natmeter plan`: prints the measurements of a scenario with predicted time and memory, and changes nothing.
+//! `natmeter plan`: prints the measurements of a scenario with predicted time and memory.
 
 use super::load::{load, planned, tell};
 use crate::advice::{self, Machine};
@@ -13,9 +13,8 @@ use crate::{forecast, steps};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// `natmeter plan [FILE]`.
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
-    // A scenario of a box cannot be read without a bed, so the first bed of `--beds` is used.
+    // The scenario of a box needs a bed: the first one of `--beds`.
     let bed = args.changes.bed.clone().or_else(|| args.beds.first().map(|bed| file_of(bed)));
     let loaded = load(args.file.as_deref(), &Changes { bed, ..args.changes.clone() }, output)?;
     let mut plan = planned(&loaded.scenario, output)?;
@@ -33,7 +32,7 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
         let event = json!({ "event": "planned", "plan": plan, "predicted_ns": expected.time, "skipped": expected.skipped, "notes": advice });
         term::json(&event);
     } else {
-        // The description of the scenario knows nothing of these.
+        // The description of the scenario does not have these.
         if !args.changes.set.is_empty() {
             out(&format!("changed by --set: {}\n", args.changes.set.join("; ")));
         }
@@ -55,7 +54,7 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// The file of a bed that may be written with its host: `HOST:FILE`.
+/// The bed may be written with its host: `HOST:FILE`.
 fn file_of(bed: &str) -> PathBuf {
     bed.split_once(':').map_or(bed, |(_, file)| file).into()
 }

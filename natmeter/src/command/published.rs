@@ -1,5 +1,5 @@
-//! `natmeter published`: lists the published record, shows a table of it, recomputes its derived values, and shows results of other
-//! testers.
+//! `natmeter published`: lists the published record, shows a table of it, recomputes its derived
+//! values, and shows results of other testers.
 
 use super::import;
 use crate::cli::{Output, PublishedCommand};
@@ -14,7 +14,6 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// `natmeter published list | show ID | check | import FILE…`.
 pub(super) fn published(command: &PublishedCommand, output: Output) -> Exit {
     match command {
         PublishedCommand::List => list(output),
@@ -25,7 +24,6 @@ pub(super) fn published(command: &PublishedCommand, output: Output) -> Exit {
     Exit::Done
 }
 
-/// Prints results of other testers.
 fn imported(files: &[PathBuf], output: Output) -> Result<Exit, Exit> {
     for series in import::read(files)? {
         let Series { cite, files, title, values, notes } = &series;
@@ -94,7 +92,7 @@ fn show(id: &str, output: Output) -> Exit {
     Exit::Done
 }
 
-/// A table as text, with its errata.
+/// With its errata.
 fn shown(table: &Table) -> String {
     let values: Vec<&Value> = table.values().collect();
     let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
@@ -126,7 +124,7 @@ fn described(head: &str, values: &[&Value]) -> String {
     text
 }
 
-/// What is the same for all values.
+/// The same for all values.
 fn conditions(values: &[&Value]) -> String {
     let mut said = Vec::new();
     let mut common = |of: &dyn Fn(&Value) -> Option<String>| {
@@ -151,7 +149,7 @@ fn conditions(values: &[&Value]) -> String {
     said.join("; ")
 }
 
-/// The values of a metric: a line for each place in the table, a column for median, minimum and so on.
+/// A line for each place in the table, a column for median, minimum and so on.
 fn block(all: &[&Value], metric: &str) -> String {
     let values: Vec<&Value> = all.iter().copied().filter(|value| value.metric == metric).collect();
     let (mut stats, mut places): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -180,13 +178,13 @@ fn block(all: &[&Value], metric: &str) -> String {
     format!("{title}, {unit}\n{}", aligned(&rows))
 }
 
-/// A value as printed, or in its unit where the document prints another one, such as thousands.
+/// As printed, or in its unit where the document prints another one, such as thousands.
 fn in_unit(value: &Value) -> String {
     let printed = value.printed.replace(',', "").parse::<f64>();
     if printed == Ok(value.value) { value.printed.clone() } else { grouped_f64(value.value) }
 }
 
-/// Rows with columns as wide as their longest cell, aligned right.
+/// Columns are as wide as their longest cell, aligned right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width =
@@ -199,7 +197,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Recomputes all derived values, and lists the errata. Succeeds: what differs is in the documents, and is in the list.
+/// Also lists the errata. Succeeds, as the differences are in the documents.
 fn check(output: Output) -> Exit {
     let all = check::all();
     if output.json {

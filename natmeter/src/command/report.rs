@@ -8,13 +8,12 @@ use record::audit::Finding;
 use record::report::{Report, Screen};
 use std::path::Path;
 
-/// The screen of this program's output: that of the terminal, or the usual one.
+/// That of the terminal, or the usual one.
 pub(super) fn screen(verbose: bool) -> Screen {
     let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
     Screen { columns: terminal.filter(|&columns| columns > 0).unwrap_or(Screen::USUAL.columns), verbose }
 }
 
-/// `natmeter report RUN --format FORMAT`.
 pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
     super::load::is_run(&args.run)?;
     let imported = import::read(&args.compare_with)?;
@@ -26,13 +25,13 @@ pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
     Ok(verdict(&args.run, &report.audit.findings))
 }
 
-/// The report of a run that another command prints at its end.
+/// For a command that ends with a report.
 pub(super) fn of_run(run: &Path, output: Output) -> Result<Exit, Exit> {
     let args = ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() };
     report(&args, if output.json { "json" } else { "text" })
 }
 
-/// Prints the errors in the record of a reported run, and returns the exit code.
+/// Prints the errors in the record.
 pub(super) fn verdict(path: &Path, findings: &[Finding]) -> Exit {
     if findings.is_empty() {
         return Exit::Done;

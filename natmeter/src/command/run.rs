@@ -25,7 +25,6 @@ use record::store::{self, Dir, PAGE, RunFolder};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// `natmeter run [FILE]`.
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
     let RunOptions { changes, turn, folder: runs } = options;
     let loaded = load(file, changes, output)?;
@@ -48,7 +47,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
         Header { commit: build_info::commit(), ..Header::new(rfc3339(now), loaded.scenario, loaded.options, plan) };
     let mut listener = listener(output);
     let mut begin = || {
-        // Before the folder exists: from then on a signal must end the run in order.
+        // From the folder's creation on, a signal must end the run in order.
         let process = turn.process().map_err(RunError::Signals)?;
         let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
@@ -59,14 +58,12 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     conclude(ended, output, listener)
 }
 
-/// `natmeter resume RUN`.
 pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
     go_on(&args.run, args.turn, false, output)
 }
 
-/// Goes on with a run.
 fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Result<Exit, Exit> {
-    // Before the lock: a wait for another run would be in vain.
+    // Before the lock: waiting for another run would be in vain.
     is_run(path)?;
     if merge::is_merged(path) {
         err(&format!("error: {} joins several runs: resume one of them, and merge again\n", path.display()));
@@ -97,14 +94,13 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
     conclude(ended, output, listener)
 }
 
-/// How the self-test affects a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SelfTesting {
-    /// If the host is too busy for the self-test, the run does not start.
+    /// On a host that is too busy, the run does not start.
     Required,
-    /// The run measures on any host (`--beside`).
+    /// On any host (`--beside`).
     Advisory,
-    /// The self-test is skipped (`--skip-self-test`).
+    /// `--skip-self-test`.
     Skipped,
 }
 
@@ -147,7 +143,7 @@ fn listener(output: Output) -> Box<dyn Listener> {
     if output.json { Box::new(JsonLines) } else { Box::new(Console::new(output.quiet)) }
 }
 
-/// Prints the report, writes it into the folder and returns the exit code.
+/// Also writes the report into the folder.
 fn conclude(
     ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
     output: Output,

@@ -1,5 +1,4 @@
-//! `natmeter schema`: the JSON Schemas of the files that natmeter reads, from the tables that read them, and of the JSON that
-//! it writes, from the types that write it.
+//! `natmeter schema`: the JSON Schemas of the files that natmeter reads and of the JSON that it writes.
 
 use crate::cli::SchemaKind;
 use crate::event;
@@ -11,7 +10,6 @@ use record::size::Sizing;
 use record::trend::Trend;
 use record::versioned::schema_of;
 
-/// `natmeter schema [KIND]`.
 pub(super) fn schema(kind: SchemaKind) -> Exit {
     let schema = match kind {
         SchemaKind::Scenario => scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"),

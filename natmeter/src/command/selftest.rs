@@ -11,14 +11,13 @@ use record::folder::{SelfTest, SelfTestCheck};
 use record::store::Dir;
 use std::path::Path;
 
-/// `natmeter selftest`.
 pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit> {
     let mut turn = MyTurn::take(args.turn)?;
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
     let process = turn.process().map_err(|error| failed(format_args!("signals cannot be handled: {error}")))?;
-    // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
+    // Progress goes to a terminal on stderr; stdout has the verdict only.
     let mut console = Console::new(output.quiet);
     let tested =
         if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
@@ -46,7 +45,7 @@ fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     kept.map_err(|error| failed(format_args!("the self-test cannot be written to {}: {error}", folder.display())))
 }
 
-/// The trial that contradicts the truth, one fact a line, indented by `margin`.
+/// It contradicts the truth; one fact a line, indented by `margin`.
 pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     let mut told = String::new();
     for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {
@@ -55,7 +54,7 @@ pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     told
 }
 
-/// A fault of the tester fails the self-test. If the host is too busy, the self-test is inconclusive.
+/// A fault of the tester fails the self-test. A host that is too busy makes it inconclusive.
 fn exit(verdict: &SelfTest) -> Exit {
     match (verdict.passed, verdict.named("inconclusive").is_empty()) {
         (true, true) => Exit::Done,

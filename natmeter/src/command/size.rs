@@ -11,7 +11,6 @@ use record::size::Sizing;
 use record::size::demand::{Demand, Partial};
 use std::path::Path;
 
-/// `natmeter size RUN…`.
 pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
     let demand = demand(args)?;
     let mut reports = Vec::new();
@@ -33,7 +32,7 @@ pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
     Ok(verdicts.into_iter().find(|exit| *exit != Exit::Done).unwrap_or(Exit::Done))
 }
 
-/// The demand of the options, and of the file where they have no value.
+/// Options take precedence over the file.
 fn demand(args: &SizeArgs) -> Result<Demand, Exit> {
     let wrong = |file: Option<&Path>, error: &dyn std::fmt::Display| {
         let file = file.map_or_else(String::new, |file| format!("{}: ", file.display()));

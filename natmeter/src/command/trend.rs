@@ -6,10 +6,9 @@ use crate::term::{self, err, folded, out};
 use record::compare::{Run, run_folders};
 use record::trend::{of_one_scenario, text, trend};
 
-/// Columns of the text, on every terminal.
+/// On every terminal.
 const COLUMNS: usize = 80;
 
-/// `natmeter trend DIR`.
 pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
     let folders = run_folders(&args.dir).map_err(|error| {
         err(&format!("error: {error}\n"));

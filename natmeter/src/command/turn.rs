@@ -16,28 +16,24 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often `--wait` asks whether the machine is free.
+/// For `--wait`.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// The right of this command to measure on this machine, until it is dropped.
+/// Of this command on this machine, until it is dropped.
 pub(super) struct MyTurn {
-    /// The priority of this session while the command measures. Restored first, so that a process that waits for the locks
-    /// below finds the session as it was.
+    /// Restored first, so that a process that waits for the locks below finds the session as it was.
     raised: Option<Raised>,
     waits: Waits,
     _lock: Option<MachineLock>,
-    /// The interfaces of a bed.
     ports: Vec<Lock>,
-    /// A doubt, if another process measures at the same time.
+    /// If another process measures at the same time.
     pub(super) beside: Option<String>,
 }
 
 impl MyTurn {
-    /// Locks this machine for measuring. With `--wait`, waits until the machine is free. With `--beside`, and for root if
-    /// another user measures, continues without the lock.
-    ///
-    /// # Errors
-    /// The exit code, after printing the holder of the lock, or the end of the wait by a signal.
+    /// With `--wait`, waits until the machine is free. With `--beside`, and for root if another
+    /// user measures, continues without the lock. Returns the exit code after printing the holder
+    /// of the lock, or the end of the wait by a signal.
     pub(super) fn take(turn: Turn) -> Result<MyTurn, Exit> {
         let mut waits = Waits { is_wanted: turn.wait, signals: None, told: None };
         loop {
@@ -66,10 +62,7 @@ impl MyTurn {
         }
     }
 
-    /// Calls `ask` until another process no longer has what it asks for; without `--wait`, once.
-    ///
-    /// # Errors
-    /// The exit code, after printing the error, or the end of the wait by a signal.
+    /// Until another process no longer has what `ask` asks for; without `--wait`, once.
     pub(super) fn wait_for<T>(&mut self, ask: impl Fn() -> Result<T, DutError>) -> Result<T, Exit> {
         loop {
             match ask() {
@@ -86,11 +79,7 @@ impl MyTurn {
         }
     }
 
-    /// Locks the interfaces of the scenario's test bed until this value is dropped. Interfaces that natmeter makes
-    /// itself need no lock, because no other process uses them.
-    ///
-    /// # Errors
-    /// As [`MyTurn::wait_for`].
+    /// Of the scenario's test bed, until this value is dropped. Interfaces that natmeter makes itself need no lock.
     pub(super) fn take_ports(&mut self, scenario: &Scenario) -> Result<(), Exit> {
         let Some(bed) = &scenario.bed else { return Ok(()) };
         if bed.makes_links() {
@@ -102,11 +91,8 @@ impl MyTurn {
         Ok(())
     }
 
-    /// Returns a process that ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends it at once. From
+    /// It ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends it at once. From
     /// then on the session has the priority of a measurement.
-    ///
-    /// # Errors
-    /// If signals cannot be handled.
     pub(super) fn process(&mut self) -> io::Result<Process> {
         let process = Process::new();
         signals::end_on(&process.interrupted)?;
@@ -119,17 +105,17 @@ impl MyTurn {
     }
 }
 
-/// Waiting for other runs.
 struct Waits {
     is_wanted: bool,
-    /// Caught from the first wait on. No thread reads them, because a process with threads cannot enter a user namespace.
+    /// Caught from the first wait on. No thread reads them, because a process with threads cannot
+    /// enter a user namespace.
     signals: Option<Signals>,
-    /// The last that was said.
+    /// Printed last.
     told: Option<String>,
 }
 
 impl Waits {
-    /// Names the process that it waits for, unless it named it already, and waits a moment.
+    /// Names the holder, unless it did already, and waits a moment.
     fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
         if self.signals.is_none() {
             let caught = signals::handled().and_then(|signals| Signals::new(&signals));

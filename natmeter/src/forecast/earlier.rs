@@ -1,5 +1,4 @@
-//! Corrects the predicted times of a plan with earlier runs: with the duration of the trials of a measurement as a multiple of
-//! its prediction.
+//! Corrects the predicted times of a plan with earlier runs.
 
 use method::Nanos;
 use record::plan::{Measurement, Plan, without_attempt};
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The latest runs that are read, at most.
+/// The latest ones.
 const RUNS: usize = 20;
 
 /// Multiples of predictions, by device and metric.
@@ -23,7 +22,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Reads the latest runs below a folder that have the bed and the link of a scenario. Skips unreadable runs.
+    /// Reads the latest runs below a folder with the bed and the link of a scenario. Skips unreadable runs.
     pub fn below(folder: &Path, scenario: &Scenario, options: &Options) -> Earlier {
         let mut folders: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -50,7 +49,7 @@ impl Earlier {
         Earlier { runs: if multiples.is_empty() { 0 } else { records.len() }, multiples }
     }
 
-    /// Corrects a plan, and returns a sentence about it; none if no earlier run has a measurement like one of the plan.
+    /// Corrects a plan, and returns a sentence about it.
     pub fn correct(&self, plan: &mut Plan) -> Option<String> {
         let mut used: Vec<String> = Vec::new();
         for m in &mut plan.measurements {
@@ -71,8 +70,7 @@ impl Earlier {
     }
 }
 
-/// The measurements of a run with a result, each with the time of its trials as a multiple of its prediction. The prediction is that
-/// of this natmeter, because another one may have predicted otherwise.
+/// Time of the trials as a multiple of this natmeter's prediction, of measurements with a result.
 fn multiples(record: &Record) -> Vec<(&Measurement, f64)> {
     let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
     for trial in &record.trials {

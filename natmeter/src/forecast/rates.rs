@@ -3,18 +3,18 @@
 use method::Rate;
 use scenario::{Dut, Link, Scenario, Setup, Simulated, VethIo};
 
-/// Assumed rates of a DUT on a link.
+/// Assumed for a DUT on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guess {
     /// Connections per second.
     pub set_up: Rate,
-    /// Frames per second per direction, with both directions active.
+    /// Per direction, with both directions active.
     pub forward: Rate,
-    /// Rate at which a search begins: the assumed tester ceiling, per direction.
+    /// A search begins here: the assumed tester ceiling, per direction.
     pub top: Rate,
 }
 
-/// Returns the assumed rates of one DUT, for one small core of a current processor.
+/// Assumed rates of one DUT.
 pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     let thousands = |set_up: u64, forward: u64, top: u64| Guess {
         set_up: Rate(set_up * 1_000),
@@ -41,15 +41,15 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Link::Veth { io }, true) => veth(*io, thousands(150, 120, 600), thousands(180, 150, 800)),
     };
     let guess = simulated.map_or_else(assumed, of_keys);
-    // The tester ceiling grows with the tester's workers; the rates of the device and of a link do not.
+    // Only the tester ceiling grows with the tester's workers.
     let workers = if scenario.bed.is_some() || simulated.is_some() { 1 } else { scenario.tester.workers };
     let top = Rate(guess.top.0 * u64::from(workers));
     let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
-/// The assumed rates of a box: half the rate at which a search begins, which is the line rate of the slower port, or of 1 Gbit/s
-/// if the bed does not say, and at most that of the scenario.
+/// Half the rate at which a search begins, which is the line rate of the slower port, or of 1
+/// Gbit/s if the bed does not say, and at most that of the scenario.
 fn of_ports(scenario: &Scenario) -> Guess {
     let line = scenario.bed.as_ref().and_then(|bed| bed.line_rate(scenario.widest_frame())).unwrap_or(1_488_095);
     let top = Rate(scenario.max_rate().map_or(line, |most| line.min(most)));

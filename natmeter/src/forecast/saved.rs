@@ -14,7 +14,7 @@ fn keeps_table(scenario: &Scenario, m: &Measurement) -> bool {
     scenario.measure.keep_table && gives(&m.metric, Gives::Throughput) && m.point.connections > 0
 }
 
-/// The time by plain binary searches: each begins anew, and each trial has a phase 1 of its own (RFC 9693, section 4.4).
+/// Each search begins anew, and each trial has a phase 1 of its own (RFC 9693, section 4.4).
 fn plain(scenario: &Scenario, order: Sequence) -> Nanos {
     let mut plain = scenario.clone();
     let capacity = Capacity { policy: None, ..plain.procedures.get::<Capacity>().clone() };
@@ -25,8 +25,7 @@ fn plain(scenario: &Scenario, order: Sequence) -> Nanos {
     in_order(&plain, order).plan.predicted()
 }
 
-/// Writes the predicted time of plain binary searches beside that of the plan, if it differs. Both are of the model alone, without
-/// the correction by earlier runs.
+/// If the time of plain searches differs. Both times are without the correction by earlier runs.
 pub(super) fn text(out: &mut String, scenario: &Scenario, plan: &Plan) {
     let (model, plain) = (in_order(scenario, plan.order).plan.predicted(), plain(scenario, plan.order));
     if plain == model || model.0 == 0 {
@@ -41,7 +40,7 @@ pub(super) fn text(out: &mut String, scenario: &Scenario, plan: &Plan) {
     );
 }
 
-/// Says why a plan that keeps tables cannot be carried out: connections would time out before the search ends.
+/// With kept tables: connections would time out before the search ends.
 pub fn refused(scenario: &Scenario, plan: &Plan) -> Option<String> {
     let short = |m: &&Measurement| {
         let scenario = &*m.point.of(scenario);

@@ -1,5 +1,4 @@
-//! The searches of a plan with simulated devices, on a simulated clock. What a search needs of earlier ones, it gets from them. Equal
-//! searches are carried out once.
+//! The searches of a plan with simulated devices, on a simulated clock. Equal searches are carried out once.
 
 use super::rates::{Guess, guess};
 use crate::rig::simulated;
@@ -12,28 +11,28 @@ use record::search::{Search, known_before};
 use scenario::{Dut, Point, Scenario, Setup};
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum prediction of one month, so that sums over a plan cannot overflow.
+/// One month, so that sums over a plan cannot overflow.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// The searches of a scenario, at the rates that a function returns.
+/// At the rates that a function returns.
 pub(super) struct Searches<'a, R> {
     scenario: &'a Scenario,
     rates: R,
-    /// Results so far. Of equal ones of a value, there is one.
+    /// One of equal results.
     known: Vec<Outcome>,
-    /// Searches so far, by point and metric.
+    /// By point and metric.
     done: HashMap<(Point, String), Vec<Done>>,
     largest: HashMap<Point, Largest>,
 }
 
 struct Done {
-    /// The results that it used.
+    /// Results used.
     used: Vec<Outcome>,
     time: Nanos,
 }
 
 impl<'a> Searches<'a, fn(&Scenario, &Dut) -> Guess> {
-    /// Returns those at the assumed rates.
+    /// At the assumed rates.
     pub(super) fn assumed(scenario: &'a Scenario) -> Self {
         Searches::new(scenario, guess)
     }
@@ -44,7 +43,7 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
         Searches { scenario, rates, known: Vec::new(), done: HashMap::new(), largest: HashMap::new() }
     }
 
-    /// Returns the time of the search of a measurement. The measurements come in the order of the plan.
+    /// In the order of the plan.
     pub(super) fn time(&mut self, m: &Measurement) -> Nanos {
         let used = known_before(m, self.scenario, None, &self.known, &BTreeMap::new());
         let value = (m.point.clone(), m.metric.clone());
@@ -69,7 +68,6 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
         time
     }
 
-    /// Returns the largest trial at a point so far.
     pub(super) fn largest(&self, point: &Point) -> Largest {
         self.largest.get(point).copied().unwrap_or_default()
     }
@@ -84,7 +82,7 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
     }
 }
 
-/// Carries out a search. Its result comes without its steps, which no other search needs.
+/// Without the steps, which no other search needs.
 fn carried_out(
     m: &Measurement,
     scenario: &Scenario,
@@ -92,7 +90,7 @@ fn carried_out(
     used: &[Outcome],
     trials: &mut impl Trials,
 ) -> Result<Outcome, TrialError> {
-    // Its predicted time limits the invalid trials of a search.
+    // The predicted time limits the invalid trials of a search.
     let m = Measurement { predicted: LONGEST, ..m.clone() };
     let search = Search::new(&m, scenario, calibration, used)?;
     let mut result = search.run(trials, &mut |_| ())?;
@@ -100,7 +98,7 @@ fn carried_out(
     Ok(Outcome::new(m.clone(), search.direction(), result))
 }
 
-/// A tester that does 90 % of its ceiling, with the ceiling that makes a search begin at this rate.
+/// A tester that does 90 % of its ceiling, which makes a search begin at `top`.
 fn calibration(here: &Scenario, point: &Point, top: Rate) -> Calibration {
     let ceiling = Rate(top.0.saturating_mul(10).div_ceil(9));
     let ceiling = Ceiling {
@@ -124,10 +122,10 @@ fn waits(here: &Scenario) -> Waits {
     }
 }
 
-/// Time to start a DNS server anew, or to empty its cache.
+/// Of a DNS server's start, or of its cache.
 const CLEAR: Nanos = Nanos::from_millis(300);
 
-/// What a device needs before a trial that takes so long without it.
+/// Before a trial that takes so long without it.
 fn before(here: &Scenario, dut: &Dut, spec: &TrialSpec, alone: Nanos) -> Nanos {
     match spec.opened_at() {
         _ if spec.options.queries.is_some() => CLEAR,
@@ -136,23 +134,22 @@ fn before(here: &Scenario, dut: &Dut, spec: &TrialSpec, alone: Nanos) -> Nanos {
     }
 }
 
-/// Assumed frames that a device can buffer, and with few connections a part of these: 1/10.
+/// Frames; with few connections a part of these.
 const QUEUE: u64 = 1_000;
 const QUEUE_PART: u64 = 10;
-/// Assumed time of a command that empties a table.
+/// Of a command that empties a table.
 const COMMAND: Nanos = Nanos::from_millis(50);
-/// By so much the rates of a device vary from trial to trial: a search that begins at the bounds of an earlier one needs more
-/// trials than these two.
+/// From trial to trial: a search that begins at the bounds of an earlier one needs more trials than these two.
 const JITTER: Ratio = Ratio::from_ppm(10_000);
 
-/// The simulated device: that of the scenario, or one with these rates.
+/// That of the scenario, or one with these rates.
 fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
     let dut = &here.duts[m.point.dut];
     if let Setup::Simulated(keys) = dut.setup() {
         return simulated::device(keys, here.widest_frame());
     }
     let n = m.point.connections;
-    // A search for the capacity of a table finds a full one somewhere below its upper end.
+    // Somewhere below the upper end of the search, the table is full.
     let fills_table = by_key(&m.metric).is_some_and(|metric| metric.unit == Unit::Connections);
     let truth = Truth {
         table_size: entries(dut).unwrap_or(if fills_table { n / 2 } else { u64::MAX }),
@@ -164,7 +161,7 @@ fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
     SimulatedDut::new(truth, 0)
 }
 
-/// The size of the table, where the scenario says it.
+/// Where the scenario has it.
 fn entries(dut: &Dut) -> Option<Count> {
     dut.table_sizes().map_or_else(|| dut.table_size(), |sizes| sizes.entries)
 }

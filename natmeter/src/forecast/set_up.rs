@@ -6,18 +6,17 @@ use method::{Count, Nanos, Rate};
 use record::plan::Plan;
 use scenario::{Dut, Null, Point, Scenario};
 
-/// Assumed time to set a device up at a point, without the null device: threads and tables of the embedded gateway; namespaces, rules and cables of a
-/// kernel device.
+/// Assumed, without the null device: threads and tables of the embedded gateway; namespaces, rules
+/// and cables of a kernel device.
 pub(super) fn change(dut: &Dut, connections: Count) -> Nanos {
     if dut.is_in_process() { Nanos(50_000_000 + 200 * connections) } else { Nanos::from_secs(2) }
 }
 
-/// Threads start, drain and pause around each window.
+/// Threads start, drain and pause.
 const AROUND_WINDOW: u64 = 10_000_000;
-/// Setting up and removing the cable of a kernel device, and measuring it.
+/// Setting up, removing and measuring the cable of a kernel device.
 const CABLE: u64 = 700_000_000;
 
-/// One measurement of the null device.
 pub(super) fn null(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
     match dut.null_device(scenario) {
@@ -30,12 +29,12 @@ pub(super) fn null(scenario: &Scenario, point: &Point) -> u64 {
     }
 }
 
-/// Whether the null device is measured at a point of the plan.
+/// At a point of the plan.
 pub(super) fn has_null_device(scenario: &Scenario, plan: &Plan) -> bool {
     plan.measurements.iter().any(|m| null(&m.point.of(scenario), &m.point) > 0)
 }
 
-/// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
+/// Pairs of device and null device, then the device on the tester's thread.
 pub(super) fn cost(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
     if !dut.has_workers() || scenario.sends_queries() || !null::is_plain(scenario) {
@@ -44,7 +43,7 @@ pub(super) fn cost(scenario: &Scenario, point: &Point) -> u64 {
     (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
 }
 
-/// A phase 1 without the waits of a trial.
+/// Without the waits of a trial.
 fn fill(point: &Point, rate: Rate) -> u64 {
     if point.connections == 0 { 0 } else { rate.time_for(point.connections).0.saturating_add(AROUND_WINDOW) }
 }

@@ -1,4 +1,4 @@
-//! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
+//! The plan as text: measurements, predicted time and memory, and the assumed rates.
 
 use super::set_up::has_null_device;
 use super::{Expected, SLOWER, expected, guess, of_boxes, saved};
@@ -12,7 +12,7 @@ use scenario::quantity::{show_bytes, show_count, show_long, show_time};
 use scenario::{Scenario, Sequence, conformance, label, technologies};
 use std::fmt::Write;
 
-/// Returns the plan of a scenario, one line for each value to be measured.
+/// One line for each value to be measured.
 pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let mut out = scenario.name.clone();
     if !scenario.about.is_empty() {
@@ -54,7 +54,7 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out
 }
 
-/// Returns the totals of the plan in one line: measurements, time, memory.
+/// Measurements, time, memory in one line.
 pub fn total(scenario: &Scenario, plan: &Plan) -> String {
     let device = if plan.dut_memory == 0 { "not predicted".to_owned() } else { show_bytes(plan.dut_memory) };
     let tester = show_bytes(plan.tester_memory);
@@ -80,7 +80,7 @@ pub fn total(scenario: &Scenario, plan: &Plan) -> String {
     format!("{measurements} measurements, {time}. Memory: tester {tester}, device {device}.")
 }
 
-/// Writes one row for all repetitions of a value.
+/// One row for all repetitions of a value.
 fn table(out: &mut String, plan: &Plan) {
     // Further axes have a column each.
     let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name()));
@@ -113,7 +113,7 @@ fn table(out: &mut String, plan: &Plan) {
     }
 }
 
-/// The repetitions of each value together, in the order of the first ones.
+/// In the order of the first ones.
 fn repetitions(plan: &Plan) -> Vec<Vec<&Measurement>> {
     let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     for m in &plan.measurements {
@@ -125,7 +125,6 @@ fn repetitions(plan: &Plan) -> Vec<Vec<&Measurement>> {
     groups
 }
 
-/// Alignment of a text in its column.
 enum Side {
     Left,
     Right,

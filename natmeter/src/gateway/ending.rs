@@ -1,5 +1,4 @@
-//! How signals end a running gateway: the first asks it to stop, a later one ends it at once. The control socket is removed in
-//! both cases.
+//! How signals end a running gateway: the first asks it to stop, a later one ends it at once.
 
 use crate::exit::Exit;
 use crate::signals::{self, ONE_REQUEST};
@@ -12,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
-/// The request to stop a gateway, by signal or control socket.
+/// By signal or control socket.
 pub struct Ending {
     stop: Arc<AtomicBool>,
     signals: Signals,
 }
 
 impl Ending {
-    /// Handles Ctrl-C, SIGTERM and SIGHUP from now on. Signals that were ignored at the start stay ignored, as `nohup` requires.
+    /// Handles Ctrl-C, SIGTERM and SIGHUP from now on, unless they were ignored at the start, as `nohup` requires.
     ///
     /// # Errors
-    /// If signals cannot be handled.
+    /// Signals cannot be handled.
     pub fn on_signals() -> io::Result<Ending> {
         let (handled, stop) = (signals::handled()?, Arc::new(AtomicBool::new(false)));
         for signal in &handled {
@@ -31,16 +30,17 @@ impl Ending {
         Ok(Ending { stop, signals: Signals::new(&handled)? })
     }
 
-    /// Returns the flag that asks the gateway to stop.
+    /// Asks the gateway to stop.
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// From now on a signal more than one second after the first removes the control socket and ends the process with
-    /// [`Exit::Interrupted`]. The waiting thread drops its privileges first; returns those that it could not drop.
+    /// From now on a signal more than one second after the first removes the control socket and
+    /// ends the process with [`Exit::Interrupted`]. The waiting thread drops its privileges first;
+    /// returns those that it could not drop.
     ///
     /// # Errors
-    /// If the thread cannot be started.
+    /// The thread cannot be started.
     pub fn insist(mut self, socket: PathBuf, limits: Limits) -> io::Result<Vec<LimitError>> {
         let (say, limited) = mpsc::channel();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
@@ -48,7 +48,7 @@ impl Ending {
             let _ = say.send(limits.apply());
             if self.signals.forever().next().is_some() {
                 std::thread::sleep(ONE_REQUEST);
-                // Signals within one second count as the first.
+                // Signals within one second count as one.
                 self.signals.pending().for_each(drop);
                 if self.signals.forever().next().is_some() {
                     let _ = std::fs::remove_file(socket);

@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-/// Both sides, in the order of the plane.
+/// In the order of the plane.
 const SIDES: [PlaneSide; 2] = [PlaneSide::Customer, PlaneSide::Internet];
-/// Requests that a running gateway sends; it waits [`WAIT`] after each.
+/// Of a running gateway; it waits [`WAIT`] after each.
 const ATTEMPTS: u32 = 3;
 const WAIT: Duration = Duration::from_millis(300);
-/// Interval between two checks for an answer.
+/// Between two checks for an answer.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Returns the Ethernet address of the far end of a TUN device.
+/// Far end of a TUN device.
 pub(super) fn tun_neighbour(number: u8) -> Mac {
     crate::rig::mac(number, 2)
 }
 
-/// Returns the IP address of a side's next hop, if it must be resolved.
+/// IP address of a next hop that must be resolved.
 fn asked(gateway: &Gateway, side: &Side) -> Option<IpAddr> {
     match side.next_hop {
         Written::Ip(ip) if gateway.io != Io::Tun => Some(ip),
@@ -32,7 +32,7 @@ fn asked(gateway: &Gateway, side: &Side) -> Option<IpAddr> {
     }
 }
 
-/// Returns the Ethernet addresses of both sides and of their next hops; resolves next hops with IP addresses.
+/// Ethernet addresses of both sides and of their next hops.
 pub(super) fn find(
     gateway: &Gateway,
     own_macs: [Mac; 2],
@@ -56,14 +56,13 @@ pub(super) fn find(
     Ok(macs)
 }
 
-/// Returns the next hops whose Ethernet addresses the workers learn, with their initial addresses.
+/// With their initial Ethernet addresses.
 pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
     let one = |side, (_, next)| asked(gateway, side).map(|ip| NextHop::new(ip, next));
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
 }
 
-/// Resolves the next hops of a running gateway again, for about one second at most, and no longer than the gateway runs; returns
-/// those that do not answer.
+/// For about one second at most, and no longer than the gateway runs; returns those that do not answer.
 pub(super) fn ask_again(
     gateway: &Gateway,
     next_hops: &NextHops,
@@ -92,8 +91,7 @@ pub(super) fn ask_again(
     open.into_iter().map(|(.., next_hop, _)| next_hop.address()).collect()
 }
 
-/// Returns the Ethernet addresses for new functions: those of the file `new`, and the known addresses of next hops that it
-/// names by IP address.
+/// Those of the file `new`, and the known addresses of next hops that it names by IP address.
 pub(super) fn known(new: &Gateway, next_hops: &NextHops, before: &Macs) -> Macs {
     let sides = [&new.left, &new.right];
     [0, 1].map(|i| {
@@ -106,7 +104,6 @@ pub(super) fn known(new: &Gateway, next_hops: &NextHops, before: &Macs) -> Macs 
     })
 }
 
-/// Records that functions were built with these addresses.
 pub(super) fn built_with(next_hops: &NextHops, macs: &Macs) {
     for (on, (_, next)) in SIDES.into_iter().zip(macs) {
         if let Some(next_hop) = next_hops.on(on) {
@@ -115,7 +112,7 @@ pub(super) fn built_with(next_hops: &NextHops, macs: &Macs) {
     }
 }
 
-/// Whether the file names other next hops than those that the workers learn.
+/// Other next hops than those that the workers learn.
 pub(super) fn have_changed(new: &Gateway, next_hops: &NextHops) -> bool {
     let sides = [&new.left, &new.right].map(|side| asked(new, side));
     SIDES.into_iter().zip(sides).any(|(on, asked)| next_hops.on(on).map(NextHop::address) != asked)

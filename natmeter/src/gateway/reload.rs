@@ -1,5 +1,5 @@
-//! Reloads the file of a running gateway: reads and builds the new configuration while packets flow, and gives it to all
-//! workers, or refuses it as a whole if something cannot change.
+//! Reloads the file of a running gateway: builds the new configuration while packets flow, and
+//! gives it to all workers, or refuses it as a whole.
 
 use super::running::{Removal, Running};
 use super::table_file::{Changes, TableFile};
@@ -10,11 +10,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 impl Running<'_> {
-    /// Reads the file again, and gives all workers the new configuration, or none. Returns the changes of the binding table, and
-    /// the next hops that do not answer.
-    ///
-    /// # Errors
-    /// What is wrong with the file or its table, what cannot change, or that the gateway is stopping.
+    /// Returns the changes of the binding table, and the next hops that do not answer. Fails for a
+    /// wrong file or table, for what cannot change, and when the gateway is stopping.
     pub(super) fn reload(&mut self, removal: Removal) -> Result<String, String> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
@@ -48,7 +45,6 @@ impl Running<'_> {
         Ok(told(changes, &silent))
     }
 
-    /// Returns the changes of a new binding table, if there is one.
     fn changes(&self, new: Option<&Table>) -> Result<Option<Changes>, String> {
         let (Some(live), Some(new)) = (&self.live, new) else { return Ok(None) };
         let old = live.current();
@@ -62,7 +58,7 @@ impl Running<'_> {
     }
 }
 
-/// The answer to a successful reload.
+/// Answer to a successful reload.
 fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
     let mut text = changes.map_or_else(|| "reloaded".into(), |c| format!("reloaded: {c}"));
     for address in silent {

@@ -1,4 +1,4 @@
-//! The control socket of a running gateway: its requests and answers. All of it runs outside the packet loop.
+//! The control socket of a running gateway, outside the packet loop.
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A running gateway, as its control socket needs it.
+/// As its control socket needs it.
 pub(super) struct Running<'a> {
-    /// Its file, as last read.
+    /// As last read.
     pub(super) gateway: Gateway,
     pub(super) file: &'a Path,
-    /// Ethernet addresses with which its functions were built.
+    /// The functions were built with these.
     pub(super) macs: Macs,
     pub(super) next_hops: Arc<NextHops>,
     pub(super) other_vlan: OtherVlan,
-    /// The binding table of a lwAFTR, as all workers read it.
+    /// Of a lwAFTR.
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
     pub(super) embedded: &'a Embedded,
@@ -33,36 +33,35 @@ pub(super) struct Running<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Default number of sessions to list.
+/// Default number of sessions.
 const SHOWN: usize = 1000;
-/// Maximum number of sessions to list.
+/// Largest number of sessions.
 const MOST_SHOWN: usize = 100_000;
-/// Slots of a state table that a worker reads between two rounds, which takes some tens of microseconds.
+/// Slots of a state table that a worker reads between two rounds: some tens of microseconds.
 const PLACES: u64 = 1024;
-/// Maximum time to list sessions.
 const LISTING_AT_MOST: Duration = Duration::from_secs(4);
 
-/// A request over the control socket.
+/// Request over the control socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Counters and entries as JSON.
+    /// As JSON.
     Status,
-    /// The same as OpenMetrics text.
+    /// As OpenMetrics text.
     Metrics,
-    /// At most this many sessions.
+    /// At most so many.
     Sessions(usize),
-    /// Read the file again.
+    /// Reads the file again.
     Reload(Removal),
-    /// Delete all state.
+    /// Deletes all state.
     Clear,
-    /// Stop.
+    /// Ends the gateway.
     Stop,
 }
 
-/// How many softwires a reload may remove from a binding table.
+/// Softwires that a reload may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// Half of them at most.
+    /// At most half.
     Few,
     /// Any number, but the new table must have a softwire.
     Any,
@@ -94,7 +93,6 @@ impl Word {
 }
 
 impl Running<'_> {
-    /// Returns the answer to a request.
     pub(super) fn answer(&mut self, words: &str) -> String {
         let word = self.is_going_on().and_then(|()| Word::read(words));
         let result = word.and_then(|word| match word {
@@ -111,8 +109,7 @@ impl Running<'_> {
         result.unwrap_or_else(|why| format!("error: {why}\n"))
     }
 
-    /// # Errors
-    /// If the gateway has been asked to stop.
+    /// Fails if the gateway has been asked to stop.
     pub(super) fn is_going_on(&self) -> Result<(), String> {
         if self.stop.load(Ordering::Relaxed) { Err("the gateway is stopping".into()) } else { Ok(()) }
     }
@@ -126,7 +123,7 @@ impl Running<'_> {
         Ok(Status { workers: workers.collect::<Result<_, _>>()?, next_hops: macs, other_vlan })
     }
 
-    /// Returns one JSON document for each session. Workers read a few slots of their tables at a time, between packets.
+    /// One JSON document for each session. Workers read a few slots of their tables at a time, between packets.
     fn sessions(&self, most: usize) -> Result<String, String> {
         let (clock, end) = (self.clock, Instant::now() + LISTING_AT_MOST);
         let (mut text, mut first, mut shown, mut more) = (String::new(), 0, 0, true);
@@ -149,7 +146,7 @@ impl Running<'_> {
         Ok(text)
     }
 
-    /// Appends these entries, and returns their number.
+    /// Returns their number.
     fn show(text: &mut String, worker: usize, entries: &[Entry]) -> usize {
         for e in entries {
             let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
@@ -165,7 +162,7 @@ impl Running<'_> {
         entries.len()
     }
 
-    /// Frees tables that no worker reads any more.
+    /// Frees tables that no worker reads.
     pub(super) fn tidy(&self) {
         if let Some(live) = &self.live {
             live.tidy();

@@ -1,21 +1,21 @@
-//! The frames that a gateway takes from its interfaces if the kernel handles neighbour discovery and multicast groups: all IP
-//! packets but those of the link.
+//! The frames that a gateway takes from its interfaces if the kernel handles neighbour discovery
+//! and multicast groups.
 
 use port::backend::af_xdp::{Condition, Select, Width};
 use std::ops::RangeInclusive;
 
-/// Offsets in a frame with IPv6: EtherType, next header, and the end of the IPv6 header.
+/// EtherType, next header, and the end of the IPv6 header.
 const TYPE: u16 = 12;
 const NEXT: u16 = 20;
 const BEHIND: u16 = 54;
-/// Next headers.
 const HOP_BY_HOP: u8 = 0;
 const ICMPV6: u8 = 58;
-/// Types of ICMPv6 between a host and its link (IANA's list): Multicast Listener Discovery and Neighbor Discovery with
-/// redirects, inverse Neighbor Discovery and MLDv2, secure Neighbor Discovery, multicast router discovery.
+/// ICMPv6 between a host and its link (IANA's list): Multicast Listener Discovery and Neighbor
+/// Discovery with redirects, inverse Neighbor Discovery and MLDv2, secure Neighbor Discovery,
+/// multicast router discovery.
 const OF_THE_LINK: [RangeInclusive<u8>; 4] = [130..=137, 141..=143, 148..=149, 151..=153];
 
-/// Selects all IP packets but the ICMPv6 messages of the link. ARP is not IP.
+/// All IP packets but the ICMPv6 messages of the link.
 pub(super) fn without_the_link() -> Select {
     let version = |v| Condition::equals(TYPE, Width::Two, v);
     let six = |more: Vec<Condition>| [vec![version(0x86dd)], more].concat();
@@ -34,7 +34,7 @@ pub(super) fn without_the_link() -> Select {
     Select { any_of }
 }
 
-/// The same for frames with a VLAN tag (IEEE 802.1Q), in which fields after the tag are four octets later.
+/// IEEE 802.1Q: fields after the tag are four octets later.
 pub(super) fn in_vlan(id: u16, select: Select) -> Select {
     const TAG: u16 = 12;
     let tagged = Condition::equals(TAG, Width::Two, 0x8100);
@@ -44,7 +44,7 @@ pub(super) fn in_vlan(id: u16, select: Select) -> Select {
     Select { any_of: select.any_of.into_iter().map(within).collect() }
 }
 
-/// The smallest set of prefixes that together match every value of an octet but these.
+/// The smallest set of prefixes that match every value of an octet but these.
 fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     let mut all = Vec::new();
     cover(0, 8, not, &mut |value, bits| {
@@ -54,7 +54,7 @@ fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     all
 }
 
-/// Covers the numbers that share all but the last `bits` bits with `first`, without these.
+/// Of the numbers that share all but the last `bits` bits with `first`, without these.
 fn cover(first: u8, bits: u32, not: &[RangeInclusive<u8>], found: &mut impl FnMut(u8, u32)) {
     let last = first | (0xff_u32 >> (8 - bits)) as u8;
     if not.iter().all(|n| last < *n.start() || *n.end() < first) {

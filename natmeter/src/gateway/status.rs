@@ -1,20 +1,19 @@
-//! Counters and table entries of a running gateway, as JSON and OpenMetrics text for programs.
+//! Counters and table entries of a running gateway, as JSON and OpenMetrics text.
 
 use gateway::control_queue::Account;
 use serde_json::json;
 use std::fmt::Write;
 use wire::Mac;
 
-/// Entries and counters of all workers, and Ethernet addresses of the next hops (left, right).
+/// Of all workers, and next hops (left, right).
 pub(super) struct Status {
     pub(super) workers: Vec<Account>,
     pub(super) next_hops: [Mac; 2],
-    /// Ignored frames of other VLANs (left, right).
+    /// Ignored frames (left, right).
     pub(super) other_vlan: [u64; 2],
 }
 
 impl Status {
-    /// Counters of one worker, with names.
     fn counters(w: &gateway::worker::WorkerCounters) -> [(&'static str, u64); 9] {
         [
             ("received", w.received),
@@ -29,12 +28,11 @@ impl Status {
         ]
     }
 
-    /// Entries of one kind over all workers; `None` for a stateless function.
+    /// `None` for a stateless function.
     fn entries(&self, kind: impl Fn((u64, u64)) -> u64) -> Option<u64> {
         self.workers.iter().filter_map(|w| w.entries.map(&kind)).reduce(|sum, n| sum + n)
     }
 
-    /// As JSON.
     pub(super) fn json(&self) -> String {
         let map = |all: &[(&'static str, u64)]| -> serde_json::Map<String, serde_json::Value> {
             all.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect()
@@ -51,7 +49,6 @@ impl Status {
         format!("{status}\n")
     }
 
-    /// OpenMetrics text.
     pub(super) fn open_metrics(&self) -> String {
         let mut text = String::new();
         for (name, help, value) in [

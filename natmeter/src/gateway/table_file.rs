@@ -1,6 +1,6 @@
-//! Table files of a running gateway. Another program may be writing a binding table or address maps while the gateway reloads
-//! them. The gateway refuses a file that is empty, ends within a line, or changes while it is read. It counts the changes of
-//! a new binding table, and refuses one that lacks most softwires of the old one: the file may be incomplete.
+//! Table files of a running gateway, which another program may be writing. The gateway refuses a
+//! file that is empty, ends within a line, or changes while it is read, and a new binding table
+//! that lacks most softwires of the old one: the file may be incomplete.
 
 use plane::lw4o6::{Softwire, Table};
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tech::Technology;
 
-/// A table file, with its state before it is read.
+/// With its state before it is read.
 pub(super) struct TableFile {
     key: &'static str,
     path: PathBuf,
@@ -22,10 +22,7 @@ pub(super) struct TableFile {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl TableFile {
-    /// Returns the table file of a technology, if it has one.
-    ///
-    /// # Errors
-    /// If the file is empty or ends within a line.
+    /// Fails if the file is empty or ends within a line.
     pub(super) fn of(technology: &dyn Technology) -> Result<Option<TableFile>, String> {
         let Some((key, path)) = technology.file() else { return Ok(None) };
         let refused = |why: &dyn fmt::Display| refused(key, path, why);
@@ -41,8 +38,7 @@ impl TableFile {
         Ok(Some(TableFile { key, path: path.to_owned(), stamp }))
     }
 
-    /// # Errors
-    /// If the file has changed since.
+    /// Fails if the file has changed since.
     pub(super) fn is_unchanged(&self) -> Result<(), String> {
         if stamp(&self.path).is_ok_and(|now| now == self.stamp) {
             return Ok(());
@@ -53,8 +49,7 @@ impl TableFile {
         ))
     }
 
-    /// # Errors
-    /// If the file removes more than half of the softwires.
+    /// Fails if the file removes more than half of the softwires.
     pub(super) fn keeps_most(&self, changes: &Changes) -> Result<(), String> {
         let Changes { before, all, removed, .. } = changes;
         if *removed <= before / 2 {
@@ -68,7 +63,6 @@ impl TableFile {
     }
 }
 
-/// Why a table file is refused.
 fn refused(key: &str, path: &Path, why: &dyn fmt::Display) -> String {
     format!("{key} = \"{}\": {why}; the gateway keeps the old table", path.display())
 }
@@ -87,21 +81,20 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
     std::fs::metadata(path).map(|m| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec()))
 }
 
-/// The changes of a new binding table.
+/// Of a new binding table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// Softwires of the old table.
     before: u64,
-    /// Softwires of the new table.
+    /// Of the new table.
     all: u64,
     added: u64,
     removed: u64,
-    /// Softwires with the same address and port set, but another lwB4 or another lwAFTR address.
+    /// The same address and port set, but another lwB4 or another lwAFTR address.
     changed: u64,
 }
 
 impl Changes {
-    /// Compares two tables, whose softwires are sorted by address and PSID.
+    /// Softwires are sorted by address and PSID.
     pub(super) fn between(old: &Table, new: &Table) -> Changes {
         let by = |s: &Softwire| (s.ipv4, s.ports.psid);
         let mut changes = Changes { before: old.len(), all: new.len(), ..Changes::default() };

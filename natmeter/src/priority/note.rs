@@ -1,6 +1,7 @@
-//! Notes of the nice values that sessions had before a run raised them: one file for each session, named by the session's id
-//! and the start time of its leader. The runs of a session hold a shared lock (flock) on their note, which the kernel releases
-//! when they end, so a note without a lock belongs to a killed run.
+//! Notes of the nice values that sessions had before a run raised them: one file for each session,
+//! named by the session's id and the start time of its leader. The runs of a session hold a shared
+//! lock (flock) on their note, which the kernel releases when they end, so a note without a lock
+//! belongs to a killed run.
 
 use super::{RAISED, Session};
 use dut::{RunDir, private_file};
@@ -10,19 +11,18 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Prefix of the names of all notes. Version 0.1.0 had one file of this name for all sessions.
+/// Version 0.1.0 had one file of this name for all sessions.
 const PREFIX: &str = "session-priority";
 
-/// Attempts to take a note: other runs may start and end meanwhile, and a foreign file may have the name of a note.
+/// Other runs may start and end meanwhile, and a foreign file may have the name of a note.
 const ATTEMPTS: u32 = 100;
 
-/// The notes of a user, and the processes that they are about.
+/// Of a user.
 pub(super) struct Notes {
     dir: RunDir,
     proc: PathBuf,
 }
 
-/// One note, open.
 pub(super) struct Note {
     dir: RunDir,
     path: PathBuf,
@@ -32,11 +32,11 @@ pub(super) struct Note {
     is_new: bool,
 }
 
-/// The session of a note, from its file's name.
+/// From the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     session: u32,
-    /// Start time of the session's leader in clock ticks since boot; 0 if it had ended.
+    /// In clock ticks since boot; 0 if the leader had ended.
     leader_started: u64,
 }
 
@@ -45,12 +45,12 @@ impl Notes {
         Notes { dir, proc: proc.into() }
     }
 
-    /// This process's own folder below `/proc`.
+    /// Below `/proc`.
     pub(super) fn own_process(&self) -> PathBuf {
         self.proc.join("self")
     }
 
-    /// Returns all readable notes, in no order.
+    /// All readable notes, in no order.
     pub(super) fn all(&self) -> Vec<Note> {
         let entries = fs::read_dir(self.dir.path()).into_iter().flatten().flatten();
         let names = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
@@ -66,8 +66,8 @@ impl Notes {
         }
     }
 
-    /// Takes the note of this session, which other runs in the session may share, and returns it with the session. Writes a new note if there is none, or if it is
-    /// out of date.
+    /// Of this session, which other runs in the session may share. Writes a new note if there is
+    /// none, or if it is out of date.
     pub(super) fn take(&self) -> Option<(Note, Session)> {
         for _ in 0..ATTEMPTS {
             // Another run may have restored it since the last attempt.
@@ -86,7 +86,7 @@ impl Notes {
                 continue;
             }
             flock(&note.file, FlockOperation::LockShared).ok()?;
-            // The run that held it may have removed it since it was opened.
+            // The run that held the note may have removed it since it was opened.
             if is_at(&note.file, &note.path) {
                 return Some((note, now));
             }
@@ -94,10 +94,7 @@ impl Notes {
         None
     }
 
-    /// Writes the note of this process's session.
-    ///
-    /// # Errors
-    /// If the note cannot be written: [`ErrorKind::AlreadyExists`] if another run was faster.
+    /// Fails with [`ErrorKind::AlreadyExists`] if another run was faster.
     fn create(&self, now: &Session) -> io::Result<Note> {
         self.dir.make().map_err(io::Error::other)?;
         let key = Key::of(&self.proc, &self.own_process()).ok_or(ErrorKind::NotFound)?;
@@ -127,12 +124,12 @@ impl Notes {
 }
 
 impl Note {
-    /// Returns the session as it was before the raise.
+    /// Before the raise.
     pub(super) fn before(&self) -> &Session {
         &self.before
     }
 
-    /// Whether no other run had a note of this session.
+    /// No other run had a note of this session.
     pub(super) fn is_new(&self) -> bool {
         self.is_new
     }
@@ -145,7 +142,7 @@ impl Note {
         self.before.group == session.group && self.session().is_some()
     }
 
-    /// Returns a process of its session, and the session's current state; `None` if the session has ended.
+    /// A process of the session and its state; `None` if the session has ended.
     pub(super) fn session(&self) -> Option<(PathBuf, Session)> {
         let key = self.path.file_name().and_then(|name| Key::parse(name.to_str()?));
         // Group numbers restart at boot; a note may be older.
@@ -160,12 +157,11 @@ impl Note {
         processes.filter(|process| is_numbered(process)).find_map(of_it)
     }
 
-    /// Takes the exclusive lock, and returns whether that succeeded.
     pub(super) fn is_ours_alone(&mut self) -> bool {
         flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_at(&self.file, &self.path)
     }
 
-    /// Removes the note after its value was restored.
+    /// After its value was restored.
     pub(super) fn forget(self) {
         // If this fails, `clean` finds a note of a value that is already restored.
         let _ = fs::remove_file(&self.path);
@@ -174,7 +170,6 @@ impl Note {
 }
 
 impl Key {
-    /// Returns the key of a process's session.
     fn of(proc: &Path, process: &Path) -> Option<Key> {
         let session = stat(process)?.session;
         let leader = stat(&proc.join(session.to_string()));
@@ -186,14 +181,14 @@ impl Key {
         Some(Key { session: session.parse().ok()?, leader_started: started.parse().ok()? })
     }
 
-    /// Whether a later session has the same id.
+    /// A later session has the same id.
     fn is_of_another_session(self, proc: &Path) -> bool {
         let leader = stat(&proc.join(self.session.to_string()));
         leader.is_some_and(|leader| self.leader_started != 0 && leader.started != self.leader_started)
     }
 }
 
-/// Fields of `/proc/PID/stat`.
+/// `/proc/PID/stat`.
 struct Stat {
     session: u32,
     started: u64,
@@ -201,7 +196,7 @@ struct Stat {
 
 fn stat(process: &Path) -> Option<Stat> {
     let text = fs::read_to_string(process.join("stat")).ok()?;
-    // Fields are counted from the end of the name, which is in parentheses and may contain any text (proc_pid_stat(5)).
+    // Counted from the end of the name, which is in parentheses and may contain any text (proc_pid_stat(5)).
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
     Some(Stat { session: fields.get(3)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }

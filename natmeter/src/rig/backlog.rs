@@ -1,5 +1,5 @@
-//! The queue in front of each core of this machine that forwards packets of boxes in namespaces. Its depth is a setting of the whole
-//! machine (`net.core.netdev_max_backlog`) and bounds the bursts that such a box survives.
+//! The queue in front of each core of this machine that forwards packets of boxes in namespaces.
+//! Its depth (`net.core.netdev_max_backlog`) bounds the bursts that such a box survives.
 
 use super::RigError;
 use dut::bed::{BACKLOG, BACKLOG_DEPTH, backlog};
@@ -8,9 +8,9 @@ use dut::host::{Here, Host, Log};
 use dut::{DutError, RunDir, Sink, Target};
 use std::sync::Arc;
 
-/// The queue, with the greatest depth that natmeter may set. Dropping it restores the setting.
+/// Dropping it restores the setting.
 pub(super) struct Backlog {
-    /// Its depth in frames; none if the kernel does not show it here.
+    /// In frames; none if the kernel does not show it here.
     depth: Option<u64>,
     /// Why natmeter did not raise it.
     refused: Option<String>,
@@ -19,10 +19,7 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Raises the depth to that of kernel devices whose packets are steered, unless it is at least as great.
-    ///
-    /// # Errors
-    /// If another run has changed the settings of this machine.
+    /// Unless it is at least as great. Fails if another run has changed the settings of this machine.
     pub(super) fn raised(sink: &Sink) -> Result<Backlog, RigError> {
         Backlog::raised_on(Here::new(), RunDir::of_this_user(), sink)
     }
@@ -42,12 +39,12 @@ impl Backlog {
         Ok(Backlog { depth: depth(&mut changes), refused, _raised: changes })
     }
 
-    /// What a report says about it: name and words.
+    /// Name and words for a report.
     pub(super) fn fact(&self) -> Option<(String, String)> {
         self.depth.map(|depth| ("netdev_max_backlog".to_owned(), depth.to_string()))
     }
 
-    /// Why it may bound a result, if its depth is less than natmeter needs.
+    /// If the depth is less than natmeter needs.
     pub(super) fn doubt(&self) -> Option<String> {
         const WHAT: &str = "The queue in front of each core that forwards packets of the box";
         match (self.depth, &self.refused) {

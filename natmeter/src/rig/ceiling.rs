@@ -13,15 +13,15 @@ use scenario::Scenario;
 use scenario::bed::Bed;
 use std::sync::Arc;
 
-/// Number of windows of a measurement, and the length of each window.
+/// Number, and length of each.
 const WINDOWS: usize = 5;
 const WINDOW: Nanos = Nanos::from_millis(30);
 
-/// Measures T0, the rate of the tester without a device: a cable joins both ports, and unchanged frames pass from one port
-/// to the other under overload. Returns the received frames per second and direction, the median of the windows.
+/// Measures T0, the rate of the tester without a device: a cable joins both ports. Returns the
+/// received frames per second and direction, the median of the windows.
 ///
 /// # Errors
-/// If the ports cannot be opened or fail, or if no frame arrives.
+/// The ports cannot be opened or fail, or no frame arrives.
 pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
@@ -29,10 +29,10 @@ pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Pro
     Ok(rates[WINDOWS / 2])
 }
 
-/// Objects that must live as long as the ports.
+/// As long as the ports.
 type Held = (Vec<Mute>, Place);
 
-/// An engine on the ports alone, without a box.
+/// Without a box.
 fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
     let place = Place::of(bed, process)?;
     let opened = open(scenario, bed, &place, process)?;
@@ -43,20 +43,18 @@ fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) ->
     Ok((Engine::new(process.clock, lanes, view, Box::new(NoDevice), settings, interrupted)?, (mutes, place)))
 }
 
-/// Measures how many frames per second and direction the tester can send over these ports: the highest of several
-/// windows. The frames have the sending port's own address as destination, so that no box accepts them.
+/// Measures how many frames per second and direction the tester can send: the highest of several
+/// windows. The frames have the sending port's own address as destination, so that no box accepts
+/// them.
 ///
 /// # Errors
-/// If the ports cannot be opened or fail.
+/// The ports cannot be opened or fail.
 pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     Ok(most_sent(&mut engine, cable)?)
 }
 
-/// Returns the highest rate of several windows. No frame needs to be received.
-///
-/// # Errors
-/// On an interrupt, or if a port fails.
+/// No frame needs to be received.
 pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, TrialError> {
     let rates: Vec<Rate> = (0..WINDOWS).map(|_| engine.send_only(cable, WINDOW)).collect::<Result<_, _>>()?;
     Ok(rates.into_iter().max().unwrap_or_default())

@@ -1,5 +1,5 @@
-//! A queue of device commands on their way to the run folder: `dut` adds them one by one, the run takes them between
-//! measurements.
+//! A queue of device commands on their way to the run folder: `dut` adds them one by one, the run
+//! takes them between measurements.
 
 use dut::{Event, Executed, Sink};
 use record::folder::CommandLine;
@@ -12,17 +12,17 @@ pub struct Commands {
     waiting: Arc<Mutex<Waiting>>,
 }
 
-/// The content of the queue.
+/// Contents of the queue.
 #[derive(Default)]
 pub struct Waiting {
-    /// Commands with their output.
+    /// With their output.
     pub commands: Vec<CommandLine>,
     /// Settings that could not be restored, or that were restored after an earlier run: sentences.
     pub notes: Vec<String>,
 }
 
 impl Commands {
-    /// Returns the sink for the commands of the device of this name.
+    /// For the device of this name.
     pub fn sink(&self, dut: &str) -> Sink {
         let (waiting, dut) = (Arc::clone(&self.waiting), dut.to_owned());
         Arc::new(move |event: &Event| {

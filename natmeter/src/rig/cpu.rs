@@ -6,7 +6,6 @@ use gateway::EmbeddedError;
 use method::{Nanos, TrialError};
 use std::time::Instant;
 
-/// Returns the times of cores with their names.
 pub(super) fn named(cores: &[CoreTimes]) -> Vec<CoreTime> {
     let of = |times: &CoreTimes| CoreTime {
         name: format!("core {}", times.core),
@@ -16,7 +15,6 @@ pub(super) fn named(cores: &[CoreTimes]) -> Vec<CoreTime> {
     cores.iter().map(of).collect()
 }
 
-/// Reads the times of some cores of this machine.
 pub(super) struct OfCores(pub Vec<usize>);
 
 impl CpuTimes for OfCores {
@@ -30,20 +28,18 @@ impl CpuTimes for OfCores {
     }
 }
 
-/// Nanoseconds that each worker spent in rounds with frames, since the last call.
+/// Nanoseconds of each worker in rounds with frames, since the last call.
 pub(super) type Busy = Box<dyn FnMut() -> Result<Vec<u64>, EmbeddedError> + Send>;
 
-/// Reads the times of polling workers: the kernel counts them as busy all the time, so their idle time is that of
-/// rounds without frames.
+/// The kernel counts polling workers as busy all the time, so their idle time is that of rounds without frames.
 pub(super) struct OfWorkers {
     busy: Busy,
     began: Instant,
-    /// Sums of all calls.
+    /// Of all calls.
     sums: Vec<u64>,
 }
 
 impl OfWorkers {
-    /// The sums begin now.
     pub(super) fn new(busy: Busy) -> OfWorkers {
         OfWorkers { busy, began: Instant::now(), sums: Vec::new() }
     }

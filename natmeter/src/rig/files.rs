@@ -1,5 +1,4 @@
-//! The files that a scenario or a bed names. natmeter checks the files of a scenario before any change, so that
-//! `natmeter check` reports errors that a run would find much later.
+//! The files that a scenario or a bed names, which natmeter checks before any change.
 
 use scenario::bed::{Bed, BoxKeys};
 use scenario::{Complaints, Loaded};
@@ -10,15 +9,15 @@ use std::path::{Path, PathBuf};
 /// Opens a file for a technology.
 ///
 /// # Errors
-/// If it cannot be read.
+/// It cannot be read.
 pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(path)?)))
 }
 
-/// Checks the files that a scenario names by loading them once, which takes the same memory and time as in a run.
+/// Loads the files of a scenario once, which takes the same memory and time as in a run.
 ///
 /// # Errors
-/// The errors of a file, marked at its name in the scenario.
+/// Marked at the file's name in the scenario.
 pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
     let scenario = &loaded.scenario;
     for (at, dut) in scenario.duts.iter().enumerate() {
@@ -39,12 +38,12 @@ pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
     Ok(())
 }
 
-/// Returns the folder of the bed file.
+/// Folder of the bed file.
 pub fn folder(bed: &Bed) -> PathBuf {
     if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
 }
 
-/// Returns the configuration file of ssh, if the bed names one.
+/// Configuration of ssh, if the bed names one.
 pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }

@@ -1,5 +1,5 @@
-//! What all devices in the kernel of this machine have in common, whichever way they were set up: the loop that their links make,
-//! their null device, what a frame costs their cores, and the sizes of their tables.
+//! Devices in the kernel of this machine: the loop that their links make, their null device, what a
+//! frame costs their cores, and the sizes of their tables.
 
 use super::Price;
 use dut::null::{Done, Work};
@@ -10,33 +10,33 @@ use record::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use std::cell::Cell;
 use std::time::Instant;
 
-/// The path from the tester to a device and back.
+/// From the tester to a device and back.
 pub(super) struct Path {
     /// The loop of tester and device.
     pub dut_loop: Loop,
-    /// Frames that wait in front of the device; 0 if unknown.
+    /// 0 if unknown.
     pub buffered: u64,
-    /// Whether XDP receives in the kernel's generic path.
+    /// XDP receives in the kernel's generic path.
     pub is_generic: bool,
 }
 
 impl Path {
-    /// The path behind the tester's ports, left and right.
+    /// Ports are left and right.
     pub(super) fn behind(left: &PortFacts, right: &PortFacts) -> Path {
         let is_inline = left.inline;
         let dut_loop = match is_inline {
-            // The write of a frame into a TAP also forwards it; with veth, the kernel's packet threads may forward it.
+            // The write of a frame into a TAP also forwards it; with veth, the kernel's packet
+            // threads may forward it.
             true if left.backend == "tap" => Loop::Inline,
             true => Loop::Closed,
             false => Loop::Open,
         };
-        // Inline, no frame is queued: each is forwarded when the call returns.
+        // Inline, each frame is forwarded when the call returns.
         let buffered = if is_inline { 0 } else { left.dut_queue.max(right.dut_queue) as u64 };
         Path { dut_loop, buffered, is_generic: left.mode.starts_with("generic") }
     }
 }
 
-/// Returns the doubt about a device that lacks its null device.
 pub(super) fn no_null() -> Option<String> {
     (!dut::null::is_available()).then(|| {
         "No null device was measured, because the program nft is missing (package nftables): whether device or host was the \
@@ -48,8 +48,7 @@ pub(super) fn no_null() -> Option<String> {
 /// The kernel reports idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
 const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
 
-/// Returns the cost of a frame on these cores, on which only the device works: the time for which they were not idle. `None`
-/// without such cores.
+/// Of cores on which only the device works: the time for which they were not idle.
 pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<Done> + 'static) -> Option<Price> {
     let (work, last) = (Work::of(cores)?, Cell::new((Instant::now(), Done::default())));
     let read = move || {
@@ -61,8 +60,7 @@ pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<Done> + 'sta
     Some(Price { read: Box::new(read), window: PRICE_WINDOW })
 }
 
-/// Adds the sizes of the kernel's connection tracking table to the facts of a device that keeps connections, and returns them as
-/// figures of the point.
+/// Of the kernel's connection tracking table, if the device keeps connections.
 pub(super) fn table_sizes(facts: &mut FactTable) -> Figures {
     let sizes = [
         (HASH_TABLE_SIZE, "nf_conntrack_buckets", conntrack::BUCKETS),

@@ -1,4 +1,4 @@
-//! The known-truth device of a scenario: a NAT44 that forwards frames, with the faults that its keys inject around it.
+//! The known-truth device of a scenario: a NAT44 with the faults that its keys inject.
 
 use gateway::{Truth, TruthConfig, WhenFull};
 use plane::{Boxed, Wrapper};
@@ -6,13 +6,12 @@ use port::Frame;
 use scenario::quantity::WrittenRate;
 use scenario::{KnownTruth, Scenario};
 
-/// Wraps each function in the faults that the keys inject.
 pub(super) fn around(keys: &KnownTruth, scenario: &Scenario, functions: Vec<Boxed<Frame>>) -> Vec<Boxed<Frame>> {
     let config = config(keys, scenario.widest_frame());
     functions.into_iter().map(|function| Truth::new(config).around(function)).collect()
 }
 
-/// Returns the faults that these keys inject; rates in bits per second are those of frames of `frame` octets.
+/// Rates in bits per second are those of frames of `frame` octets.
 fn config(keys: &KnownTruth, frame: usize) -> TruthConfig {
     let rate = |rate: WrittenRate| rate.frames_per_second(frame);
     let limit = |written: Option<WrittenRate>| written.map_or(0, rate);
@@ -43,7 +42,7 @@ fn config(keys: &KnownTruth, frame: usize) -> TruthConfig {
     }
 }
 
-/// Returns k if this share is every k-th frame; 0 for none.
+/// k if this share is every k-th frame; 0 for none.
 fn every(ppm: u32) -> u64 {
     if ppm == 0 { 0 } else { (1_000_000 + u64::from(ppm) / 2) / u64::from(ppm) }
 }

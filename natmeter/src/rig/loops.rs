@@ -1,4 +1,5 @@
-//! Finds loops in front of the box: frames that come back to the port that sent them, or that reach the other port without the box.
+//! Finds loops in front of the box: frames that come back to the port that sent them, or that reach
+//! the other port without the box.
 
 use super::ports::Opened;
 use super::{Process, RigError};
@@ -6,25 +7,25 @@ use method::TrialError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Time in which a frame must have come back.
+/// For a frame to come back.
 const TIME: Duration = Duration::from_millis(100);
 
-/// The ethertype for experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
+/// For experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Broadcast frames that one port sent, and where they arrived.
+/// Where broadcast frames of one port arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Frames that came back to the port.
+    /// At the same port.
     pub back: u64,
-    /// Frames that arrived at the other port.
+    /// At the other port.
     pub across: u64,
 }
 
-/// Sends one broadcast frame from each port, left first, and counts where it arrives.
+/// Sends one broadcast frame from each port, left first.
 ///
 /// # Errors
-/// On an interrupt, or if a port fails.
+/// On an interrupt, or a port fails.
 pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigError> {
     let mut seen = [Seen::default(); 2];
     for (at, from_left) in [true, false].into_iter().enumerate() {
@@ -47,7 +48,7 @@ pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigErr
     Ok(seen)
 }
 
-/// A frame that no other tester sends: it contains the time and the process.
+/// It contains the time and the process, so that no other tester sends it.
 fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..6].fill(0xff);
@@ -60,7 +61,7 @@ fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     frame
 }
 
-/// What is wrong with a bed on which frames were seen like this, with a remedy; `None` if nothing is wrong.
+/// With a remedy; `None` if nothing is wrong.
 pub fn in_words(seen: [Seen; 2]) -> Option<String> {
     for (side, other, seen) in [("left", "right", seen[0]), ("right", "left", seen[1])] {
         let wrong = match seen {
@@ -85,7 +86,7 @@ pub fn in_words(seen: [Seen; 2]) -> Option<String> {
 /// Refuses a bed with a loop, unless `i-know` of the bed file names it. Checks once in a run.
 ///
 /// # Errors
-/// If there is one, on an interrupt, or if a port fails.
+/// A loop, an interrupt, or a port that fails.
 pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<(), RigError> {
     if is_known || process.is_check || process.has_no_loop.load(Ordering::Relaxed) {
         return Ok(());
@@ -97,7 +98,7 @@ pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<
     Ok(())
 }
 
-/// The name of this finding in `i-know`.
+/// In `i-know`.
 pub const BRIDGE: &str = "bridge";
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::process::Command;
 
-/// An interface in the namespace of this process.
+/// In the namespace of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Name.
@@ -13,22 +13,21 @@ pub struct Found {
     pub mac: String,
     /// `UP`, `DOWN`, …
     pub state: String,
-    /// Kind of a virtual interface, such as `veth`; empty for hardware.
+    /// Such as `veth`; empty for hardware.
     pub kind: String,
-    /// Addresses with their prefix lengths.
+    /// With prefix lengths.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Whether a default route leads through it, or through an interface above it.
+    /// Through it, or through an interface above it.
     pub has_default_route: bool,
-    /// The interfaces above it, whose frames pass it too: VLANs, the bridge or bond of which it is a member, and those
-    /// above these.
+    /// VLANs, the bridge or bond of which it is a member, and those above these: their frames pass it too.
     pub above: Vec<String>,
-    /// The addresses of those.
+    /// Of the interfaces above.
     pub addresses_above: Vec<IpAddr>,
-    /// The bridge or bond of which it is a member.
+    /// Bridge or bond.
     pub master: Option<String>,
 }
 
-/// A finding that `i-know` of the bed file overrides: its name there, and the sentence.
+/// Name in `i-know` of the bed file, which overrides it, and the sentence.
 pub type Danger = (&'static str, String);
 
 #[derive(Deserialize)]
@@ -41,7 +40,7 @@ struct Link {
     operstate: String,
     #[serde(default)]
     linkinfo: LinkInfo,
-    /// The interface below it; for a veth, the other end.
+    /// For a veth, the other end.
     #[serde(rename = "link")]
     below: Option<String>,
     master: Option<String>,
@@ -68,17 +67,17 @@ struct Route {
     nexthops: Vec<Hop>,
 }
 
-/// Kinds of interfaces that send through the one below them.
+/// These send through the interface below them.
 const STACKED: [&str; 5] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
 impl Link {
-    /// Whether frames of this interface leave through that one.
+    /// Frames of this interface leave through that one.
     fn is_above(&self, below: &str) -> bool {
         STACKED.contains(&self.linkinfo.info_kind.as_str()) && self.below.as_deref() == Some(below)
     }
 }
 
-/// The interfaces above one, each once.
+/// Each once.
 fn above<'a>(name: &str, links: &'a [Link]) -> Vec<&'a Link> {
     let mut found: Vec<&Link> = Vec::new();
     let mut next = vec![name.to_owned()];
@@ -103,7 +102,7 @@ struct Hop {
 /// Lists the Ethernet interfaces, hardware first.
 ///
 /// # Errors
-/// If iproute2 is missing or fails.
+/// iproute2 is missing or fails.
 pub fn interfaces() -> Result<Vec<Found>, String> {
     let links: Vec<Link> = ip(&["-json", "-details", "address", "show"])?;
     let mut routes: Vec<Route> = ip(&["-json", "route", "show", "default"])?;
@@ -131,10 +130,10 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// The interface through which this machine sends to an address; none without a route.
+/// The interface through which this machine sends to an address, if any.
 ///
 /// # Errors
-/// If iproute2 is missing.
+/// iproute2 is missing.
 pub fn way_to(address: IpAddr) -> Result<Option<String>, String> {
     // Without a route `ip` fails, and prints nothing.
     let routes: Vec<Route> = ip(&["-json", "route", "get", &address.to_string()])?;
@@ -150,12 +149,12 @@ fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
 }
 
 impl Found {
-    /// Whether frames that leave through the interface with this name pass this one.
+    /// Whether frames of that interface pass this one.
     pub fn carries(&self, name: &str) -> bool {
         self.name == name || self.above.iter().any(|above| above == name)
     }
 
-    /// The dangers of test frames through this interface.
+    /// Of test frames through this interface.
     pub fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();
@@ -185,8 +184,7 @@ impl Found {
     }
 }
 
-/// The addresses of this machine to which ssh sessions are connected: that of the user's session, and all that the
-/// kernel lists, because sudo removes the variable.
+/// That of the user's session, and all that the kernel lists, because sudo removes the variable.
 fn own_ends_of_ssh() -> Vec<IpAddr> {
     let connection = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let own = connection.split_ascii_whitespace().nth(2).and_then(|address| address.parse().ok());
@@ -194,7 +192,7 @@ fn own_ends_of_ssh() -> Vec<IpAddr> {
     own.into_iter().chain(connected.lines().filter_map(ssh_end)).collect()
 }
 
-/// The local address of an established connection to port 22, from a line of /proc/net/tcp.
+/// Of an established connection to port 22, from a line of /proc/net/tcp.
 fn ssh_end(line: &str) -> Option<IpAddr> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let (address, port) = words.next()?.split_once(':')?;
@@ -204,7 +202,6 @@ fn ssh_end(line: &str) -> Option<IpAddr> {
     is_ssh.then(|| IpAddr::from(octets))
 }
 
-/// Whether an address is a public one.
 fn is_global(address: IpAddr) -> bool {
     let is_of_link = matches!(address, IpAddr::V6(a) if a.is_unicast_link_local());
     !tech::is_for_laboratories(address) && !address.is_loopback() && !is_of_link

@@ -1,5 +1,5 @@
-//! The route from this machine to the boxes that ssh reaches: it must not lead through a port of the bed, because this
-//! machine's kernel neither sends nor receives there while natmeter measures.
+//! The route to the boxes that ssh reaches: it must not lead through a port of the bed, which this
+//! machine's kernel does not use while natmeter measures.
 
 use super::files::ssh_config;
 use super::machine::{Found, way_to};
@@ -7,7 +7,7 @@ use dut::host::ssh::first_host;
 use scenario::bed::{Bed, On};
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Names a box that ssh reaches through this interface, with a remedy; `None` if there is no such box.
+/// Names a box that ssh reaches through this interface, with a remedy.
 pub fn through(found: &Found, bed: &Bed) -> Option<String> {
     bed.boxes.iter().find_map(|(role, keys)| {
         let On::Ssh(destination) = &keys.on else { return None };
@@ -23,7 +23,7 @@ pub fn through(found: &Found, bed: &Bed) -> Option<String> {
     })
 }
 
-/// The addresses of a host; empty if its name cannot be resolved.
+/// Empty if the name cannot be resolved.
 fn addresses(host: &str) -> Vec<IpAddr> {
     (host, 22).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
 }

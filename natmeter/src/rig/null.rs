@@ -1,5 +1,5 @@
-//! The null device of a rig, on the path of the device: the same links, threads, cores and pools. Windows of device and null
-//! device can alternate on one rig.
+//! The null device of a rig, on the path of the device: the same links, threads, cores and pools.
+//! Windows of device and null device can alternate on one rig.
 
 use super::{Bed, Price, Rig};
 use engine::overload::Offered;
@@ -10,21 +10,20 @@ use scenario::Scenario;
 use std::sync::Arc;
 use wire::View;
 
-/// Length of one window. The speed of a transfer between cores may change several times a second, so a pair of windows
-/// must be short.
+/// The speed of a transfer between cores may change several times a second, so a pair of windows must be short.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
-/// Windows of one measurement of the null device.
+/// Of the null device.
 pub(crate) const WINDOWS: usize = 5;
-/// Windows of the device on the tester's thread.
+/// Of the device on the tester's thread.
 pub(crate) const ALONE: usize = 20;
-/// Windows that measure the cost of a frame where the windows of the pairs are too short.
+/// For the cost of a frame where the windows of the pairs are too short.
 pub(crate) const LONG: usize = 5;
-/// Maximum number of phases 1 in one measurement of the null device.
+/// Phases 1 in one measurement of the null device.
 pub(crate) const FILLS: usize = 3;
-/// Pairs of windows of device and null device.
+/// Of device and null device.
 pub(crate) const PAIRS: usize = 20;
 
-/// A worker may receive this many times its share of the frames; with more, the null device is slower than the path.
+/// Of frames that a worker receives; with more, the null device is slower than the path.
 const MOST_OF_SHARE: f64 = 1.25;
 /// Threads need time to publish their counters; fewer frames say nothing about shares.
 const ENOUGH: u64 = 10_000;
@@ -32,28 +31,28 @@ const ENOUGH: u64 = 10_000;
 /// Puts the null device in place of the device, or restores the device.
 type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 
-/// The null device on the path of a device.
+/// On the path of a device.
 pub struct NullPath {
     switch: Switch,
-    /// Steering of frames to several threads of the tester, left and right.
+    /// To several threads of the tester, left and right.
     to_tester: Option<[Steer; 2]>,
-    /// Frames that each worker has received.
+    /// By each worker.
     received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 
 impl NullPath {
-    /// Returns the null device behind this switch, for one thread of the tester.
+    /// Behind this switch, for one thread of the tester.
     pub fn new(switch: impl Fn(bool) -> Result<(), TrialError> + 'static) -> NullPath {
         NullPath { switch: Box::new(switch), to_tester: None, received: None }
     }
 
-    /// Adds the steering of frames to several threads of the tester.
+    /// For several threads of the tester.
     #[must_use]
     pub fn steered_by(self, to_tester: [Steer; 2]) -> NullPath {
         NullPath { to_tester: Some(to_tester), ..self }
     }
 
-    /// Adds a function that returns the frames that each worker has received.
+    /// `received` returns the frames of each worker.
     #[must_use]
     pub fn counted_by(self, received: impl Fn() -> Option<Vec<u64>> + 'static) -> NullPath {
         NullPath { received: Some(Box::new(received)), ..self }
@@ -63,13 +62,12 @@ impl NullPath {
         self.received.as_ref().and_then(|f| f()).unwrap_or_default()
     }
 
-    /// Whether frames of a plain cable return to the thread that sent them, as those of the device do.
+    /// As those of the device do: to the thread that sent them.
     fn steers(&self, view: &View) -> bool {
         let steered = [&view.expect_left, &view.expect_right].map(lane::back_to_sender);
         self.to_tester.as_ref().is_none_or(|to_tester| steered == *to_tester)
     }
 
-    /// Does something with the null device in place of the device.
     fn in_place<T>(&self, work: impl FnOnce() -> Result<T, TrialError>) -> Result<T, TrialError> {
         (self.switch)(true)?;
         let done = work();
@@ -78,12 +76,12 @@ impl NullPath {
     }
 }
 
-/// Rates of the null device.
+/// Of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullRates {
-    /// Frames per second per direction.
+    /// Per direction.
     pub frames: Rate,
-    /// Connections per second of phase 1; `None` without connections.
+    /// In phase 1, per second; `None` without connections.
     pub set_up: Option<Rate>,
 }
 
@@ -92,20 +90,20 @@ pub struct NullRates {
 pub struct Pairs {
     /// Forwarding rate of the device divided by that of the null device, of each pair.
     pub ratios: Vec<f64>,
-    /// Nanoseconds of the device's workers for each frame, of each window of the device.
+    /// For each frame, of each window of the device.
     pub nanos: Vec<f64>,
 }
 
 impl Rig {
-    /// Whether frames of this view can pass a null device in place of the device.
+    /// Frames of this view can pass a null device.
     pub fn has_null(&self, view: &View) -> bool {
         self.null.as_ref().is_some_and(|null| null.steers(view))
     }
 
-    /// Measures how many frames per second and direction the tester can send over the ports of a bed.
+    /// Frames per second and direction that the tester can send over the ports of a bed.
     ///
     /// # Errors
-    /// On an interrupt, or if a port fails.
+    /// On an interrupt, or a port fails.
     pub fn measure_sent(&mut self, cable: &Offered) -> Result<Rate, TrialError> {
         let Bed::Engine(engine) = &mut self.bed else { return Ok(Rate(0)) };
         let sent = super::ceiling::most_sent(engine, cable);
@@ -113,9 +111,9 @@ impl Rig {
         sent
     }
 
-    /// Measures the null device with frames of a plain cable in `windows` windows, after at most `fills` phases 1 if
-    /// there are connections. `None` if the device has no null device, or if its workers do not receive equal shares of
-    /// these frames.
+    /// Measures the null device with frames of a plain cable, after at most `fills` phases 1 if
+    /// there are connections. `None` without a null device, or if its workers do not receive equal
+    /// shares of these frames.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -131,14 +129,14 @@ impl Rig {
         let (Bed::Engine(engine), Some(null)) = (&mut self.bed, &self.null) else { return Ok(None) };
         let before = null.received();
         let rates = null.in_place(|| null_rates(engine, cable, counts, window));
-        // The state table holds addresses that the device did not choose.
+        // The state table has addresses that the device did not choose.
         engine.forget();
         let shares: Vec<u64> = null.received().iter().zip(&before).map(|(after, before)| after - before).collect();
         rates.map(|rates| are_equal(&shares).then_some(rates))
     }
 
-    /// Measures the cost of a frame on the device, in several windows at least as long as its clock needs. Returns the
-    /// nanoseconds per frame of each window.
+    /// Measures the cost of a frame on the device, in several windows at least as long as its clock
+    /// needs. Returns the nanoseconds per frame of each window.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -165,8 +163,9 @@ impl Rig {
         Ok(found)
     }
 
-    /// Measures device and null device in alternating windows. The device gets frames of its `own` view, after a phase 1 at this
-    /// rate if there are connections; the null device gets those of a plain cable without connections.
+    /// Measures device and null device in alternating windows. The device gets frames of its `own`
+    /// view, after a phase 1 at this rate if there are connections; the null device gets those of a
+    /// plain cable.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -219,8 +218,8 @@ fn null_rates(
     Ok(NullRates { frames: median(frames), set_up })
 }
 
-/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A
-/// known-truth device needs no null device, because its scenario names its limits.
+/// Otherwise an impairment would be attributed to the null device. A known-truth device needs no
+/// null device, because its scenario names its limits.
 pub(crate) fn is_plain(scenario: &Scenario) -> bool {
     let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
     scenario.impair.is_none() && scenario.capture.is_none() && !is_known

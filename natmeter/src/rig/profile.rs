@@ -1,4 +1,4 @@
-//! Profiles of devices on cores of this machine, for the engine.
+//! Profiles of devices on cores of this machine.
 
 use dut::perf::script::Stacks;
 use dut::perf::{EVENT, Recording};
@@ -7,20 +7,16 @@ use method::trial::{CoreSamples, Profile, Profiler};
 use method::{Nanos, TrialError};
 use std::time::Instant;
 
-/// Stacks of each core that a record keeps; the others are summed up.
+/// Of each core in a record; the others are summed up.
 pub(super) const STACKS: usize = 800;
 
-/// A profile in progress.
+/// In progress.
 struct OfCores {
     recording: Recording,
     frequency: u32,
     cores: Vec<usize>,
 }
 
-/// Starts to profile cores.
-///
-/// # Errors
-/// [`TrialError::Device`] if perf does not start.
 pub(super) fn of_cores(cores: &[usize], profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
     let Profiler { frequency } = profiler;
     let recording = Recording::start(cores, frequency).map_err(failed)?;
@@ -39,7 +35,7 @@ impl Profiling for OfCores {
     }
 }
 
-/// The profile of these cores between two moments.
+/// Between two moments.
 pub(super) fn profile_of(stacks: &Stacks, cores: &[u32], frequency: u32, from: Instant, to: Instant) -> Profile {
     // A core without a sample was idle.
     let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();

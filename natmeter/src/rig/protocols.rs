@@ -1,6 +1,5 @@
-//! The name of a foreign frame's protocol, to help you find its sender.
+//! The protocol of a foreign frame, to help you find its sender.
 
-/// Names the protocol of an Ethernet frame.
 pub(super) fn name(frame: &[u8]) -> &'static str {
     let kind = frame.get(12..14).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
     match kind {
@@ -37,7 +36,7 @@ pub(super) fn name(frame: &[u8]) -> &'static str {
     }
 }
 
-/// The protocol of a datagram whose UDP header begins here.
+/// The UDP header begins at `at`.
 fn udp(frame: &[u8], at: usize) -> &'static str {
     match frame.get(at + 2..at + 4).map(|b| u16::from_be_bytes([b[0], b[1]])) {
         Some(67 | 68) => "DHCP",

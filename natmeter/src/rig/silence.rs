@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Counts the frames that arrive on the left and on the right within this time, by protocol. Answers requests to the
-/// tester itself, and does not count them.
+/// Counts the frames that arrive on the left and on the right, by protocol, without requests to the
+/// tester, which it answers.
 ///
 /// # Errors
-/// On an interrupt, or if a port fails.
+/// On an interrupt, or a port fails.
 pub fn listen(
     opened: &mut Opened,
     time: Duration,
@@ -31,11 +31,11 @@ pub fn listen(
     Ok(heard)
 }
 
-/// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports. Listens once in a
-/// run.
+/// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports.
+/// Listens once in a run.
 ///
 /// # Errors
-/// If frames arrive, on an interrupt, or if a port fails.
+/// Frames arrive, on an interrupt, or a port fails.
 pub fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
     if process.is_silent.load(Ordering::Relaxed) {
         return Ok(());

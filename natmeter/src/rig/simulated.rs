@@ -1,10 +1,10 @@
-//! The simulated device of a scenario, with the behaviour that its keys set.
+//! The simulated device of a scenario.
 
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::{Nanos, Rate, Ratio};
 use scenario::Simulated;
 
-/// Returns the device of these keys; rates in bits per second are those of frames of `frame` octets.
+/// Rates in bits per second are those of frames of `frame` octets.
 pub(crate) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
     let rate = |rate: scenario::quantity::WrittenRate| Rate(rate.frames_per_second(frame));
     let share = |ppm: u32| Ratio::from_ppm(ppm.into());
@@ -29,7 +29,7 @@ pub(crate) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
         dies_at: keys.dies_at,
         cache: keys.cache.map(|holds| (holds, share(keys.uncached_capacity_ppm))),
         cold: (keys.cold, share(keys.cold_capacity_ppm)),
-        // By default large enough to reveal a resumed run that differs from an uninterrupted one.
+        // Large enough to reveal a resumed run that differs from an uninterrupted one.
         jitter: share(keys.jitter_ppm),
         host_stalls: share(keys.host_noise_ppm),
         harmful_stalls: share(keys.harmful_noise_ppm),
@@ -41,14 +41,14 @@ pub(crate) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
     SimulatedDut::new(truth, keys.seed)
 }
 
-/// The behaviour that its keys set in addition to forwarding.
+/// Behaviour in addition to forwarding.
 fn control(keys: &Simulated, frame: usize) -> ControlTruth {
     let share = |ppm: u32| Ratio::from_ppm(ppm.into());
     let idle = if keys.idle_ppm.is_empty() { &[0][..] } else { &keys.idle_ppm };
     ControlTruth {
         tear_down_rate: Rate(keys.tear_down_rate.frames_per_second(frame)),
         tear_down_empty: keys.tear_down_empty,
-        // By default a hundredth, about the spread of a real device.
+        // About the spread of a real device.
         tear_down_spread: keys.tear_down_spread.unwrap_or(Nanos(keys.tear_down_empty.0 / 100)),
         entry_bytes: keys.entry_octets,
         buckets: (keys.buckets, keys.bucket_octets),

@@ -1,5 +1,6 @@
-//! The embedded gateway with any technology, on an in-process link. In a dual DUT set-up the tester sends IPv4 on both
-//! sides. In a single DUT set-up it plays the other edge; if that is the customer edge, for many subscribers.
+//! The embedded gateway with any technology, on an in-process link. In a dual DUT set-up the tester
+//! sends IPv4 on both sides. In a single DUT set-up it plays the other edge; if that is the
+//! customer edge, for many subscribers.
 
 use super::cores::Cores;
 use super::embedded::{MTU, Path, wired};
@@ -20,7 +21,7 @@ use wire::View;
 /// Builds the rig of a technology.
 ///
 /// # Errors
-/// Inconsistent parameters, no memory, or cores that cannot be used.
+/// Inconsistent parameters, too little memory, or cores that cannot be used.
 pub fn build(
     scenario: &Scenario,
     plays: Plays,
@@ -35,7 +36,7 @@ pub fn build(
     build_on(scenario, plays, technology, point, process, &cores)
 }
 
-/// Like [`build`], with threads on these cores.
+/// As [`build`], with threads on these cores.
 ///
 /// # Errors
 /// Those of [`build`].
@@ -86,7 +87,7 @@ pub fn build_on(
     Ok(rig)
 }
 
-/// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), with an MTU for every frame size.
+/// Host 1 on each (RFC 2544, appendix C.2.2.1), with an MTU for every frame size.
 fn links() -> Links {
     let side4 =
         |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: MTU };
@@ -104,7 +105,7 @@ fn links() -> Links {
     }
 }
 
-/// Returns the frames that the tester's two sides send and expect.
+/// Frames of the tester's two sides.
 ///
 /// # Errors
 /// Those of [`build`].
@@ -112,12 +113,12 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, poin
     view_between(hops(), scenario, plays, technology, point)
 }
 
-/// The tester's links: host 2 on each.
+/// Host 2 on each.
 fn hops() -> [Hop; 2] {
     [1, 2].map(|side| Hop { own: mac(side, 2), next: mac(side, 1) })
 }
 
-/// The same with these Ethernet addresses on the left and on the right.
+/// As [`view`], between these Ethernet addresses.
 ///
 /// # Errors
 /// Those of [`build`].

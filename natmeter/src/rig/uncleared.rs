@@ -1,5 +1,5 @@
-//! What happens before each phase 1 on a box without the hook `clear`: a wait until the connections of earlier ones
-//! have timed out, or a choice of source ports that are not in the box's table.
+//! What happens before each phase 1 on a box without the hook `clear`: a wait until the connections
+//! of earlier ones have timed out, or a choice of source ports that are not in the box's table.
 
 use super::{Process, RigError, failed};
 use dut::RunDir;
@@ -13,28 +13,28 @@ use wire::{Mac, PortRange, View};
 
 /// A box without the hook `clear`.
 pub struct Uncleared {
-    /// How long the box keeps an idle connection, with a margin.
+    /// Time-out of an idle connection, with a margin.
     keeps: Duration,
     ports: Option<FreshPorts>,
     interrupted: Arc<AtomicBool>,
 }
 
-/// The source ports of phases 1.
+/// Of phases 1.
 struct FreshPorts {
     ranges: Vec<PortRange>,
     used: UsedPorts,
     taken: Option<PortRange>,
-    /// Whether to use ports whose connections may still be in the table rather than to wait.
+    /// Uses ports whose connections may still be in the table rather than to wait.
     is_check: bool,
 }
 
 impl Uncleared {
-    /// Returns what must happen before each phase 1 on this box; `None` if the box has the hook `clear`, and in the
-    /// check of a bed without fresh ports, whose frames may meet connections of an earlier one. `own` is the box's
-    /// Ethernet address on the left.
+    /// `None` if the box has the hook `clear`, and in the check of a bed without fresh ports, whose
+    /// frames may meet connections of an earlier one. `own` is the box's Ethernet address on the
+    /// left.
     ///
     /// # Errors
-    /// When the source ports are too few, or the record of their use cannot be read.
+    /// The source ports are too few, or the record of their use cannot be read.
     pub fn of(
         scenario: &Scenario,
         dut: &Dut,
@@ -66,7 +66,7 @@ impl Uncleared {
         Ok(Some(Uncleared { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
     }
 
-    /// What a report says about it.
+    /// For a report.
     pub fn in_words(&self) -> String {
         let (keeps, words) = (self.keeps.as_secs(), "No hook empties the table of the box");
         match &self.ports {
@@ -97,7 +97,7 @@ impl Uncleared {
         Ok(())
     }
 
-    /// The source ports of the next phase 1; `None` for all.
+    /// Of the next phase 1; `None` for all.
     pub fn source_ports(&self) -> Option<PortRange> {
         self.ports.as_ref()?.taken
     }

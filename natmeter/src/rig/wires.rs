@@ -1,5 +1,5 @@
-//! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures are written between
-//! trials, when delays do not matter.
+//! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures
+//! are written between trials, when delays do not matter.
 
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
@@ -11,9 +11,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use wire::pcap;
 
-/// Maximum number of delayed frames, per second of delay; further frames wait in the port.
+/// Delayed frames, per second of delay; further frames wait in the port.
 const HELD_PER_SECOND: u64 = 5_000_000;
-/// First octet that may be corrupted: a frame with a corrupted Ethernet header would count as foreign.
+/// A frame with a corrupted Ethernet header would count as foreign.
 const BEHIND_ETHERNET: usize = 14;
 
 /// Wraps the ports of a rig.
@@ -26,29 +26,29 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// Returns the wrappers of a scenario.
+    /// Of a scenario.
     pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
-    /// Returns no wrappers.
+    /// No wrappers.
     pub fn bare(clock: Clock) -> Wires {
         Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
     }
 
-    /// Maximum number of delayed frames on each side.
+    /// Delayed frames on each side.
     fn held(&self) -> usize {
         self.impair.as_ref().map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
     }
 
-    /// Returns the additional frames that a pool needs.
+    /// In addition to the pool's own.
     pub fn frames(&self) -> usize {
         // Two sides, duplicates included.
         4 * self.held()
     }
 
-    /// Wraps a port. The capture has the frames that the judge sees, impairment included.
+    /// The capture has the frames that the judge sees, impairment included.
     pub fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
         let mut port = port;
         if let Some(i) = &self.impair {
@@ -75,7 +75,7 @@ impl Wires {
         port
     }
 
-    /// Returns the doubts that every report must print.
+    /// For every report.
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = i.in_words();
@@ -90,7 +90,7 @@ impl Wires {
         impaired.into_iter().chain(captured).collect()
     }
 
-    /// Returns the captures, to be written after each trial.
+    /// To be written after each trial.
     pub fn into_captures(self) -> Captures {
         Captures { pages: self.pages, target: None }
     }
@@ -103,7 +103,6 @@ pub struct Captures {
     target: Option<Target>,
 }
 
-/// The trial to which the next captures belong.
 struct Target {
     run: Dir,
     measurement: String,
@@ -111,20 +110,20 @@ struct Target {
 }
 
 impl Captures {
-    /// Sets the target of the next trials: run folder, key of the measurement, number of its next trial.
+    /// Run folder, key of the measurement, number of its next trial.
     ///
     /// # Errors
-    /// If the process has too many open files.
+    /// The process has too many open files.
     pub fn belong_to(&mut self, run: &Dir, measurement: &str, next_trial: u64) -> Result<(), StoreError> {
         let measurement = measurement.replace('/', ".");
         self.target = Some(Target { run: run.again()?, measurement, next_trial });
         Ok(())
     }
 
-    /// Writes the capture of a trial: one file for each port, named by measurement, trial and port.
+    /// One file for each port, named by measurement, trial and port.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// A file cannot be written.
     pub fn write(&mut self) -> Result<(), String> {
         let Some(target) = self.target.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
         let failed = |error: &dyn Display| format!("capture cannot be written: {error}");

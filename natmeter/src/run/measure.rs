@@ -14,39 +14,36 @@ use scenario::Scenario;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// The context of one search.
+/// Context of one search.
 pub(super) struct Searcher<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The tester's limits.
     pub calibration: &'a Calibration,
-    /// The results so far.
+    /// Results so far.
     pub outcomes: &'a [Outcome],
-    /// Time after which no trial begins.
+    /// No trial begins after this.
     pub end: Option<Instant>,
-    /// Set by Ctrl-C.
+    /// By Ctrl-C.
     pub interrupted: &'a AtomicBool,
-    /// The run folder, to which trials are written.
+    /// For the trials.
     pub folder: &'a mut RunFolder,
     /// Receives the events.
     pub listener: &'a mut dyn Listener,
-    /// Predicted time of this measurement.
+    /// Of this measurement.
     pub predicted: Nanos,
-    /// Predicted seconds of all measurements after this one.
+    /// Predicted seconds of the measurements after this one.
     pub after: u64,
     /// Start of this part of the run, and the scenario's time limit.
     pub limit: Option<(Instant, Duration)>,
     /// Number of the next trial.
     pub next_seq: u64,
-    /// Trials recorded by this search.
+    /// Of this search.
     pub new_records: Vec<TrialRecord>,
 }
 
 impl Searcher<'_> {
-    /// Runs the search, with the trials of an interrupted attempt first; new trials get the same key.
-    ///
-    /// # Errors
-    /// Those of the procedure.
+    /// The trials of an interrupted attempt come first; new trials get the same key.
     pub(super) fn search(
         &mut self,
         m: &Measurement,
@@ -62,7 +59,7 @@ impl Searcher<'_> {
             .map_err(|e| TrialError::Store(e.to_string()))?;
         search.buffered = rig.buffered;
         let (shares_core, figures) = (rig.shares_core, rig.figures.clone());
-        // The procedure's `watch` and the recorder share the listener, but never use it at the same time.
+        // The procedure's `watch` and the recorder never use the listener at the same time.
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = std::cell::RefCell::new(listener);
         let began = Instant::now();
@@ -90,15 +87,14 @@ impl Searcher<'_> {
     }
 }
 
-/// Predicted seconds to the end of a run: all that is left, but not beyond the time limit. Twice the limit ends the measurement in
-/// progress.
+/// In seconds, not beyond the time limit. Twice the limit ends the measurement in progress.
 fn before_limit(left: u64, of_this: u64, limit: Option<(Instant, Duration)>) -> u64 {
     let Some((began, limit)) = limit else { return left };
     let until = |limit: Duration| limit.saturating_sub(began.elapsed()).as_secs();
     left.min(until(limit).max(of_this)).min(until(limit.saturating_mul(2)))
 }
 
-/// A listener behind a cell, so that two parts of one search can use it in turn.
+/// So that two parts of one search can use it in turn.
 struct Tell<'c, 'l>(&'c std::cell::RefCell<&'l mut dyn Listener>);
 
 impl Listener for Tell<'_, '_> {

@@ -1,5 +1,5 @@
-//! A run: executes the plan measurement by measurement, and records every trial before the search sees it. A resumed run uses
-//! the same code and begins with the recorded trials.
+//! A run: executes the plan measurement by measurement, and records every trial before the search
+//! sees it. A resumed run uses the same code and begins with the recorded trials.
 
 mod calibrate;
 mod measure;
@@ -42,22 +42,22 @@ use std::time::{Duration, Instant};
 /// Why a run ended before the end of its plan.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Ctrl-C: everything measured is in the folder.
+    /// Everything measured is in the folder.
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
-    /// The host was too busy for the rates of the self-test.
+    /// For the rates of the self-test.
     #[error(
         "the host is too busy to measure: the self-test could not decide about two known rates; stop other programs and \
          continue with `natmeter resume {0}`, or measure in spite of that with --beside"
     )]
     HostTooBusy(PathBuf),
-    /// Signal handlers cannot be installed.
+    /// Handlers cannot be installed.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// The device does not answer.
+    /// No answer.
     #[error("{0}")]
     DutDead(String),
-    /// The folder cannot be written or read.
+    /// Of the run folder.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The rig cannot be built.
@@ -71,12 +71,12 @@ pub enum RunError {
         /// The error.
         error: TrialError,
     },
-    /// Its record is damaged, or has other rules than this natmeter.
+    /// Damaged, or with other rules than this natmeter's.
     #[error("{}: {refusal}", .path.display())]
     Record {
         /// The run folder.
         path: PathBuf,
-        /// Why it cannot be resumed.
+        /// Why the run cannot be resumed.
         refusal: Refusal,
     },
     /// The run folder cannot be read.
@@ -87,7 +87,7 @@ pub enum RunError {
     Calibrate(#[from] CalibrateError),
 }
 
-/// A run in progress.
+/// In progress.
 pub struct Run<'a> {
     scenario: Scenario,
     plan: Plan,
@@ -96,33 +96,30 @@ pub struct Run<'a> {
     listener: &'a mut dyn Listener,
     calibration: Calibration,
     facts: Facts,
-    /// All results, replaced ones included.
+    /// Replaced ones included.
     outcomes: Vec<Outcome>,
-    /// The values that have enough of these results.
+    /// Values that have enough of these results.
     enough: Enough,
     records: Vec<TrialRecord>,
     nulls: Vec<NullDevice>,
-    /// Number of the last visit to a point.
+    /// Last visit to a point.
     visit: u32,
     began: Instant,
-    /// Seconds that the parts of the run before this one took, up to their last recorded time.
+    /// Seconds of the earlier parts of the run, up to their last recorded time.
     before_s: f64,
-    /// No trial begins after this: twice the scenario's time limit, for the repetition of a visit the limit.
+    /// Twice the scenario's time limit, for the repetition of a visit the limit.
     end: Option<Instant>,
-    /// Time spent on measurements so far, with the set-up of the device and the null device, to correct the prediction of the
-    /// rest.
+    /// On measurements, with the set-up of the device and the null device, to correct the prediction of the rest.
     spent: Duration,
-    /// The measurements on which it was spent.
     made: Vec<Measurement>,
-    /// Whether the time limit skipped a measurement of the plan.
+    /// By the time limit.
     skipped: bool,
-    /// Since when time is not in `spent` yet.
+    /// Time since then is not in `spent`.
     lap: Instant,
-    /// Whether the start of the run was reported.
     announced: bool,
 }
 
-/// Records events from before the first measurement, too.
+/// Also before the first measurement.
 impl Listener for Run<'_> {
     fn on(&mut self, event: &Event) {
         // The next event of the run itself reports a folder that cannot be written.
@@ -131,7 +128,7 @@ impl Listener for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Begins a run in a new folder that already holds this header.
+    /// In a new folder that already holds this header.
     pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
         let began = Instant::now();
         let limit = header.scenario.time_limit.map(Duration::from);
@@ -162,7 +159,7 @@ impl<'a> Run<'a> {
     /// Continues a run where it stopped.
     ///
     /// # Errors
-    /// If the folder cannot be read, its record is damaged, or this natmeter has other rules.
+    /// The folder cannot be read, its record is damaged, or this natmeter has other rules.
     pub fn resume(
         header: &Header,
         folder: RunFolder,
@@ -184,7 +181,7 @@ impl<'a> Run<'a> {
     /// Reports the start of the run, once.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// The folder cannot be written.
     pub fn announce(&mut self) -> Result<(), RunError> {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
@@ -198,7 +195,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Whether the run sends frames; simulated devices get none.
+    /// Simulated devices get none.
     pub fn sends_frames(&self) -> bool {
         (0..self.scenario.duts.len()).any(|dut| !self.scenario.is_simulated(dut))
     }
@@ -206,7 +203,7 @@ impl<'a> Run<'a> {
     /// Whether the folder has a verdict of a self-test on this machine, by this version.
     ///
     /// # Errors
-    /// If the folder cannot be read.
+    /// The folder cannot be read.
     pub fn is_tested_on(&self, facts: &Facts) -> Result<bool, RunError> {
         let verdict: Option<SelfTest> = self.folder.dir().document(SELF_TEST)?;
         let first: Option<Facts> = self.folder.dir().document(FACTS)?;
@@ -218,12 +215,13 @@ impl<'a> Run<'a> {
         RunError::Interrupted(self.folder.path().to_path_buf())
     }
 
-    /// Returns the error of a run on a host that is too busy. Nothing is recorded of the self-test, so that `resume` repeats it.
+    /// Nothing is recorded of the self-test, so that `resume` repeats it.
     pub fn host_too_busy(&self) -> RunError {
         RunError::HostTooBusy(self.folder.path().to_path_buf())
     }
 
-    /// Executes the rest of the plan, repeats what the null device makes doubtful, and returns the results that stand.
+    /// Executes the rest of the plan, repeats what the null device makes doubtful, and returns the
+    /// results that stand.
     ///
     /// # Errors
     /// The first error after which the run cannot continue; everything measured until then is in the folder.
@@ -236,7 +234,8 @@ impl<'a> Run<'a> {
         }
         let order = self.in_order();
         self.compare_with_the_first_machine()?;
-        // A resumed run keeps the ceilings with which its searches began; with others, the recorded trials would not match.
+        // A resumed run keeps the ceilings with which its searches began; with others, the recorded
+        // trials would not match.
         let known = self.folder.dir().document(CALIBRATION)?;
         self.calibration = known.unwrap_or_default();
         self.end_repetitions()?;
@@ -258,15 +257,13 @@ impl<'a> Run<'a> {
         Ok(standing(&self.outcomes).cloned().collect())
     }
 
-    /// Number of measurements without a result that were not needed.
     fn not_needed(&self) -> usize {
         let made: HashSet<&Measurement> = self.outcomes.iter().map(|o| &o.measurement).collect();
         let without_result = self.plan.measurements.iter().filter(|m| !made.contains(m)).count();
         without_result.saturating_sub(self.left().count())
     }
 
-    /// Returns the measurements of the plan in order, an interrupted one first. Otherwise the trials of a skipped repetition
-    /// would come between the trials of the interrupted one.
+    /// An interrupted measurement first: otherwise the trials of a skipped repetition would come between its trials.
     fn in_order(&self) -> Vec<Measurement> {
         let mut order = self.plan.measurements.clone();
         let last = self.records.iter().max_by_key(|r| r.seq).map(|r| without_attempt(&r.measurement));
@@ -277,7 +274,7 @@ impl<'a> Run<'a> {
         order
     }
 
-    /// Visits a point: runs these measurements of it, on one rig.
+    /// On one rig.
     fn at_point(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
         let Some(Measurement { point, .. }) = measurements.first() else { return Ok(()) };
         self.visit += 1;
@@ -311,7 +308,7 @@ impl<'a> Run<'a> {
             }
             let has_time = match round {
                 Round::Planned => self.has_time_for(m),
-                // Begun already: there was time for the whole visit.
+                // There was time for the whole visit.
                 Round::Repeated => at == 0 || self.has_time_to_repeat(slice::from_ref(m)),
             };
             if has_time { self.one(m, &mut rig, round) } else { self.leave_out(slice::from_ref(m), round) }
@@ -335,7 +332,6 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Records facts and doubts of the rig.
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
         for doubt in rig.doubts.iter().chain(&rig.doubt_of_addresses()) {
@@ -371,7 +367,7 @@ impl<'a> Run<'a> {
         }
         let (found, _) = found;
         if matches!(found, Err(TrialError::Interrupted)) && !self.process.interrupted.load(Ordering::Relaxed) {
-            // Not Ctrl-C but the time limit: `resume` continues with the recorded trials.
+            // The time limit: `resume` continues with the recorded trials.
             return self.leave_out(slice::from_ref(measurement), round);
         }
         if let Err(TrialError::Phase1(text) | TrialError::NotMeasurable(text)) = &found {
@@ -402,12 +398,12 @@ impl<'a> Run<'a> {
         self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
     }
 
-    /// Returns the seconds since the start of the run, without interruptions between its parts.
+    /// Without interruptions between the parts of the run.
     fn after_s(&self) -> f64 {
         self.before_s + self.began.elapsed().as_secs_f64()
     }
 
-    /// Adds a doubt if the invalid trials of a measurement took so long that natmeter stopped repeating them.
+    /// If invalid trials took so long that natmeter stopped repeating them.
     fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
         let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
         let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
@@ -423,14 +419,13 @@ impl<'a> Run<'a> {
         ))
     }
 
-    /// Records and reports a doubt.
     fn doubt(&mut self, text: String) -> Result<(), RunError> {
         self.facts.doubts.push(text.clone());
         self.folder.dir().write(FACTS, &self.facts)?;
         self.tell(&Event::Doubt { text })
     }
 
-    /// Runs one attempt at a measurement, its recorded trials first. Also returns whether all its trials were recorded ones.
+    /// Recorded trials first. Also returns whether all trials were recorded ones.
     fn attempt(
         &mut self,
         measurement: &Measurement,
@@ -465,7 +460,7 @@ impl<'a> Run<'a> {
         Ok((found, only_replayed))
     }
 
-    /// Records the commands of the device since the last call.
+    /// Since the last call.
     fn note_commands(&mut self) -> Result<(), RunError> {
         let waiting = self.process.commands.take();
         for command in &waiting.commands {
@@ -477,7 +472,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Adds a doubt if the run is resumed on another machine or by another version, and keeps earlier doubts of this kind.
+    /// On another machine or by another version; keeps earlier doubts of this kind.
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
         let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
@@ -495,7 +490,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns the measurements of the plan that have no result yet and are needed.
+    /// Without a result, and needed.
     fn left(&self) -> impl Iterator<Item = &Measurement> + Clone {
         let made: HashSet<&Measurement> = self.outcomes.iter().map(|o| &o.measurement).collect();
         let is_left = |m: &&Measurement| !made.contains(m) && !self.enough.is_enough(m);
@@ -509,7 +504,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether a doubt is about trials that a run has already made. Doubts about the machine are raised anew when a run is resumed.
+/// Doubts about the machine are raised anew when a run is resumed.
 fn is_of_earlier_trials(doubt: &str) -> bool {
     doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG) || doubt == SELF_TEST_SKIPPED
 }

@@ -1,5 +1,5 @@
-//! Measures the null device before and after each point, and what a frame costs the device. Nothing here is a trial: no search
-//! uses these figures, and a run without them is complete.
+//! Measures the null device before and after each point, and what a frame costs the device. No
+//! search uses these figures.
 
 use super::calibrate::{addressed_to_sender, cable};
 use super::{Run, RunError};
@@ -17,7 +17,7 @@ use scenario::bed::Bed;
 use scenario::{Null, Point, Scenario, Setup};
 
 impl Run<'_> {
-    /// Measures the null device at a point and records it. A failure is a doubt, because the trials do not need it.
+    /// A failure is a doubt, because the trials do not need the null device.
     pub(super) fn note_null(&mut self, point: &Point, rig: &mut Rig, before: bool) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         match null_device(&scenario, point, rig) {
@@ -48,8 +48,8 @@ impl Run<'_> {
         }
     }
 
-    /// Sends for a second through the box of a bed, at half the last rate that passed. A box that loses frames at this
-    /// rate may have changed during the trials; that is a doubt.
+    /// A second at half the last rate that passed. A box that loses frames at this rate may have
+    /// changed during the trials; that is a doubt.
     pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         let is_of_point = |o: &&Outcome| {
@@ -77,7 +77,7 @@ impl Run<'_> {
         ))
     }
 
-    /// Adds the cost of a frame to the first result of throughput at a point.
+    /// To the first result of throughput at a point.
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
         let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;
@@ -120,7 +120,7 @@ fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Opti
     }
 }
 
-/// A second at half the rate of a result, with the connections of its trials.
+/// With the connections of the result's trials.
 fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
     let rate = Rate(of.result.rate.0 / 2);
     let stateful = point.connections > 0;
@@ -139,8 +139,7 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
     }
 }
 
-/// The null device of a bed: T0, scaled down if the tester now sends less than when T0 was measured. Phase 1 has the
-/// rate of one direction.
+/// T0, scaled down if the tester now sends less than when T0 was measured. Phase 1 has the rate of one direction.
 fn t0(scenario: &Scenario, bed: &Bed, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
     let Some(t0) = bed.t0_of(&scenario.traffic) else { return Ok(None) };
     let sent = rig.measure_sent(&addressed_to_sender(scenario, bed, point)?).map_err(failed)?;
@@ -177,7 +176,7 @@ fn cost(
     }))
 }
 
-/// Returns the median with the interval of its order statistics; `None` without values.
+/// With the interval of its order statistics.
 fn spread(values: &[f64]) -> Option<Spread> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

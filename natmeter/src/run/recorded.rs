@@ -1,4 +1,5 @@
-//! Records trials: judges each outcome, writes it to the run folder and reports it to the listener before the search sees it.
+//! Records trials: judges each outcome, writes it to the run folder and reports it to the listener
+//! before the search sees it.
 
 use crate::event::{Event, Listener};
 use method::trial::CpuIdle;
@@ -6,21 +7,21 @@ use method::validity::{Criteria, Verdict, judge};
 use method::{TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials};
 use record::store::RunFolder;
 
-/// Middleware around the trials of one measurement.
+/// Around the trials of one measurement.
 pub struct Recorded<'a, T> {
     /// Runs the trials.
     pub inner: T,
     /// Key of the measurement.
     pub measurement: String,
-    /// Acceptance criteria of the recorded verdict.
+    /// Of the recorded verdict.
     pub criteria: Criteria,
-    /// Number of the next trial.
+    /// Of the next trial.
     pub next_seq: u64,
     /// The run folder.
     pub folder: &'a mut RunFolder,
     /// Receives the events.
     pub listener: &'a mut dyn Listener,
-    /// All records made here.
+    /// Records made here.
     pub made: &'a mut Vec<TrialRecord>,
 }
 
@@ -70,7 +71,7 @@ fn event_of(record: &TrialRecord) -> Event {
     }
 }
 
-/// Mean share of the time in which the sampled cores were not idle, in percent; `None` without samples.
+/// Mean share of the time in which the sampled cores were not idle.
 fn cpu_percent(sampled: &[CpuIdle]) -> Option<f64> {
     let idle: Vec<u32> = sampled.iter().flat_map(|of| of.in_phase2().flat_map(|(_, shares)| shares)).collect();
     let mean = idle.iter().map(|share| f64::from(*share)).sum::<f64>() / idle.len() as f64;

@@ -1,5 +1,5 @@
-//! Repeats visits at which the null device changed, as far as the time limit allows (METHODOLOGY.md, the null device). The
-//! measurements of a repeated visit are further attempts, and their results replace those of the visit.
+//! Repeats visits at which the null device changed, as far as the time limit allows
+//! (METHODOLOGY.md, the null device). The results of a repeated visit replace those of the first.
 
 use super::{Run, RunError};
 use crate::event::Event;
@@ -8,18 +8,17 @@ use record::plan::without_attempt;
 use record::visit::{doubtful, rest_of, standing};
 use std::time::Duration;
 
-/// Why a run is at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// The plan: measurements with a result are left as they are.
+    /// Measurements with a result are left as they are.
     Planned,
-    /// The repetition of a visit: each measurement has a result.
+    /// Each measurement has a result.
     Repeated,
 }
 
 impl Run<'_> {
-    /// Repeats the visits at which the null device changed, the largest change first. This takes no time from the plan, so it
-    /// begins only if the time limit skipped nothing. It ends at the limit; what has not ended then keeps its first result.
+    /// The largest change first. This takes no time from the plan, so it begins only if the time
+    /// limit skipped nothing. It ends at the limit; what has not ended then keeps its first result.
     pub(super) fn repeat_doubtful(&mut self) -> Result<(), RunError> {
         let limit = self.scenario.time_limit.filter(|_| !self.skipped);
         let Some(limit) = limit.map(Duration::from) else { return Ok(()) };
@@ -33,8 +32,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Ends the repetitions that an earlier part of the run began, the one that was interrupted first. Otherwise other trials
-    /// would come between its trials.
+    /// The interrupted one first: otherwise other trials would come between its trials.
     pub(super) fn end_repetitions(&mut self) -> Result<(), RunError> {
         let last = self.records.iter().max_by_key(|r| r.seq).map(|r| without_attempt(&r.measurement).to_owned());
         let mut begun: Vec<Outcome> = standing(&self.outcomes).filter(|o| self.has_later(o)).cloned().collect();
@@ -46,17 +44,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a later attempt than that of a result has trials.
     fn has_later(&self, outcome: &Outcome) -> bool {
         self.is_filed(&outcome.measurement.attempt_key(self.attempt_of(outcome) + 1))
     }
 
-    /// The attempt that gave a result.
     pub(super) fn attempt_of(&self, outcome: &Outcome) -> u32 {
         outcome.attempt.unwrap_or_else(|| outcome.measurement.last_attempt(|key| self.is_filed(key)))
     }
 
-    /// Whether there are trials under a key.
     pub(super) fn is_filed(&self, key: &str) -> bool {
         self.records.iter().any(|r| r.measurement == key)
     }

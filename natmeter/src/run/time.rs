@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 impl Run<'_> {
-    /// Reports measurements that are skipped because of the time limit, without those of the plan that have a result.
+    /// Without those of the plan that have a result.
     pub(super) fn leave_out(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
         let left: HashSet<&Measurement> = self.left().collect();
         let is_left = |m: &&Measurement| round == Round::Repeated || left.contains(m);
@@ -19,8 +19,9 @@ impl Run<'_> {
         left.into_iter().try_for_each(|measurement| self.tell(&Event::LeftOut { measurement }))
     }
 
-    /// Whether there is time for this measurement. A first repetition may begin until the end. A further repetition may begin
-    /// only if the first repetitions of all other measurements still fit into the scenario's limit, at the speed so far.
+    /// A first repetition may begin until the end. A further repetition may begin only if the first
+    /// repetitions of all other measurements still fit into the scenario's limit, at the speed so
+    /// far.
     pub(super) fn has_time_for(&self, m: &Measurement) -> bool {
         if is_over(self.end) {
             return false;
@@ -35,19 +36,19 @@ impl Run<'_> {
         fits(self.began.elapsed(), self.pace().max(1.0), needed, limit)
     }
 
-    /// Whether there is time to repeat these measurements. Nothing is repeated without a time limit, nor after it.
+    /// Nothing is repeated without a time limit, nor after it.
     pub(super) fn has_time_to_repeat(&self, measurements: &[Measurement]) -> bool {
         let limit = self.scenario.time_limit.map(Duration::from);
         limit.is_some_and(|limit| fits(self.began.elapsed(), self.pace(), measurements.iter(), limit))
     }
 
-    /// The time spent on measurements so far in relation to its prediction; 1 before the first one.
+    /// Time spent in relation to its prediction; 1 before the first measurement.
     fn pace(&self) -> f64 {
         let predicted = predicted_s(self.made.iter());
         if predicted > 0.0 { self.spent.as_secs_f64() / predicted } else { 1.0 }
     }
 
-    /// Adds the time since the last lap to that spent on measurements.
+    /// Since the last lap.
     pub(super) fn count_time(&mut self) {
         let now = Instant::now();
         self.spent += now - self.lap;
@@ -55,7 +56,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether these measurements end before the limit, at this pace.
+/// At this pace.
 fn fits<'m>(
     elapsed: Duration,
     pace: f64,

@@ -1,5 +1,5 @@
-//! Counting checks: the number of correct frames of a trial, and of faulty frames by fault. They are exact: once every frame was
-//! sent, host noise cannot excuse a wrong count.
+//! Counting checks: the number of correct frames of a trial, and of faulty frames by fault. Once
+//! every frame was sent, host noise cannot excuse a wrong count.
 
 use super::kept::Kept;
 use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
@@ -12,20 +12,19 @@ use record::folder::SelfTestCheck;
 use record::report::fault_name;
 use record::report::number::grouped;
 
-/// The injected faults, and the expected counts.
+/// With the expected counts.
 pub(super) struct Case {
     name: String,
     inject: TruthConfig,
-    /// Connections of a NAT44 in phase 2; 0 for a stateless device.
+    /// Of a NAT44 in phase 2; 0 for a stateless device.
     connections: u64,
-    /// Octets of a frame.
     frame_size: usize,
-    /// Whether only the sum of both directions is known.
+    /// Only the sum of both directions is known.
     together: bool,
     expected: Tally,
 }
 
-/// Counts, forward and reverse.
+/// Forward and reverse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tally {
     right: [u64; 2],
@@ -63,7 +62,6 @@ impl Tally {
 }
 
 impl Tester<'_> {
-    /// Returns all cases.
     pub(super) fn cases(&self) -> Vec<Case> {
         let none = TruthConfig::default();
         let port = self.depth.misroute_every;
@@ -78,8 +76,8 @@ impl Tester<'_> {
                 Case { frame_size: LARGER, ..self.one_side("bad payload", side, BAD_PAYLOAD, 333, bad_payload) },
             ]);
         }
-        // Right learns the outside of each connection, so another source is a fault there. Left expects what it sent, after the
-        // reverse translation.
+        // Right learns the outside of each connection, so another source is a fault there. Left
+        // expects what it sent, after the reverse translation.
         let connections = self.connections();
         let disguise = TruthConfig { disguise_every: port, after: connections, ..none };
         for (side, inject) in [(Side::Customer, disguise), (Side::Internet, misroute)] {
@@ -89,7 +87,7 @@ impl Tester<'_> {
         cases
     }
 
-    /// Connections of a stateful trial: each is used several times.
+    /// Each is used several times.
     fn connections(&self) -> u64 {
         (self.depth.frames / 10).clamp(1, 50_000)
     }
@@ -113,7 +111,7 @@ impl Tester<'_> {
         Case { name: format!("{what}, {way}"), inject: TruthConfig { only: Some(side), ..inject }, ..case }
     }
 
-    /// Duplicates; the device counts frames of both sides together, so only the sum is exact.
+    /// The device counts frames of both sides together, so only the sum is exact.
     fn duplicates(&self) -> Case {
         let n = self.depth.frames;
         // Fewer duplicates than the queue depth of the link, because on a slow machine all of them wait there.
@@ -124,7 +122,7 @@ impl Tester<'_> {
         Case { name: "duplicates".to_owned(), inject, together: true, expected, ..self.nothing() }
     }
 
-    /// Reordered frames; they are correct and also counted as reordered. No frame follows the last one, so it is excluded.
+    /// Correct, and also counted as reordered. No frame follows the last one, so it is excluded.
     fn reordered(&self) -> Case {
         let inject = TruthConfig { overtake_every: 777, only: Some(Side::Internet), ..TruthConfig::default() };
         let mut case = Case { name: "frames reordered, reverse".to_owned(), inject, ..self.nothing() };
@@ -132,7 +130,7 @@ impl Tester<'_> {
         case
     }
 
-    /// Runs a trial and compares its counts; repeats it at half the rate as long as not every frame could be sent.
+    /// Repeated at half the rate as long as not every frame could be sent.
     pub(super) fn count(&self, case: &Case) -> SelfTestCheck {
         let mut check = SelfTestCheck {
             name: case.name.clone(),
@@ -198,12 +196,12 @@ impl Tester<'_> {
 const BAD_CHECKSUM: Option<Fault> = Some(Fault::BadChecksum);
 const BAD_PAYLOAD: Option<Fault> = Some(Fault::WrongPayload);
 
-/// Whether the host prevented the requested trial: a sender gave up, the tester dropped frames, or phase 1 did. A late sender
-/// does not count, because on one thread it loses nothing.
+/// A sender gave up, the tester dropped frames, or phase 1 did. A late sender does not count,
+/// because on one thread it loses nothing.
 fn was_cut_short(spec: &TrialSpec, outcome: &TrialOutcome) -> bool {
     let all = |leg: &Leg| leg.sent >= leg.planned && leg.refused == 0;
     let sent = match &outcome.phase1 {
-        // No phase 2, because phase 1 did not set up all connections.
+        // Phase 1 did not set up all connections.
         Some(leg) if outcome.forward.planned == 0 => all(leg),
         _ => [&outcome.forward, &outcome.reverse].into_iter().all(|leg| all(leg) && leg.planned == spec.frames()),
     };

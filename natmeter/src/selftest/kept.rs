@@ -1,23 +1,22 @@
-//! The trials of a self-test: kept during a check, so that a check that does not pass can be analysed; and a trial in words.
+//! The trials of a self-test, so that a check that does not pass can be analysed.
 
 use method::validity::{Criteria, judge};
 use method::{HostNoise, Leg, Nanos, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, Verdict};
 use record::report::number::grouped;
 use std::cell::RefCell;
 
-/// The trials of one check, each judged as in a search.
+/// Of one check, each judged as in a search.
 pub(super) struct Kept<'a> {
     check: &'a str,
     trials: &'a RefCell<Vec<TrialRecord>>,
 }
 
 impl<'a> Kept<'a> {
-    /// Keeps trials under the name of this check, after those kept before.
+    /// After those kept before.
     pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> Kept<'a> {
         Kept { check, trials }
     }
 
-    /// Keeps this trial.
     pub(super) fn keep(&self, spec: &TrialSpec, outcome: &TrialOutcome) {
         let mut trials = self.trials.borrow_mut();
         let record = TrialRecord {
@@ -30,22 +29,20 @@ impl<'a> Kept<'a> {
         trials.push(record);
     }
 
-    /// Returns the number of trials kept so far.
     pub(super) fn count(&self) -> usize {
         self.trials.borrow().len()
     }
 
-    /// Skips the first `after` trials, and returns whether `holds` is true for any later one.
+    /// Skips the first `after` trials.
     pub(super) fn any(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> bool {
         self.trials.borrow().iter().skip(after).any(holds)
     }
 
-    /// Returns the last trial of this check.
     pub(super) fn last(&self) -> Option<TrialRecord> {
         self.trials.borrow().iter().rfind(|trial| trial.measurement == self.check).cloned()
     }
 
-    /// Returns the trials after the first `after` for which `holds` is true; of several at one rate, the last.
+    /// After the first `after`; of several at one rate, the last.
     pub(super) fn those(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> Vec<TrialRecord> {
         let mut found: Vec<TrialRecord> = Vec::new();
         for trial in self.trials.borrow().iter().skip(after).filter(|trial| holds(trial)) {
@@ -56,7 +53,6 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Keeps every trial that it runs.
 pub(super) struct Keeping<'a, T> {
     pub(super) inner: T,
     pub(super) kept: &'a Kept<'a>,
@@ -70,7 +66,7 @@ impl<T: Trials> Trials for Keeping<'_, T> {
     }
 }
 
-/// Returns a trial with all facts that its validity depends on, one a line.
+/// With all facts that the trial's validity depends on, one a line.
 pub fn in_words(trial: &TrialRecord) -> Vec<String> {
     let TrialOutcome { forward, reverse, host, .. } = &trial.outcome;
     let legs = [("Left to Right", forward), ("Right to Left", reverse)].into_iter().filter(|(_, leg)| leg.planned > 0);

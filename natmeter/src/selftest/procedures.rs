@@ -1,11 +1,11 @@
-//! Checks of the procedures: each measures simulated devices of known truth, on a simulated clock, so that no host noise is in
-//! the figures. The devices stand in the list of procedures.
+//! Checks of the procedures on simulated devices of known truth and a simulated clock, so that no
+//! host noise is in the figures.
 
 use procedure::Known;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
-/// All checks, in the order of the list.
+/// In the order of the list.
 pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
     let known = procedure::ALL.iter().flat_map(|procedure| procedure.known);
     known.map(|known| Box::new(|| check(known)) as Box<dyn Fn() -> SelfTestCheck>)

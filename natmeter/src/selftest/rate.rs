@@ -1,12 +1,12 @@
-//! Rate checks: a search must find the rate of the device. They need the clock and a core each for tester and device, so host
-//! noise can cause a wrong result.
+//! Rate checks: a search must find the rate of the device. They need the clock and a core each for
+//! tester and device, so host noise can cause a wrong result.
 //!
-//! A wrong result is the tester's fault only if it is reproducible: natmeter repeats the trial that contradicts the truth, at
-//! the same rate on the same device. A wrong tester contradicts the truth again. Otherwise the host was the cause, and natmeter
-//! repeats the search.
+//! A wrong result is the tester's fault only if it is reproducible: natmeter repeats the trial that
+//! contradicts the truth, at the same rate on the same device. A wrong tester contradicts the truth
+//! again. Otherwise the host was the cause, and natmeter repeats the search.
 //!
-//! Frames that the device's full ingress queue refused do not contradict the truth if the tester sent evenly: a busy host may have
-//! slowed the device down.
+//! Frames that the device's full ingress queue refused do not contradict the truth if the tester
+//! sent evenly: a busy host may have slowed the device down.
 
 use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
@@ -24,26 +24,25 @@ use record::folder::SelfTestCheck;
 use record::report::number::si;
 use std::time::Instant;
 
-/// Name of the check of the throughput of a known device.
+/// Throughput of a known device.
 pub(super) const CAPACITY: &str = "forwarding capacity";
-/// Name of the check of its establishment rate.
+/// Establishment rate.
 pub(super) const SET_UP_RATE: &str = "connection set-up rate";
 
-/// Precision of the search, as a share of the rate.
+/// As a share of the rate.
 const PRECISION: Ratio = Ratio::from_ppm(5_000);
-/// Tolerance beyond the bounds of the search: a first frame 0.1 ms late is 0.3 % of the 32 ms after which the device is exact.
-/// A clock with an error of 1 % exceeds this tolerance and the precision together.
+/// Beyond the bounds of the search: a first frame 0.1 ms late is 0.3 % of the 32 ms after which the
+/// device is exact. A clock with an error of 1 % exceeds this tolerance and the precision together.
 const SLACK: Ratio = Ratio::from_ppm(3_000);
-/// Maximum distance of a correct result below the truth: tolerance and precision together.
+/// Below the truth: tolerance and precision together.
 const BELOW: Ratio = Ratio::from_ppm(8_000);
-/// Maximum number of decisions at the rate of a contradiction, to reproduce it.
+/// Decisions at the rate of a contradiction, to reproduce it.
 const REPEATS: u32 = 4;
-/// Decisions that must contradict the truth again for a fault of the tester. With this number, two of three searches find a
+/// Contradictions that make a fault of the tester. With this number, two of three searches find a
 /// tester that is wrong in every second valid trial.
 const REPRODUCED: u32 = 2;
 
 impl Tester<'_> {
-    /// Checks the throughput of a device of known capacity.
     pub(super) fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         let settings = self.settings(truth);
@@ -54,7 +53,6 @@ impl Tester<'_> {
         )
     }
 
-    /// Checks the establishment rate of a device of known set-up rate.
     pub(super) fn set_up_rate(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { set_up_rate: truth.0, ..TruthConfig::default() };
         let connections = self.depth.connections;
@@ -78,7 +76,7 @@ impl Tester<'_> {
         }
     }
 
-    /// Compares the results of searches on new devices with the truth.
+    /// On new devices.
     fn near<T: Trials>(
         &self,
         known: Known,
@@ -94,7 +92,6 @@ fn tester(error: &RigError) -> TrialError {
     TrialError::Tester(error.to_string())
 }
 
-/// The known truth of a device, its name and its unit.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     name: &'a str,
@@ -102,17 +99,15 @@ struct Known<'a> {
     unit: &'a str,
 }
 
-/// The result of one search.
+/// Of one search.
 enum Found {
-    /// The truth.
     Truth,
-    /// A reproducible contradiction, shown by this trial.
+    /// Reproducible, shown by this trial.
     Fault(Box<TrialRecord>),
-    /// Another result: the trial that contradicts the truth, if any, and whether the host disturbed a trial.
+    /// The trial that contradicts the truth, if any, and whether the host disturbed a trial.
     Else { deciding: Option<Box<TrialRecord>>, disturbed: bool },
 }
 
-/// Compares searches with the truth.
 struct Comparison<'a> {
     known: Known<'a>,
     end: Option<Instant>,
@@ -120,8 +115,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Searches until a result is the truth, a few times at most. The check fails if a contradiction is reproducible, or if no
-    /// search finds the truth although the host disturbed none and there was time for all.
+    /// A few times at most. The check fails if a contradiction is reproducible, or if no search
+    /// finds the truth although the host disturbed none and there was time for all.
     fn make<T: Trials>(
         &self,
         device: impl Fn() -> Result<T, TrialError>,
@@ -181,14 +176,14 @@ impl Comparison<'_> {
                 return Ok(Found::Fault(Box::new(again)));
             }
         }
-        // These trials include the repeats.
+        // With the repeats.
         let any_slow = self.kept.any(before, |trial| device_was_slow(trial, truth));
         let disturbed = result.spoiled_by_host > 0 || any_slow;
         // The last contradiction decided the result.
         Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
 
-    /// Returns a trial that contradicts the truth again, if the contradiction is reproducible.
+    /// If the contradiction is reproducible.
     fn reproduced(&self, trials: &mut impl Trials, trial: &TrialRecord) -> Result<Option<TrialRecord>, TrialError> {
         let (before, truth) = (self.kept.count(), self.known.truth);
         let mut judged = Judged::new(trials, Criteria::default());
@@ -208,7 +203,6 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether a trial's verdict contradicts the truth.
 fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     let rate = trial.spec.rate;
     match &trial.verdict {
@@ -218,14 +212,14 @@ fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     }
 }
 
-/// Whether a trial failed only because the host slowed the device down.
+/// A trial failed only because the host slowed the device down.
 fn device_was_slow(trial: &TrialRecord, truth: Rate) -> bool {
     matches!(trial.verdict, Verdict::Fail(_))
         && stopped_too_low(trial.spec.rate, truth)
         && lost_only_refused_frames(&trial.outcome)
 }
 
-/// Whether the device's ingress queue refused every lost frame, and no burst of the tester can have filled that queue.
+/// No burst of the tester can have filled the queue that refused every lost frame.
 fn lost_only_refused_frames(outcome: &TrialOutcome) -> bool {
     let legs = [&outcome.forward, &outcome.reverse];
     let queue = outcome.host.dut_queue.unwrap_or(0);

@@ -9,17 +9,14 @@ use method::trial::{Profile, Profiler};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// Recordings in progress: position and name of each box.
+/// In progress, with position and name of each box.
 struct OnBoxes {
     all: Arc<Mutex<Vec<External>>>,
     recordings: Vec<(usize, String, OnBox)>,
     frequency: u32,
 }
 
-/// Starts to profile the boxes for which `profiled` is set; none if there is no such box.
-///
-/// # Errors
-/// If perf does not start on one of them, or a connection is lost.
+/// None if `profiled` is set for no box. Fails if perf does not start on one of them, or a connection is lost.
 pub(super) fn on_boxes(
     all: &Arc<Mutex<Vec<External>>>,
     profiled: &[bool],
@@ -76,7 +73,7 @@ impl Drop for OnBoxes {
     }
 }
 
-/// Adds the samples of a box, whose name begins those of its cores.
+/// The box's name begins those of its cores.
 fn joined(all: &mut Profile, of_box: Profile, name: &str) {
     let Profile { event, frequency, time, cores, parts, tester, others, stacks } = of_box;
     all.event = event;

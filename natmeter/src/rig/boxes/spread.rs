@@ -5,7 +5,7 @@ use dut::external::External;
 use dut::queues::Queues;
 use scenario::bed::{self, BoxKeys};
 
-/// The packets that the queues of a box had received, for each of its interfaces.
+/// Before the trials, for each interface.
 pub(super) struct Received {
     role: String,
     interfaces: Vec<(String, Queues)>,
@@ -23,7 +23,6 @@ impl Received {
         Ok(Received { role: role.to_owned(), interfaces })
     }
 
-    /// Doubts about the spread since then.
     pub(super) fn lopsided(self, running: &mut External) -> Vec<String> {
         let [left, right] = &self.interfaces[..] else { return Vec::new() };
         let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
