@@ -3,8 +3,8 @@
 //! but those listed (seccomp).
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
-    RulesetError, RulesetStatus,
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus,
 };
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
@@ -60,21 +60,8 @@ impl Limits {
         Ok(port::privileges::keep_only(self.keep)?)
     }
 
-    /// Files can only be read, the socket removed; no TCP.
     fn limit_files(&self) -> Result<(), LimitError> {
-        let status = self.files()?.restrict_self()?;
-        if status.ruleset == RulesetStatus::NotEnforced { Err(LimitError::NoLandlock) } else { Ok(()) }
-    }
-
-    fn files(&self) -> Result<RulesetCreated, RulesetError> {
-        // Older kernels enforce what they support.
-        let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
-        let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;
-        let beneath = |path: &Path, access| PathFd::new(path).map(|path| PathBeneath::new(path, access));
-        let read = beneath(Path::new("/"), AccessFs::ReadFile | AccessFs::ReadDir);
-        let remove = beneath(&self.socket_folder, AccessFs::RemoveFile.into());
-        // Paths that do not exist cannot be allowed.
-        [read, remove].into_iter().flatten().try_fold(rules, RulesetCreatedAttr::add_rule)
+        limit_files(Path::new("/"), Some(&self.socket_folder))
     }
 
     fn limit_calls(&self) -> Result<(), LimitError> {
@@ -82,7 +69,24 @@ impl Limits {
     }
 }
 
-/// If any.
+/// Lets the calling thread and its later ones only read below one folder and remove files of another, and open no TCP port or
+/// connection. Paths that do not exist are not allowed.
+///
+/// # Errors
+/// When the kernel cannot do so.
+pub fn limit_files(read: &Path, remove: Option<&Path>) -> Result<(), LimitError> {
+    // Older kernels enforce what they support.
+    let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
+    let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;
+    let beneath = |path: &Path, access| PathFd::new(path).map(|path| PathBeneath::new(path, access));
+    let read = beneath(read, AccessFs::ReadFile | AccessFs::ReadDir);
+    let remove = remove.map(|path| beneath(path, AccessFs::RemoveFile.into()));
+    let allowed = [Some(read), remove].into_iter().flatten().flatten();
+    let status = allowed.into_iter().try_fold(rules, RulesetCreatedAttr::add_rule)?.restrict_self()?;
+    if status.ruleset == RulesetStatus::NotEnforced { Err(LimitError::NoLandlock) } else { Ok(()) }
+}
+
+/// The capability that reading these files requires, if any.
 fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySet, Errno> {
     let all = capabilities(None)?;
     let (read, none) = (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty());
@@ -257,6 +261,29 @@ mod tests {
             std::fs::remove_file(&socket).unwrap();
         });
         assert_eq!(std::fs::read_to_string(folder.path().join("g.toml")).unwrap(), "[gateway]");
+    }
+
+    #[test]
+    fn a_thread_reads_below_its_folder_only() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = |dir: &tempfile::TempDir| dir.path().join("file");
+        std::fs::write(file(&inside), "in").unwrap();
+        std::fs::write(file(&outside), "out").unwrap();
+        std::os::unix::fs::symlink(file(&outside), inside.path().join("link")).unwrap();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                match limit_files(inside.path(), None) {
+                    // The kernel lacks it, and nothing else went wrong.
+                    Err(LimitError::NoLandlock) => return,
+                    limited => limited.unwrap(),
+                }
+                assert_eq!(std::fs::read_to_string(file(&inside)).unwrap(), "in");
+                for path in [file(&outside), inside.path().join("link"), "/etc/passwd".into()] {
+                    assert!(std::fs::read(&path).is_err(), "{}", path.display());
+                }
+                assert!(std::fs::write(file(&inside), "x").is_err());
+            });
+        });
     }
 
     #[test]

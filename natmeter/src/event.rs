@@ -7,10 +7,10 @@ use record::store::Repair;
 use scenario::Point;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An event of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The run has a folder.
@@ -46,7 +46,7 @@ pub enum Event {
         /// Cores.
         cores: u32,
         /// Values of further axes.
-        #[serde(skip_serializing_if = "AxisValues::is_empty")]
+        #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
         axes: AxisValues,
     },
     /// A doubt about the results.

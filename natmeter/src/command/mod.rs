@@ -101,6 +101,12 @@ fn failed(error: impl Display) -> Exit {
     Exit::Failed
 }
 
+/// Prints what is wrong with the arguments, and returns the exit code.
+fn usage(why: impl Display) -> Exit {
+    err(&format!("error: {why}\n"));
+    Exit::Usage
+}
+
 /// Prints the error and returns its exit code.
 fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));

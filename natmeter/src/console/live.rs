@@ -19,7 +19,7 @@ const FEW: usize = 10;
 
 /// What the live lines show. It changes with the events of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live {
+pub(crate) struct Live {
     /// The measurement in progress and the number of all, from 1.
     measurement: Option<(usize, usize)>,
     metric: String,
@@ -34,6 +34,10 @@ pub(super) struct Live {
     trying: Option<Trying>,
     /// The last trial.
     last: Option<Last>,
+    /// Highest rate that passed and lowest that failed, by the trials of the measurement.
+    bounds: (Option<u64>, Option<u64>),
+    /// Predicted seconds to the end of the run.
+    left_s: Option<u64>,
     /// Rate of the null device at the point.
     null: Option<u64>,
     /// Measurements of the run, and of these: done before this part of the run.
@@ -48,11 +52,11 @@ struct Trying {
     lo: u64,
     hi: u64,
     steps_left: u32,
-    eta_s: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Last {
+    rate: u64,
     verdict: String,
     sent: u64,
     lost: u64,
@@ -62,7 +66,7 @@ struct Last {
 
 impl Live {
     /// Updates the lines by an event. Returns whether they change.
-    pub(super) fn learn(&mut self, event: &Event) -> bool {
+    pub(crate) fn learn(&mut self, event: &Event) -> bool {
         match event {
             Event::RunStarted { measurements, done, .. } => {
                 *self = Live { planned: (*measurements, *done), ..Live::default() };
@@ -81,10 +85,17 @@ impl Live {
             Event::Trying { rate, lo, hi, steps_left, eta_s } => {
                 self.step += 1;
                 let [rate, lo, hi] = [rate, lo, hi].map(|Rate(rate)| *rate);
-                self.trying = Some(Trying { rate, lo, hi, steps_left: *steps_left, eta_s: *eta_s });
+                self.trying = Some(Trying { rate, lo, hi, steps_left: *steps_left });
+                self.left_s = Some(*eta_s);
             }
-            Event::Trial { verdict, sent, received, entries, cpu_percent, .. } => {
+            Event::Trial { rate: Rate(rate), verdict, sent, received, entries, cpu_percent, .. } => {
+                match (verdict.as_str(), &mut self.bounds) {
+                    ("pass", (passed, _)) => *passed = (*passed).max(Some(*rate)),
+                    ("fail", (_, failed)) => *failed = Some(failed.unwrap_or(*rate).min(*rate)),
+                    _ => {}
+                }
                 self.last = Some(Last {
+                    rate: *rate,
                     verdict: verdict.clone(),
                     sent: *sent,
                     lost: sent.saturating_sub(*received),
@@ -103,10 +114,21 @@ impl Live {
 
     fn end_measurement(&mut self) {
         (self.measurement, self.step, self.trying, self.last) = (None, 0, None, None);
+        (self.bounds, self.left_s) = ((None, None), None);
+    }
+
+    /// Whether the measurement with this key was done in this part of the run.
+    pub(crate) fn is_done(&self, key: &str) -> bool {
+        self.done.contains(key)
+    }
+
+    /// Sets the predicted seconds to the end of the run, which recorded events lack.
+    pub(crate) fn expect(&mut self, left_s: u64) {
+        self.left_s = Some(left_s);
     }
 
     /// Returns the lines for a terminal of so many columns and lines.
-    pub(super) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
+    pub(crate) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
         let all = if lines < FEW {
             vec![self.line(columns)]
         } else {
@@ -130,10 +152,22 @@ impl Live {
 
     /// The step of its search, and the bracket.
     fn search(&self) -> Vec<Part> {
-        let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return Vec::new() };
+        let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
         let bracket = Part::new(3, format!("between {} and {}", short(*lo), short(*hi)));
         let bracket = bracket.or(format!("{}–{}", short(*lo), short(*hi)));
         vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
+    }
+
+    /// Rate and bracket by the trials: recorded events lack the decisions of the search.
+    fn trials(&self) -> Vec<Part> {
+        let Some(last) = &self.last else { return Vec::new() };
+        let bound = |rate: Option<u64>, verdict| match rate {
+            Some(rate) => format!("{} {verdict}", short(rate)),
+            None => format!("none {verdict}"),
+        };
+        let (passed, failed) = self.bounds;
+        let bracket = format!("{}, {}", bound(passed, "passed"), bound(failed, "failed"));
+        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(last.rate), Part::new(3, bracket)]
     }
 
     fn steps(&self) -> Part {
@@ -165,8 +199,8 @@ impl Live {
         if all > 0 && self.measurement.is_some() {
             parts.push(Part::new(3, format!("  {done} of {all} done")).or(format!("  {done}/{all} done")));
         }
-        if let Some(Trying { eta_s, .. }) = self.trying {
-            parts.push(Part::new(1, format!("about {} left", seconds(eta_s))).or(format!("{} left", seconds(eta_s))));
+        if let Some(left) = self.left_s.map(seconds) {
+            parts.push(Part::new(1, format!("about {left} left")).or(format!("{left} left")));
         }
         if let Some(null) = self.null.filter(|_| self.measurement.is_some()) {
             parts.push(Part::new(7, format!("null device {}/s", short(null))).dim());
@@ -181,7 +215,7 @@ impl Live {
             parts.push(Part::new(2, format!("[{number}/{of}]")).dim());
             parts.push(Part::new(7, self.metric.clone()));
         }
-        if let Some(Trying { rate, lo, hi, eta_s, .. }) = &self.trying {
+        if let Some(Trying { rate, lo, hi, .. }) = &self.trying {
             parts.push(self.steps());
             parts.push(of_rate(*rate));
             parts.push(Part::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
@@ -189,8 +223,8 @@ impl Live {
                 let loss = loss(last.sent, last.lost);
                 parts.push(Part::new(1, format!("last: {}, {loss}", last.verdict)).or(loss));
             }
-            let eta = seconds(*eta_s);
-            parts.push(Part::new(4, format!("{eta} left")).or(eta));
+            let left = seconds(self.left_s.unwrap_or(0));
+            parts.push(Part::new(4, format!("{left} left")).or(left));
         }
         fitted(parts, columns.saturating_sub(FREE))
     }

@@ -20,20 +20,18 @@ pub(super) fn segments(uri: &Uri) -> Option<Vec<String>> {
 }
 
 /// The parameters of a query, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
     /// Parses the query of a request.
     pub(super) fn of(uri: &Uri) -> Query {
         let text = uri.query().unwrap_or_default();
-        let pairs = form_urlencoded::parse(text.as_bytes()).take(PARAMETERS);
-        Query(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+        Query(form_urlencoded::parse(text.as_bytes()).into_owned().take(PARAMETERS).collect())
     }
 
     /// Returns the first value of a parameter.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    pub(super) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.all(name).next()
     }
 
     /// Returns all values of a parameter.

@@ -1,56 +1,31 @@
-//! Slots for connections: a number in all, and a smaller one for each address, so that no single host can take them all.
-//! Localhost has only the limit of all, because tunnels and proxies of many users come from there.
+//! Slots for connections: a number in all, and a smaller one for each host, so that no single one can take them all. Localhost
+//! has only the limit of all, because tunnels and proxies of many users come from there.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 
 /// Open connections in all.
 const CONNECTIONS: usize = 64;
-/// Open connections of one address.
-const OF_AN_ADDRESS: usize = 8;
+/// Open connections of one host.
+const OF_A_HOST: usize = 8;
 /// The first 64 bits of an IPv6 address: the network prefix (RFC 4291, section 2.5.1). One host can have all addresses of it.
 const NETWORK: u128 = !(u64::MAX as u128);
 
-/// The open connections by address.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Slots(Arc<Mutex<HashMap<IpAddr, usize>>>);
-
-/// A slot among the open connections, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Slot {
-    slots: Slots,
-    host: IpAddr,
-}
+/// The hosts of the open connections.
+#[derive(Debug, Default)]
+pub(super) struct Slots(Vec<Weak<IpAddr>>);
 
 impl Slots {
-    /// Takes a slot for a connection from an address; none if all are taken.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Slot> {
-        let host = host(address);
-        let mut open = self.open();
-        let is_full = open.values().sum::<usize>() >= CONNECTIONS;
-        let taken = open.get(&host).copied().unwrap_or(0);
-        if is_full || (taken >= OF_AN_ADDRESS && !host.is_loopback()) {
+    /// Takes a slot for a connection from an address, until it is dropped; none if all are taken.
+    pub(super) fn take(&mut self, address: IpAddr) -> Option<Arc<IpAddr>> {
+        self.0.retain(|slot| slot.strong_count() > 0);
+        let slot = Arc::new(host(address));
+        let of_host = self.0.iter().filter_map(Weak::upgrade).filter(|other| *other == slot).count();
+        if self.0.len() >= CONNECTIONS || (of_host >= OF_A_HOST && !slot.is_loopback()) {
             return None;
         }
-        open.insert(host, taken + 1);
-        Some(Slot { slots: self.clone(), host })
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut open = self.slots.open();
-        if let Some(taken) = open.get_mut(&self.host) {
-            *taken -= 1;
-            if *taken == 0 {
-                open.remove(&self.host);
-            }
-        }
+        self.0.push(Arc::downgrade(&slot));
+        Some(slot)
     }
 }
 
@@ -66,30 +41,18 @@ fn host(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn taken(slots: &Slots, address: &str, wanted: usize) -> Vec<Slot> {
-        (0..wanted).map_while(|_| slots.take(address.parse().unwrap())).collect()
-    }
-
     #[test]
-    fn one_host_has_eight_places() {
-        let slots = Slots::default();
-        let held = taken(&slots, "192.0.2.1", 64);
-        assert_eq!(held.len(), 8);
-        assert!(slots.take("::ffff:192.0.2.1".parse().unwrap()).is_none());
-        assert_eq!(taken(&slots, "192.0.2.2", 64).len(), 8);
-        // Hosts have many addresses in their IPv6 network.
-        let first = taken(&slots, "2001:db8::1", 64);
-        assert!(slots.take("2001:db8::2".parse().unwrap()).is_none());
-        assert!(slots.take("2001:db8:0:1::2".parse().unwrap()).is_some());
-        drop((held, first));
-        assert_eq!(taken(&slots, "192.0.2.1", 64).len(), 8);
-        assert!(slots.open().is_empty());
-    }
-
-    #[test]
-    fn localhost_has_all_places() {
-        for address in ["127.0.0.1", "::1"] {
-            assert_eq!(taken(&Slots::default(), address, 100).len(), CONNECTIONS);
+    fn a_host_has_eight_slots_and_localhost_all() {
+        let mut slots = Slots::default();
+        // A host can have all addresses of an IPv6 network.
+        for [one, other] in [["192.0.2.1", "::ffff:192.0.2.1"], ["2001:db8::1", "2001:db8::2"]] {
+            let mut take = |address: &str| slots.take(address.parse().unwrap());
+            let all: Vec<_> = [one, other].iter().cycle().map_while(|address| take(address)).collect();
+            assert_eq!(all.len(), OF_A_HOST, "{one}");
+            assert!(take("2001:db8:0:1::1").is_some());
         }
+        let localhost = ["127.0.0.1", "::1"].map(|address| address.parse().unwrap());
+        let all: Vec<_> = localhost.into_iter().cycle().map_while(|address| slots.take(address)).collect();
+        assert_eq!(all.len(), CONNECTIONS);
     }
 }

@@ -62,7 +62,7 @@ fn browser_follows_a_run() {
         });
         let (document, log) = load(&format!("{}run/simulated/live", server.url));
         is_over.store(true, Ordering::Relaxed);
-        assert!(document.contains("<li>note: news for the browser</li>"), "{document}");
+        assert!(document.contains("note: news for the browser"), "{document}");
         assert_eq!(console(&log), [""; 0]);
     });
 }

@@ -36,7 +36,7 @@ impl Garbage {
             3 => b"GET / HTTP/9.9\r\n\r\n".to_vec(),
             4 => format!("POST /compare HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{text}")
                 .into_bytes(),
-            5 => format!("GET /run/{text}/events?from={text} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes(),
+            5 => format!("GET /run/{text}/live?from={text} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes(),
             6 => b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
             7 => b"GET /run/simulated/ HTTP/1.1\r\nHo".to_vec(),
             _ => format!("GET /?q={text}&state={text}&first={text} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes(),

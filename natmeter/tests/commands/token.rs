@@ -1,5 +1,6 @@
 //! Tokens: without the right one, every path answers 401.
 
+use crate::program::{natmeter, stderr};
 use crate::server::{Server, two_runs};
 use std::fs;
 
@@ -14,7 +15,7 @@ fn requests_without_the_token_are_refused() {
     // The output does not contain a token that was read from a file.
     assert!(server.url.ends_with('/') && !server.url.contains(TOKEN), "{}", server.url);
     for path in
-        ["/", "/style.css", "/run/simulated/", "/run/simulated/events", "/nowhere", "/?token=0123456789abcdef0124"]
+        ["/", "/style.css", "/run/simulated/", "/run/simulated/live", "/nowhere", "/?token=0123456789abcdef0124"]
     {
         let answer = server.get(path);
         assert_eq!((answer.status, answer.header("www-authenticate").is_some()), (401, true), "{path}: {answer:?}");
@@ -27,6 +28,19 @@ fn requests_without_the_token_are_refused() {
     }
     for right in [format!("Authorization: Bearer {TOKEN}\r\n"), format!("Cookie: a=b; natmeter-token={TOKEN}\r\n")] {
         assert_eq!(server.get_with("/", &right).status, 200, "{right}");
+    }
+}
+
+#[test]
+fn a_file_without_a_token_is_refused() {
+    let runs = two_runs();
+    let file = runs.path().join("token.txt");
+    for wrong in ["", "short\n", "0123456789abcdef 0123", "0123456789abcdef;x=y", "0123456789abcdef\n0123456789abcdef"]
+    {
+        fs::write(&file, wrong).unwrap();
+        let output = natmeter(runs.path(), &["serve", ".", "--token-file", file.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(stderr(&output).contains("the file has no token: write one line"), "{wrong}");
     }
 }
 

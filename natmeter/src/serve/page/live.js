@@ -1,29 +1,22 @@
-// Follows a run: writes the fields of each "state" message into the page, and appends each "line" to the log.
+// Follows a run: takes the content of a new page each second until the run has ended.
 "use strict";
-const status_ = document.getElementById("status");
-const log = document.getElementById("log");
-const MOST = 100;
+const PAUSE = 1000;
 
-function follow() {
-  const events = new EventSource(status_.dataset.events);
-  events.addEventListener("open", () => { status_.textContent = "The page follows the run."; });
-  events.addEventListener("error", () => { status_.textContent = "The connection is lost; the browser tries again."; });
-  events.addEventListener("state", (message) => {
-    for (const [name, text] of Object.entries(JSON.parse(message.data))) {
-      const field = document.getElementById("field-" + name);
-      if (field) field.textContent = text || "–";
-    }
-  });
-  events.addEventListener("line", (message) => {
-    const item = document.createElement("li");
-    item.textContent = JSON.parse(message.data);
-    log.append(item);
-    while (log.children.length > MOST) log.firstElementChild.remove();
-  });
-  events.addEventListener("end", () => {
-    events.close();
-    status_.textContent = "The run has ended.";
-  });
+async function follow() {
+  const main = document.querySelector("main");
+  try {
+    const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+    const next = page.querySelector("main");
+    if (next.innerHTML !== main.innerHTML) main.replaceWith(next);
+  } catch {
+    document.getElementById("status").textContent = "The connection is lost; the page tries again.";
+  }
+  again();
 }
 
-if (status_.dataset.ended !== "true") follow();
+function again() {
+  const status = document.getElementById("status");
+  if (status && !("ended" in status.dataset)) setTimeout(follow, PAUSE);
+}
+
+again();

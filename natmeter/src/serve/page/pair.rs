@@ -3,66 +3,42 @@
 
 use super::e;
 use crate::serve::query::encoded;
-use record::compare::{ComparedPoint, ComparedValue, Run, compare};
+use document::html::{list, tables};
+use document::{Column, Row, Table, row};
+use record::compare::{ComparedPoint, ComparedValue, Run, Unlike, compare};
 use record::report::Report;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Returns the page of two runs with their names.
 pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) -> String {
-    let mut main = String::from("<h1>Two runs side by side</h1>\n<dl class=\"live\">\n");
+    let mut main = String::from("<h1>Two runs side by side</h1>\n<ul>\n");
     for (name, report) in [first, second] {
-        let header = &report.header;
-        let _ = writeln!(
-            main,
-            "<div><dt><a href=\"/run/{}/\">{}</a></dt><dd>started {}, natmeter {}{}</dd></div>",
-            encoded(name),
-            e(name),
-            e(&header.started),
-            e(&header.version),
-            if report.audit.findings.is_empty() { "" } else { ", <strong>its record is damaged</strong>" }
-        );
+        let damage = if report.audit.findings.is_empty() { "" } else { ", <strong>its record is damaged</strong>" };
+        let (link, name, started) = (encoded(name), e(name), e(&report.header.started));
+        let by = e(&report.header.version);
+        let _ =
+            writeln!(main, "<li><a href=\"/run/{link}/\">{name}</a>: started {started}, natmeter {by}{damage}</li>");
     }
-    main.push_str("</dl>\n");
+    main.push_str("</ul>\n");
     let comparison =
         compare(&[first, second].map(|(name, report)| Run { folder: PathBuf::from(name), report: report.clone() }));
     if !comparison.unlike.is_empty() {
-        main.push_str("<h2>Conditions that differ from those of the first run</h2>\n<ul class=\"why\">\n");
-        for unlike in &comparison.unlike {
-            let _ = writeln!(main, "<li>{}</li>", e(&unlike.in_words()));
-        }
-        main.push_str("</ul>\n");
+        main.push_str("<h2>Conditions that differ from those of the first run</h2>\n");
+        list(&mut main, "why", &comparison.unlike.iter().map(Unlike::in_words).collect::<Vec<_>>());
     }
-    if comparison.points.is_empty() {
-        main.push_str("<p>Neither run has a result.</p>\n");
-    } else {
-        table(&mut main, first.0, second.0, &comparison.points);
+    let (title, columns) = ("Medians with the interval or range of the repetitions", [first.0, second.0, "Difference"]);
+    let table = Table::new(title, "Value", columns.map(Column::of_words)).rows(comparison.points.iter().map(compared));
+    match comparison.points.as_slice() {
+        [] => main.push_str("<p>Neither run has a result.</p>\n"),
+        _ => tables(&mut main, &[table]),
     }
-    main.push_str("<p><a href=\"/\">All runs</a></p>\n");
-    super::page("Two runs", "", &main)
+    super::page("Two runs", "", &(main + "<p><a href=\"/\">All runs</a></p>\n"))
 }
 
-fn table(main: &mut String, first: &str, second: &str, points: &[ComparedPoint]) {
-    let _ = write!(
-        main,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Values\">\n<table>\n\
-         <caption>Medians with the interval or range of the repetitions</caption>\n<thead><tr><th scope=\"col\">Value</th>\
-         <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">Difference</th></tr></thead>\n<tbody>\n",
-        e(first),
-        e(second)
-    );
-    for point in points {
-        let of_run = |run: usize| point.values.iter().find(|value| value.run == run);
-        let words = |run: usize| of_run(run).map_or("not in this run", |value: &ComparedValue| value.words.as_str());
-        let difference = of_run(2).and_then(|value| value.difference_in_words(&point.metric)).unwrap_or_default();
-        let _ = writeln!(
-            main,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-            e(&point.place),
-            e(words(1)),
-            e(words(2)),
-            e(&difference)
-        );
-    }
-    main.push_str("</tbody>\n</table>\n</div>\n");
+fn compared(point: &ComparedPoint) -> Row {
+    let of_run = |run: usize| point.values.iter().find(|value| value.run == run);
+    let words = |run: usize| of_run(run).map_or("not in this run", |value: &ComparedValue| value.words.as_str());
+    let difference = of_run(2).and_then(|value| value.difference_in_words(&point.metric)).unwrap_or_default();
+    row(point.place.clone(), [words(1), words(2), difference.as_str()])
 }

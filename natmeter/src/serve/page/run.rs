@@ -1,8 +1,8 @@
 //! The page of one run, and its live view.
 
-use super::{e, prose};
-use crate::serve::live::{FIELDS, Progress};
-use crate::serve::query::encoded;
+use super::e;
+use crate::serve::live::LiveView;
+use document::html::{list, paragraph};
 use record::report::{KNOWN, Report};
 use std::fmt::Write;
 
@@ -10,26 +10,17 @@ use std::fmt::Write;
 pub(in super::super) fn page(name: &str, report: Result<&Report, &String>, is_live: bool) -> String {
     let mut main = format!("<h1>{}</h1>\n", e(name));
     match report {
-        Ok(report) => {
-            results(&mut main, report, is_live);
-            files(&mut main);
-        }
-        Err(why) => {
-            let _ =
-                writeln!(main, "<p class=\"why\">This run cannot be read: {}.</p>", prose(why.trim_end_matches('.')));
-        }
+        Ok(report) => results(&mut main, report, is_live),
+        Err(why) => paragraph(&mut main, "why", &format!("This run cannot be read: {}.", why.trim_end_matches('.'))),
     }
-    main.push_str("<p><a href=\"/\">All runs</a></p>\n");
-    super::page(name, "", &main)
+    super::page(name, "", &(main + "<p><a href=\"/\">All runs</a></p>\n"))
 }
 
 fn results(main: &mut String, report: &Report, is_live: bool) {
-    if !report.audit.findings.is_empty() {
-        main.push_str(
-            "<section class=\"why\" aria-label=\"Damage\">\n<strong>The record of this run is damaged</strong>\n<ul>\n",
-        );
-        list(main, report.audit.findings.iter().map(ToString::to_string));
-        main.push_str("</ul>\n</section>\n");
+    let damage: Vec<String> = report.audit.findings.iter().map(ToString::to_string).collect();
+    if !damage.is_empty() {
+        main.push_str("<p><strong>The record of this run is damaged</strong></p>\n");
+        list(main, "why", &damage);
     }
     let header = &report.header;
     let live = if is_live { " <a href=\"live\">Live view</a>" } else { "" };
@@ -43,56 +34,31 @@ fn results(main: &mut String, report: &Report, is_live: bool) {
         report.measured,
         report.planned
     );
-    for sentence in report.sentences() {
-        let _ = writeln!(main, "<p>{}</p>", prose(sentence));
-    }
+    report.sentences().iter().for_each(|sentence| paragraph(main, "", sentence));
     if !report.doubts.is_empty() {
-        main.push_str("<h2>Doubts</h2>\n<ul>\n");
-        list(main, report.doubts.iter().cloned());
-        main.push_str("</ul>\n");
+        main.push_str("<h2>Doubts</h2>\n");
+        list(main, "", &report.doubts);
     }
-}
-
-fn list(main: &mut String, items: impl Iterator<Item = String>) {
-    for item in items {
-        let _ = writeln!(main, "<li>{}</li>", prose(&item));
-    }
-}
-
-fn files(main: &mut String) {
     main.push_str("<h2>Files</h2>\n<ul>\n");
     for format in KNOWN {
-        let _ = writeln!(
-            main,
-            "<li><a href=\"report/{}\">{}</a>: {}</li>",
-            encoded(format.name),
-            e(format.name),
-            e(format.about)
-        );
+        let (name, about) = (format.name, e(format.about));
+        let _ = writeln!(main, "<li><a href=\"report/{name}\">{name}</a>: {about}</li>");
     }
     main.push_str("<li><a href=\"scenario.toml\">scenario.toml</a>: the scenario of the run</li>\n</ul>\n");
 }
 
-/// Returns the live view: the state after the events up to a place in the file. The script continues from there; without it,
-/// the page reloads itself.
-pub(in super::super) fn live(name: &str, progress: &Progress, said: &[String], place: u64) -> String {
-    let reload =
-        if progress.has_ended() { "" } else { "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n" };
-    let head = format!("<script src=\"/live.js\" defer></script>\n{reload}");
-    let status = if progress.has_ended() { "The run has ended." } else { "The run has not ended." };
-    let mut main = format!(
-        "<h1>{}</h1>\n<p id=\"status\" role=\"status\" data-events=\"events?from={place}\" data-ended=\"{}\">{status}</p>\n<dl class=\"live\">\n",
-        e(name),
-        progress.has_ended()
+/// Returns the live view. Its script takes a new page each second; without scripts, the page reloads itself.
+pub(in super::super) fn live(name: &str, view: &mut LiveView) -> String {
+    let (status, ended, reload) = if view.has_ended {
+        ("The run has ended.", " data-ended", "")
+    } else {
+        ("The run has not ended.", "", "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n")
+    };
+    let (lines, log) = (e(&view.lines().join("\n")), e(&Vec::from(view.log.clone()).join("\n")));
+    let main = format!(
+        "<h1>{}</h1>\n<p id=\"status\" role=\"status\"{ended}>{status}</p>\n<pre>{lines}</pre>\n<h2>Log</h2>\n\
+         <pre>{log}</pre>\n<p><a href=\"./\">Summary of the run</a></p>\n",
+        e(name)
     );
-    for ((name, heading), text) in FIELDS.iter().zip(progress.fields().texts()) {
-        let text = if text.is_empty() { "–" } else { text };
-        let _ = writeln!(main, "<div><dt>{heading}</dt><dd id=\"field-{name}\">{}</dd></div>", e(text));
-    }
-    main.push_str("</dl>\n<h2>Log</h2>\n<ol id=\"log\" class=\"log\">\n");
-    for line in said {
-        let _ = writeln!(main, "<li>{}</li>", e(line));
-    }
-    main.push_str("</ol>\n<p><a href=\"./\">Summary of the run</a></p>\n");
-    super::page(&format!("Live: {name}"), &head, &main)
+    super::page(&format!("Live: {name}"), &format!("<script src=\"/live.js\" defer></script>\n{reload}"), &main)
 }
