@@ -24,12 +24,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty())
 }
 
-/// The octets of a page's "One packet, octet by octet": as it comes in and as it goes out, read from the page itself. Whatever follows
-/// the digits of a line explains them.
+/// The octets of packet `n` of a page's "One packet, octet by octet": as it comes in and as it goes out, read from the page itself.
+/// Whatever follows the digits of a line explains them.
 #[track_caller]
-pub fn packet(page: &str) -> [Vec<u8>; 2] {
+pub fn packet(page: &str, n: usize) -> [Vec<u8>; 2] {
     let (_, part) = page.split_once("One packet, octet by octet").expect("a page with a packet");
-    let picture = part.split("```").nth(1).expect("octets behind the heading");
+    let picture = part.split("```").nth(1 + 2 * n).expect("octets behind the heading");
     let (into, out) = picture.split_once("\n out ").expect("what goes out");
     [into.trim_start().strip_prefix("in ").expect("what comes in"), out].map(octets)
 }
@@ -44,7 +44,7 @@ fn octets(lines: &str) -> Vec<u8> {
 #[test]
 fn the_packet_of_a_page_is_its_digits() {
     let page = "## One packet, octet by octet\nFrom 1.\n```\n in   0200  to the gateway\n      6 00 00000 2001\n out  45 ff\n```\nab cd";
-    assert_eq!(packet(page), [vec![0x02, 0x00, 0x60, 0x00, 0x00, 0x00, 0x20, 0x01], vec![0x45, 0xff]]);
+    assert_eq!(packet(page, 0), [vec![0x02, 0x00, 0x60, 0x00, 0x00, 0x00, 0x20, 0x01], vec![0x45, 0xff]]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod map;
 mod nat44;
 mod nat64;
 mod natxy;
+mod pages;
 mod router6;
 mod stateful;
 mod translate;

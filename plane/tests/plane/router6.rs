@@ -1,10 +1,10 @@
 //! The IPv6 router: requirements of RFC 8200, RFC 4291 and RFC 4443.
 
-use plane::router6::{Config, NAMES, Router6};
+use plane::router6::{Config, Router6};
 use plane::{Function, Side, Side6};
 use testbed::link::{CUSTOMER, INTERNET};
 use testbed::packets::{icmp, raw, udp_with};
-use testbed::{Bed, Link, page};
+use testbed::{Bed, Link};
 use wire::Mac;
 
 const HOST: &str = "2001:2::2";
@@ -146,12 +146,4 @@ fn a_reload_keeps_counters() {
     bed.workers[0].adopt(&mut next).unwrap();
     assert_eq!(bed.send(Side::Customer, &raw(HOST, "2001:2::1", 64, 253, &[0; 8])).len(), 1, "no longer its own");
     assert_eq!((bed.count("forwarded"), bed.workers[0].entries()), (2, None));
-}
-
-#[test]
-fn the_page_names_every_event() {
-    let page = include_str!("../../../docs/technologies/ipv6-forwarding.md");
-    for name in NAMES {
-        assert!(page::names(page).contains(name), "docs/technologies/ipv6-forwarding.md does not mention `{name}`");
-    }
 }

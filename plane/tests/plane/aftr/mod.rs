@@ -3,7 +3,6 @@
 
 pub(super) mod dual;
 mod hostile;
-mod page;
 mod rfc6333;
 mod rfc6888;
 pub(super) mod set_up;

@@ -7,5 +7,4 @@ mod edge;
 mod fragments;
 mod mape;
 mod mapt;
-mod pages;
 mod rules;

@@ -5,7 +5,6 @@ mod faults;
 pub(super) mod gateway;
 mod hostile;
 pub(super) mod packets;
-mod page;
 mod port_set;
 mod rfc4787;
 mod rfc5382;

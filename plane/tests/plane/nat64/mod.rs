@@ -4,9 +4,7 @@
 mod dictionary;
 mod faults;
 mod hairpin;
-mod hostile;
 mod icmp;
-mod page;
 mod parts;
 mod prefixes;
 pub(super) mod set_up;

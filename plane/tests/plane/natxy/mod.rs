@@ -4,11 +4,9 @@
 
 pub(super) mod bench;
 mod fragments;
-mod hostile;
 mod icmp;
 mod limits;
 pub(super) mod nat46;
 mod octets;
-mod page;
 mod pending_syn;
 mod sessions;

@@ -120,6 +120,10 @@ impl Stateful for nat66 {
         host_of(0, i.into())
     }
 
+    fn is_bounded(&self) -> bool {
+        self.config().fragments.allow(self.waiting())
+    }
+
     fn numbered(&self) -> Option<u32> {
         Some(self.known()[0])
     }

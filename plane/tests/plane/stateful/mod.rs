@@ -3,6 +3,7 @@
 mod fragments;
 mod functions;
 mod hairpin;
+mod hostile;
 mod icmp;
 mod pending_syn;
 mod sessions;
@@ -45,6 +46,11 @@ pub(super) trait Stateful: Function + Sized + 'static {
     /// The address by which customers know one of the Internet.
     fn known(host: IpAddr) -> IpAddr {
         host
+    }
+
+    /// Whether what waits keeps its limits.
+    fn is_bounded(&self) -> bool {
+        true
     }
 
     /// Customers that have a number.

@@ -1,105 +1,105 @@
 //! Packets built by `etherparse`, and the judge of those that come out, which sees every field of the IP header.
 
-pub(super) use testbed::ip4::reseal;
+pub(crate) use testbed::ip4::reseal;
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, LenSource, NetSlice, SlicedPacket, TransportSlice};
 use std::net::Ipv6Addr;
 use testbed::{Link, packets};
 
-pub(super) const V4: Link = Link { own: [2, 0, 0, 0, 4, 1], hop: [2, 0, 0, 0, 4, 2] };
-pub(super) const V6: Link = Link { own: [2, 0, 0, 0, 6, 1], hop: [2, 0, 0, 0, 6, 2] };
+pub(crate) const V4: Link = Link { own: [2, 0, 0, 0, 4, 1], hop: [2, 0, 0, 0, 4, 2] };
+pub(crate) const V6: Link = Link { own: [2, 0, 0, 0, 6, 1], hop: [2, 0, 0, 0, 6, 2] };
 
 /// Own addresses of the translator.
-pub(super) const OWN4: [u8; 4] = [198, 51, 100, 254];
-pub(super) const OWN6: &str = "2001:db8:1::1";
+pub(crate) const OWN4: [u8; 4] = [198, 51, 100, 254];
+pub(crate) const OWN6: &str = "2001:db8:1::1";
 /// The prefix, and the two hosts: one in the IPv6 network, with its IPv4 address behind the prefix, one in the other.
-pub(super) const PREFIX: &str = "2001:db8:64::";
-pub(super) const HERE6: &str = "2001:db8:64::198.51.100.10";
-pub(super) const HERE4: [u8; 4] = [198, 51, 100, 10];
-pub(super) const THERE6: &str = "2001:db8:64::203.0.113.7";
-pub(super) const THERE4: [u8; 4] = [203, 0, 113, 7];
+pub(crate) const PREFIX: &str = "2001:db8:64::";
+pub(crate) const HERE6: &str = "2001:db8:64::198.51.100.10";
+pub(crate) const HERE4: [u8; 4] = [198, 51, 100, 10];
+pub(crate) const THERE6: &str = "2001:db8:64::203.0.113.7";
+pub(crate) const THERE4: [u8; 4] = [203, 0, 113, 7];
 /// A router in the IPv6 network, without IPv4 address.
-pub(super) const ROUTER6: &str = "2001:db8:9::9";
+pub(crate) const ROUTER6: &str = "2001:db8:9::9";
 
-pub(super) fn six(text: &str) -> [u8; 16] {
+pub(crate) fn six(text: &str) -> [u8; 16] {
     text.parse::<Ipv6Addr>().unwrap().octets()
 }
 
 /// An IPv6 packet of any protocol.
-pub(super) fn raw6(src: &str, dst: &str, hops: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn raw6(src: &str, dst: &str, hops: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::raw(src, dst, hops, protocol, payload))
 }
 
 /// An IPv4 packet of any protocol; DF is off.
-pub(super) fn raw4(src: [u8; 4], dst: [u8; 4], ttl: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn raw4(src: [u8; 4], dst: [u8; 4], ttl: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     V4.arriving(&packets::raw(src, dst, ttl, protocol, payload))
 }
 
-pub(super) fn udp6_of(src: &str, dst: &str, hops: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp6_of(src: &str, dst: &str, hops: u8, payload: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::udp_with((src, 5000), (dst, 53), hops, payload))
 }
 
-pub(super) fn udp6(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp6(payload: &[u8]) -> Vec<u8> {
     udp6_of(HERE6, THERE6, 64, payload)
 }
 
-pub(super) fn udp4_of(src: [u8; 4], dst: [u8; 4], ttl: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp4_of(src: [u8; 4], dst: [u8; 4], ttl: u8, payload: &[u8]) -> Vec<u8> {
     V4.arriving(&packets::udp_with((src, 53), (dst, 5000), ttl, payload))
 }
 
-pub(super) fn udp4(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp4(payload: &[u8]) -> Vec<u8> {
     udp4_of(THERE4, HERE4, 64, payload)
 }
 
-pub(super) fn tcp6_of(src: &str, dst: &str) -> Vec<u8> {
+pub(crate) fn tcp6_of(src: &str, dst: &str) -> Vec<u8> {
     V6.arriving(&packets::tcp_with((src, 5000), (dst, 80), "S", b""))
 }
 
-pub(super) fn tcp6(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn tcp6(payload: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::tcp_with((HERE6, 5000), (THERE6, 80), "S", payload))
 }
 
-pub(super) fn tcp4(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn tcp4(payload: &[u8]) -> Vec<u8> {
     V4.arriving(&packets::tcp_with((THERE4, 80), (HERE4, 5000), "SA", payload))
 }
 
-pub(super) fn icmp4_of(src: [u8; 4], dst: [u8; 4], kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn icmp4_of(src: [u8; 4], dst: [u8; 4], kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
     V4.arriving(&packets::icmp(src, dst, kind, code, rest, payload))
 }
 
-pub(super) fn icmp4(kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn icmp4(kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
     icmp4_of(THERE4, HERE4, kind, code, rest, payload)
 }
 
-pub(super) fn icmp6_of(src: &str, dst: &str, kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn icmp6_of(src: &str, dst: &str, kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::icmp(src, dst, kind, code, rest, payload))
 }
 
-pub(super) fn icmp6(kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn icmp6(kind: u8, code: u8, rest: [u8; 4], payload: &[u8]) -> Vec<u8> {
     icmp6_of(HERE6, THERE6, kind, code, rest, payload)
 }
 
-pub(super) fn set_df(mut frame: Vec<u8>) -> Vec<u8> {
+pub(crate) fn set_df(mut frame: Vec<u8>) -> Vec<u8> {
     frame[20] |= 0x40;
     reseal(&mut frame);
     frame
 }
 
 /// Change octets of an IPv4 frame and make its header checksum right again.
-pub(super) fn with4(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
+pub(crate) fn with4(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
     frame[at..at + octets.len()].copy_from_slice(octets);
     reseal(&mut frame);
     frame
 }
 
-pub(super) fn with6(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
+pub(crate) fn with6(mut frame: Vec<u8>, at: usize, octets: &[u8]) -> Vec<u8> {
     frame[at..at + octets.len()].copy_from_slice(octets);
     frame
 }
 
 /// Put octets between the IPv6 header of a frame and what follows, as a header of this number.
-pub(super) fn with_extension(frame: &[u8], number: u8, octets: &[u8]) -> Vec<u8> {
+pub(crate) fn with_extension(frame: &[u8], number: u8, octets: &[u8]) -> Vec<u8> {
     let mut f = frame[..54].to_vec();
     let mut header = octets.to_vec();
     header[0] = f[20];
@@ -112,13 +112,13 @@ pub(super) fn with_extension(frame: &[u8], number: u8, octets: &[u8]) -> Vec<u8>
 }
 
 /// The same with a fragment header.
-pub(super) fn with_fragment(frame: &[u8], offset: u16, more: bool, id: u32) -> Vec<u8> {
+pub(crate) fn with_fragment(frame: &[u8], offset: u16, more: bool, id: u32) -> Vec<u8> {
     let header = Ipv6FragmentHeader::new(IpNumber(0), (offset / 8).try_into().unwrap(), more, id);
     with_extension(frame, 44, &header.to_bytes())
 }
 
 /// Put options into an IPv4 frame without any.
-pub(super) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
+pub(crate) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
     let mut f = frame[..34].to_vec();
     f.extend_from_slice(options);
     f.extend_from_slice(&frame[34..]);
@@ -129,17 +129,17 @@ pub(super) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
     f
 }
 
-pub(super) fn fragments4(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
+pub(crate) fn fragments4(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     testbed::fragments::fragments(frame, cuts, 0x1234)
 }
 
-pub(super) fn fragments6(frame: &[u8], cuts: &[usize], id: u32) -> Vec<Vec<u8>> {
+pub(crate) fn fragments6(frame: &[u8], cuts: &[usize], id: u32) -> Vec<Vec<u8>> {
     testbed::fragments::fragments(frame, cuts, id)
 }
 
 /// What a packet is, for comparisons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub src: String,
     pub dst: String,
     pub protocol: u8,
@@ -154,7 +154,7 @@ pub(super) struct Seen {
 }
 
 /// Read a frame and check every checksum in it, those of quoted packets too.
-pub(super) fn judge(frame: &[u8]) -> Seen {
+pub(crate) fn judge(frame: &[u8]) -> Seen {
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame that parses");
     let seen = see(packet.net.as_ref().expect("an IP packet"), true);
     let whole = seen.part.is_none_or(|(offset, more, _)| offset == 0 && !more);
@@ -245,7 +245,7 @@ fn judge_transport(packet: &SlicedPacket<'_>, seen: &Seen) {
 }
 
 /// The sum of pseudo header and data must be zero.
-pub(super) fn check(seen: &Seen, data: &[u8], what: &str) {
+pub(crate) fn check(seen: &Seen, data: &[u8], what: &str) {
     let mut sum = Sum16BitWords::new();
     if let (Ok(a), Ok(b)) = (seen.src.parse::<Ipv6Addr>(), seen.dst.parse::<Ipv6Addr>()) {
         sum = sum.add_16bytes(a.octets()).add_16bytes(b.octets());
@@ -268,7 +268,7 @@ fn frame_quote(message: &[u8], over6: bool) -> &[u8] {
 }
 
 /// Read the packet that an ICMP error quotes, and check its checksum if it is all there.
-pub(super) fn quoted(quote: &[u8], over6: bool) -> Seen {
+pub(crate) fn quoted(quote: &[u8], over6: bool) -> Seen {
     let lax = LaxSlicedPacket::from_ip(quote).expect("a quoted packet");
     let net = lax.net.as_ref().expect("a quoted IP packet");
     let seen = match net {
@@ -304,7 +304,7 @@ pub(super) fn quoted(quote: &[u8], over6: bool) -> Seen {
 }
 
 /// Type, code, the four octets behind the checksum, and the quote of an ICMP error frame, over either version.
-pub(super) fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], Seen) {
+pub(crate) fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], Seen) {
     let seen = judge(frame);
     let over6 = seen.protocol == 58;
     let m = &seen.payload;
@@ -313,7 +313,7 @@ pub(super) fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], Seen) {
 }
 
 /// A datagram of a protocol with a checksum at its seventh octet, made right for these IPv4 addresses.
-pub(super) fn sealed4(src: [u8; 4], dst: [u8; 4], protocol: u8, data: &[u8]) -> Vec<u8> {
+pub(crate) fn sealed4(src: [u8; 4], dst: [u8; 4], protocol: u8, data: &[u8]) -> Vec<u8> {
     let mut data = data.to_vec();
     data[6..8].fill(0);
     let mut sum = Sum16BitWords::new().add_4bytes(src).add_4bytes(dst).add_2bytes([0, protocol]);
@@ -324,7 +324,7 @@ pub(super) fn sealed4(src: [u8; 4], dst: [u8; 4], protocol: u8, data: &[u8]) -> 
 }
 
 /// Put the fragments of one packet together, and check its transport checksum.
-pub(super) fn whole_of(parts: &[Seen]) -> Seen {
+pub(crate) fn whole_of(parts: &[Seen]) -> Seen {
     let mut payload = Vec::new();
     for (i, p) in parts.iter().enumerate() {
         let (offset, more, _) = p.part.expect("a fragment");

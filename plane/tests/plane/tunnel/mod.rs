@@ -6,7 +6,6 @@ mod faults;
 mod golden;
 mod hostile;
 mod packets;
-mod page;
 mod rfc2473;
 mod rfc6040;
 mod rfc6333;
