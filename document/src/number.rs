@@ -35,22 +35,26 @@ pub fn si_unit(value: f64, digits: usize, unit: &str) -> String {
 
 /// Two ends with at least `digits` significant digits each, a leading 0 included, and as many as tell them apart: `0.84–0.91`.
 pub fn ends(low: f64, high: f64, digits: usize) -> String {
-    let digits = digits_between(low, high, digits, significant);
+    let digits = digits_apart(&[low, high], digits, significant);
     format!("{}–{}", significant(low, digits), significant(high, digits))
 }
 
-/// Two ends with the prefix of the upper one: `3.85–3.88 M`.
-pub fn si_ends(low: f64, high: f64, digits: usize) -> String {
+/// The ends around a value with the prefix of the upper one: `3.85–3.88 M`.
+pub fn si_ends(low: f64, value: f64, high: f64, digits: usize) -> String {
     let scaled = |value: f64, digits| significant(value / prefix(high, digits).0, digits);
-    let digits = digits_between(low, high, digits, scaled);
+    let digits = digits_apart(&[low, value, high], digits, scaled);
     let (low, prefix, high) = (scaled(low, digits), prefix(high, digits).1, scaled(high, digits));
     format!("{low}–{high} {prefix}").trim_end().to_owned()
 }
 
-/// The least number of digits, from `least` to nine, with which the texts of two ends differ. Equal ends have three at least.
-pub fn digits_between(low: f64, high: f64, least: usize, text: impl Fn(f64, usize) -> String) -> usize {
-    let differ = |digits: &usize| !high.is_finite() || text(low, *digits) != text(high, *digits);
-    (least..=9).find(differ).unwrap_or(least.max(3))
+/// The least number of digits, from `least` to nine, with which different values have different texts, so that none is rounded
+/// to its neighbour. Equal values have three at least.
+pub(crate) fn digits_apart(values: &[f64], least: usize, text: impl Fn(f64, usize) -> String) -> usize {
+    let pairs = || values.windows(2).filter(|pair| pair[0] < pair[1] && pair[1].is_finite());
+    let are_apart = |digits: &usize| pairs().all(|pair| text(pair[0], *digits) != text(pair[1], *digits));
+    let is_open = values.iter().any(|value| value.is_infinite());
+    let least = if is_open || pairs().next().is_some() { least } else { least.max(3) };
+    (least..=9).find(are_apart).unwrap_or(least.max(3))
 }
 
 fn si_parts(value: f64, digits: usize) -> (String, &'static str) {
@@ -101,21 +105,25 @@ pub fn percent(value: f64) -> String {
 
 /// A duration: `60 s`, `500 ms`, `25 µs`, `2 min 5 s`.
 pub fn duration(nanos: u64) -> String {
+    time(nanos, 3)
+}
+
+fn time(nanos: u64, digits: usize) -> String {
     match nanos {
         0 => "0 s".to_owned(),
         n if n < 1_000 => format!("{n} ns"),
-        n if n < 1_000_000 => format!("{} µs", significant(n as f64 / 1e3, 3)),
-        n if n < 1_000_000_000 => format!("{} ms", significant(n as f64 / 1e6, 3)),
-        n if n < 120_000_000_000 => format!("{} s", significant(n as f64 / 1e9, 3)),
+        n if n < 1_000_000 => format!("{} µs", significant(n as f64 / 1e3, digits)),
+        n if n < 1_000_000_000 => format!("{} ms", significant(n as f64 / 1e6, digits)),
+        n if n < 120_000_000_000 => format!("{} s", significant(n as f64 / 1e9, digits)),
         n if n < 7_200_000_000_000 => format!("{} min {} s", n / 60_000_000_000, n / 1_000_000_000 % 60),
         n => format!("{} h {} min", n / 3_600_000_000_000, n / 60_000_000_000 % 60),
     }
 }
 
 /// A time in nanoseconds that may be negative: `12.5 µs`, `-3 ns`.
-pub fn signed_duration(nanos: f64) -> String {
+pub(crate) fn signed_duration(nanos: f64, digits: usize) -> String {
     let sign = if nanos < 0.0 { "-" } else { "" };
-    format!("{sign}{}", duration(nanos.abs().round() as u64))
+    format!("{sign}{}", time(nanos.abs().round() as u64, digits))
 }
 
 /// `1 core`, `2 cores`.
@@ -172,7 +180,8 @@ mod tests {
             [ends(0.842, 1.042, 3), ends(71.4, 75.8, 2), ends(0.9991, 0.9994, 3)],
             ["0.84–1.04", "71–76", "0.9991–0.9994"]
         );
-        assert_eq!([si_ends(3_851_000.0, 3_852_000.0, 3), si_ends(5.0, 5.0, 3)], ["3.851–3.852 M", "5–5"]);
+        assert_eq!([si_ends(3_851e3, 3_851e3, 3_852e3, 3), si_ends(5.0, 5.0, 5.0, 3)], ["3.851–3.852 M", "5–5"]);
+        assert_eq!(si_ends(3_851e3, 3_851_200.0, 3_860e3, 3), "3.851–3.86 M");
     }
 
     #[test]

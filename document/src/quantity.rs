@@ -163,7 +163,7 @@ impl Quantity {
                 format!("{text} {rest}").trim_end().to_owned()
             }
             Form::Percent => number::percent(value),
-            Form::Time => number::signed_duration(value),
+            Form::Time => number::signed_duration(value, 3),
         }
     }
 
@@ -173,9 +173,11 @@ impl Quantity {
             format!("{value} ({word}{ends})")
         };
         let all = [self.value, low, high];
+        let digits_apart =
+            |digits, text: &dyn Fn(f64, usize) -> String| number::digits_apart(&[low, self.value, high], digits, text);
         let (digits, unit) = match self.form {
             Form::Si(digits, unit, rest) => {
-                let digits = number::digits_between(low, high, digits, |v, digits| {
+                let digits = digits_apart(digits, &|v, digits| {
                     significant(self.bound.rounded(v, digits) / prefix(self.value, digits).0, digits)
                 });
                 let (factor, prefix) = prefix(self.bound.rounded(self.value, digits), digits);
@@ -185,7 +187,8 @@ impl Quantity {
                 return format!("{} {rest}", text.trim_end()).trim_end().to_owned();
             }
             Form::Time => {
-                let [value, low, high] = all.map(number::signed_duration);
+                let digits = digits_apart(3, &number::signed_duration);
+                let [value, low, high] = all.map(|v| number::signed_duration(v, digits));
                 return format!("{value} ({word}{low} to {high})");
             }
             Form::Whole(unit) => {
@@ -195,7 +198,7 @@ impl Quantity {
             Form::Percent => (3, " %"),
             Form::Digits(digits, unit) | Form::Decimals(digits, unit) => (digits, unit),
         };
-        let digits = number::digits_between(low, high, digits, significant);
+        let digits = digits_apart(digits, &significant);
         let [value, low, high] = all.map(|v| finite(v, |v| significant(v, digits)));
         joined(value, low, high) + unit
     }
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn an_interval_has_the_prefix_of_its_value() {
         let rate = Quantity::new(3_812_000.0, Form::Si(2, "fps", "")).between(3_780_000.0, 9_710_000.0);
-        assert_eq!(rate.to_string(), "3.8 (3.8–9.7) Mfps");
+        assert_eq!(rate.to_string(), "3.81 (3.78–9.71) Mfps");
         let ends = Some(Ends { low: 912_000.0, high: 1_240_000.0, word: "range " });
         let range = Quantity { ends, ..Quantity::new(980_000.0, Form::Si(3, "", "")) };
         assert_eq!(range.to_string(), "980 (range 912–1240) k");
@@ -241,14 +244,16 @@ mod tests {
             Quantity::new(23.0, Form::Digits(3, "")).between(20.0, f64::INFINITY).to_string(),
             "23 (20 or more)"
         );
-        let time = Quantity::new(12_000.0, Form::Time).between(11_000.0, 13_500.0);
-        assert_eq!(time.to_string(), "12 µs (11 µs to 13.5 µs)");
+        let time = |value, low, high| Quantity::new(value, Form::Time).between(low, high).to_string();
+        assert_eq!(time(12_000.0, 11_000.0, 13_500.0), "12 µs (11 µs to 13.5 µs)");
+        assert_eq!(time(12_002.0, 12_000.0, 13_500.0), "12.002 µs (12 µs to 13.5 µs)");
     }
 
-    /// As many digits as tell the ends apart.
+    /// As many digits as tell the ends and the value apart.
     #[test]
     fn digits_follow_from_the_width_of_the_interval() {
         let between = |value, low, high| Quantity::new(value, RATE).between(low, high).to_string();
+        assert_eq!(between(10_040_000.0, 8_830_000.0, 10_200_000.0), "10 (8.83–10.2) Mfps per direction");
         assert_eq!(between(1_000_000.0, 985_335.0, 1_016_234.0), "1 (0.99–1.02) Mfps per direction");
         assert_eq!(between(3_000_000.0, 2_999_000.0, 3_001_000.0), "3 (2.999–3.001) Mfps per direction");
         assert_eq!(between(3_000_000.0, 3_000_000.0, 3_000_000.0), "3 (3–3) Mfps per direction");

@@ -465,11 +465,11 @@ pub(super) fn averages(metric: &str, results: &[Option<&PointResult>]) -> Vec<Ro
 fn median_interval(results: &[Option<&PointResult>]) -> Option<Row> {
     let narrower = |c: &PointResult| {
         let (interval, s) = c.interval.zip(c.summary)?;
-        (interval.low > s.min || interval.high < s.max).then_some(interval)
+        (interval.low > s.min || interval.high < s.max).then_some((interval, s.median))
     };
     let intervals = || results.iter().flatten().filter_map(|c| narrower(c));
-    let least = intervals().map(|interval| interval.coverage).min_by(f64::total_cmp)?;
-    let ends = |c: &PointResult| narrower(c).map(|i| number::si_ends(i.low, i.high, 3));
+    let least = intervals().map(|(interval, _)| interval.coverage).min_by(f64::total_cmp)?;
+    let ends = |c: &PointResult| narrower(c).map(|(i, median)| number::si_ends(i.low, median, i.high, 3));
     let label = format!("median, {} interval", number::percent(least * 100.0));
     Some(row(label, results.iter().map(|c| c.and_then(ends))).explained(&terms::INTERVAL))
 }

@@ -68,7 +68,7 @@ pub(super) fn form(unit: Option<Unit>, digits: usize, direction: &'static str) -
 /// Parts per million in a percent.
 const PPM: f64 = 10_000.0;
 
-/// The same with the interval or range of the repetitions, if there are several: `3.8 (3.8–9.7) Mfps per direction`.
+/// The same with the interval or range of the repetitions, if there are several: `3.81 (3.78–9.71) Mfps per direction`.
 pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quantity {
     let short = short(result, value, digits);
     let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else { return short };

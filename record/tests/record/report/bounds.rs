@@ -299,7 +299,7 @@ fn the_upper_end_of_a_search_is_named() {
     run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
     let first = report(&run).sentences()[0].clone();
     let tester = "90 % of the tester ceiling, the highest rate that natmeter tries, passed: the rate is a lower";
-    assert!(first.contains(tester) && first.contains("At least 2.8 (2.8–2.9) M connections/s"), "{first}");
+    assert!(first.contains(tester) && first.contains("At least 2.88 (2.86–2.91) M connections/s"), "{first}");
     run.header.scenario.measure.max_rate = Some(scenario::quantity::WrittenRate::Frames(7_600_000));
     let first = report(&run).sentences()[0].clone();
     assert!(first.contains("The scenario's highest rate passed: the rate is a lower bound."), "{first}");
