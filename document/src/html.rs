@@ -1,12 +1,16 @@
 //! Pages in HTML: paragraphs, lists, pairs, tables and figures. A page needs no network and no script, follows the light or dark
 //! setting of the browser, and works with screen readers, on small screens and on paper.
 
+mod report;
+
 use crate::section::{Figure, Pairs};
 use crate::split::with_code;
 pub use crate::svg::escaped;
 use crate::table::{Column, Row, Table};
 use escaped as e;
 use std::fmt::Write;
+
+pub use report::render;
 
 const STYLE: &str = include_str!("report.css");
 
@@ -22,7 +26,7 @@ pub fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> Stri
 }
 
 /// The head of a page, up to its content.
-pub fn begin(title: &str) -> String {
+fn begin(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -32,7 +36,12 @@ pub fn begin(title: &str) -> String {
 }
 
 /// The end of a page, after its content.
-pub const END: &str = "</main>\n</body>\n</html>\n";
+const END: &str = "</main>\n</body>\n</html>\n";
+
+/// A heading of the third level.
+fn heading(out: &mut String, text: &str) {
+    let _ = writeln!(out, "<h3>{}</h3>", e(text));
+}
 
 /// A paragraph of a class, if it has one.
 pub fn paragraph(out: &mut String, class: &str, text: &str) {
@@ -57,11 +66,12 @@ pub fn prose(text: &str) -> String {
 }
 
 /// Pairs of name and value under a heading of the third level; nothing without pairs.
-pub fn pairs(out: &mut String, Pairs { title, pairs, .. }: &Pairs) {
+fn pairs(out: &mut String, Pairs { title, pairs, .. }: &Pairs) {
     if pairs.is_empty() {
         return;
     }
-    let _ = writeln!(out, "<h3>{}</h3>\n<dl>", e(title));
+    heading(out, title);
+    out.push_str("<dl>\n");
     for (name, value) in pairs {
         let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", e(name), prose(value));
     }
@@ -114,7 +124,7 @@ fn table(out: &mut String, table: &Table) {
 }
 
 /// A table without caption and notes, which the page has.
-pub fn simple(out: &mut String, table: &Table) {
+fn simple(out: &mut String, table: &Table) {
     begin_table(out, &table.title);
     end_table(out, table);
 }
@@ -154,7 +164,7 @@ fn rows(out: &mut String, table: &Table, head: &str, rows: &[Row]) {
 }
 
 /// Figures; narrow ones stand in pairs.
-pub fn figures(out: &mut String, figures: &[Figure]) {
+fn figures(out: &mut String, figures: &[Figure]) {
     for same in figures.chunk_by(|a, b| a.wide == b.wide) {
         let wide = same.first().is_some_and(|figure| figure.wide);
         if !wide {

@@ -1,7 +1,7 @@
 //! The report as LaTeX: a document that compiles, whose tables (booktabs, longtable) can be pasted into a paper with the packages of
 //! its preamble. A wide table is split by columns.
 
-use crate::section::Document;
+use crate::report::Document;
 use crate::split::{Block, Line, Sheet, Texts, one_line, with_code};
 use std::fmt::Write;
 
@@ -26,8 +26,8 @@ pub fn render(document: &Document) -> String {
     let mut out = PREAMBLE.to_owned();
     let heading = |text: &str| escaped(&one_line(text));
     let _ = write!(out, "\\section*{{{}}}\n\n\\textbf{{{}}}\n", heading(&document.title), heading(&document.label));
-    paragraphs(&mut out, &document.about);
-    for part in &document.parts {
+    paragraphs(&mut out, &document.paragraphs());
+    for part in document.parts() {
         let _ = write!(out, "\n\\subsection*{{{}}}\n", heading(&part.title));
         paragraphs(&mut out, &part.paragraphs);
         for sheet in part.tables.iter().map(|table| Sheet::of(table, one_line)) {

@@ -9,6 +9,7 @@ pub mod latex;
 pub mod markdown;
 pub mod number;
 pub mod quantity;
+pub mod report;
 pub mod rfc_text;
 pub mod scale;
 pub mod section;
@@ -20,5 +21,6 @@ pub mod xml;
 pub mod xml2rfc;
 
 pub use quantity::{Bound, Ends, Form, Quantity};
-pub use section::{Document, Drawing, Figure, Finding, Pairs, Part, Section};
+pub use report::Document;
+pub use section::{Drawing, Figure, Finding, Pairs, Section};
 pub use table::{Bar, Cell, Column, Group, Role, Row, Table, Term, row};

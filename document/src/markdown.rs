@@ -1,14 +1,14 @@
 //! The report as Markdown (CommonMark with the tables of GitHub), for issues, wikis and pull requests.
 
-use crate::section::Document;
+use crate::report::Document;
 use crate::split::{Block, Line, Sheet, Texts, one_line, spans};
 use std::fmt::Write;
 
 /// Returns a document as Markdown.
 pub fn render(document: &Document) -> String {
     let mut out = format!("# {}\n\n**{}**\n", heading(&document.title), heading(&document.label));
-    paragraphs(&mut out, &document.about);
-    for part in &document.parts {
+    paragraphs(&mut out, &document.paragraphs());
+    for part in document.parts() {
         let _ = write!(out, "\n## {}\n", heading(&part.title));
         paragraphs(&mut out, &part.paragraphs);
         for table in &part.tables {

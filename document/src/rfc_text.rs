@@ -2,7 +2,7 @@
 //! part repeats the row heads.
 
 use crate::ascii::ascii;
-use crate::section::Document;
+use crate::report::Document;
 use crate::split::{Block, Line, Sheet};
 use std::fmt::Write;
 
@@ -15,11 +15,11 @@ const INDENT: &str = "   ";
 pub fn render(document: &Document) -> String {
     let mut page = Page::default();
     page.wrap("", &ascii(&document.title));
-    for paragraph in &document.about {
-        page.paragraph(paragraph);
+    for paragraph in document.paragraphs() {
+        page.paragraph(&paragraph);
     }
     let mut tables = 0;
-    for (i, part) in document.parts.iter().enumerate() {
+    for (i, part) in document.parts().iter().enumerate() {
         page.line("");
         page.wrap("", &format!("{}. {}", i + 1, ascii(&part.title)));
         for paragraph in &part.paragraphs {

@@ -86,6 +86,8 @@ pub struct Section {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<Figure>,
+    /// Whether the scenario asks for it by name, so that a short report has it, too.
+    pub is_asked: bool,
 }
 
 impl Section {
@@ -128,48 +130,11 @@ impl Pairs {
     }
 
     /// Returns them as a table; none without pairs.
-    pub fn table(self) -> Option<Table> {
+    pub fn table(&self) -> Option<Table> {
         let [axis, value] = self.heads;
-        let rows: Vec<Row> = self.pairs.into_iter().map(|(name, value)| row(name, [value])).collect();
-        (!rows.is_empty()).then(|| Table::new(self.title, axis, [Column::of_words(value)]).rows(rows))
+        let rows: Vec<Row> = self.pairs.iter().map(|(name, value)| row(name, [value.as_str()])).collect();
+        (!rows.is_empty()).then(|| Table::new(&self.title, axis, [Column::of_words(value)]).rows(rows))
     }
-}
-
-/// A part of a document, with its heading.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// Its heading.
-    pub title: String,
-    /// Paragraphs before its tables.
-    pub paragraphs: Vec<String>,
-    /// Its tables.
-    pub tables: Vec<Table>,
-}
-
-impl Part {
-    /// A part of tables.
-    pub fn new(title: impl Into<String>, tables: impl IntoIterator<Item = Table>) -> Part {
-        Part { title: title.into(), tables: tables.into_iter().collect(), ..Part::default() }
-    }
-}
-
-/// A document of parts.
-#[derive(Clone, Debug, Default)]
-pub struct Document {
-    /// Its title: the name of the run.
-    pub title: String,
-    /// Name of the scenario.
-    pub scenario: String,
-    /// The label: whether the procedure conforms, and the test bed.
-    pub label: String,
-    /// Version of natmeter.
-    pub version: String,
-    /// Start of the run, RFC 3339, UTC.
-    pub started: String,
-    /// Paragraphs before the first part.
-    pub about: Vec<String>,
-    /// Its parts, in order.
-    pub parts: Vec<Part>,
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! Plain text for a terminal of 60 to 200 columns, readable without colours: paragraphs, tables, bars.
 
+mod report;
+
 use crate::section::Pairs;
 use crate::table::{Bar, Cell, Row, Table};
 use std::fmt::Write;
+
+pub use report::render;
 
 /// Columns of a page at least.
 pub const NARROWEST: usize = 60;
@@ -58,7 +62,7 @@ impl Page {
     }
 
     /// Tables without their charts.
-    pub fn tables(&mut self, tables: &[Table]) {
+    fn tables(&mut self, tables: &[Table]) {
         for table in tables {
             self.line("");
             self.table(table, false);
@@ -71,7 +75,7 @@ impl Page {
     }
 
     /// A text at the left margin, and another one at the right, or below it if both do not fit.
-    pub fn sides(&mut self, left: &str, right: &str) {
+    fn sides(&mut self, left: &str, right: &str) {
         let used = width(left) + width(right);
         if used < self.columns {
             let gap = self.columns - used;
@@ -83,7 +87,7 @@ impl Page {
     }
 
     /// Prints a table. `charts`: with the bars of each metric below its rows.
-    pub fn table(&mut self, table: &Table, charts: bool) {
+    fn table(&mut self, table: &Table, charts: bool) {
         self.item("", &table.title);
         let (label, columns) = self.widths(table);
         let mut first = 0;
@@ -127,7 +131,7 @@ impl Page {
     }
 
     /// The bars below a table.
-    pub fn charts(&mut self, table: &Table) {
+    fn charts(&mut self, table: &Table) {
         for group in table.groups.iter().filter(|g| !g.bars.is_empty()) {
             self.line("");
             self.item("", &group.title);
@@ -166,7 +170,7 @@ impl Page {
     }
 
     /// Names with values below a heading; nothing without pairs.
-    pub fn pairs(&mut self, Pairs { title, pairs, .. }: &Pairs) {
+    fn pairs(&mut self, Pairs { title, pairs, .. }: &Pairs) {
         if pairs.is_empty() {
             return;
         }
@@ -180,6 +184,13 @@ impl Page {
     /// An underlined heading after an empty line.
     pub fn heading(&mut self, title: &str) {
         self.line(&format!("\n{title}\n{}", "─".repeat(width(title))));
+    }
+
+    /// Paragraphs, each after a mark.
+    fn items(&mut self, mark: &str, texts: &[String]) {
+        for text in texts {
+            self.item(mark, text);
+        }
     }
 
     /// A paragraph after a mark, wrapped at spaces and indented to its first word.

@@ -2,8 +2,8 @@
 //! is ASCII. A wide table is split by columns, so that each part fits the 72 columns of the plain text.
 
 use crate::ascii::ascii;
+use crate::report::{Document, Part};
 use crate::rfc_text::BORDER;
-use crate::section::{Document, Part};
 use crate::split::{Block, Line, Sheet, Texts, with_code};
 use crate::xml::escaped as e;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub fn draft(document: &Document) -> String {
         text(&document.version),
         date(&document.started)
     );
-    paragraphs(&mut out, document.about.get(..1).unwrap_or_default());
+    paragraphs(&mut out, document.paragraphs().get(..1).unwrap_or_default());
     out.push_str("</abstract>\n</front>\n<middle>\n");
     out.push_str(&section(document));
     out.push_str("</middle>\n</rfc>\n");
@@ -38,13 +38,13 @@ pub fn draft(document: &Document) -> String {
 pub fn section(document: &Document) -> String {
     let mut anchors = BTreeSet::new();
     let mut out = format!("<section anchor=\"measurements\">\n<name>{}</name>\n", text(&document.title));
-    paragraphs(&mut out, &document.about);
-    for part in &document.parts {
+    paragraphs(&mut out, &document.paragraphs());
+    for part in document.parts() {
         let mut anchor = format!("m-{}", slug(&ascii(&part.title)));
         while !anchors.insert(anchor.clone()) {
             anchor.push_str("-more");
         }
-        print_part(&mut out, part, &anchor);
+        print_part(&mut out, &part, &anchor);
     }
     out.push_str("</section>\n");
     out

@@ -138,6 +138,7 @@ fn section(results: &Results<'_>) -> Option<Section> {
         findings: findings(results),
         tables: profiled.iter().flat_map(|(result, profile)| tables(result, profile)).collect(),
         figures: profiled.iter().enumerate().map(|(at, (result, profile))| figure(at, result, profile)).collect(),
+        ..Section::default()
     })
 }
 

@@ -245,7 +245,7 @@ pub(super) fn conditions(report: &Report) -> Pairs {
         conditions.push(("Popularity", format!("{}{most}", t.popularity)));
     }
     conditions.push(("Seed", t.seed.to_string()));
-    Pairs::new("Conditions", ["condition", "value"], conditions)
+    Pairs::new("Traffic and trials", ["condition", "value"], conditions)
 }
 
 fn link(scenario: &Scenario) -> String {

@@ -4,20 +4,20 @@
 mod bottleneck;
 mod brief;
 mod conformance;
+mod content;
 mod csv;
 mod csv_long;
 mod doubts;
 mod evidence;
 mod facts;
 mod figure;
-mod html;
+mod files;
 mod json;
 mod junit;
 mod limits;
 pub mod model;
 mod named;
 mod openmetrics;
-mod paper;
 mod parts;
 mod plain;
 pub mod published;
@@ -29,7 +29,6 @@ mod sentences;
 pub mod sizing;
 mod table;
 mod terms;
-mod text;
 mod value;
 
 use crate::audit::{Audit, audit};
@@ -41,17 +40,18 @@ use crate::printable::printable;
 use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
+use content::document;
 pub use document::number;
+use document::report::Sentences;
+use document::text;
 pub use facts::fault_name;
 pub(crate) use facts::place;
 use published::Beside;
 use result::PointResult;
 use scenario::Lists;
 use schemars::JsonSchema;
-use sentences::Sentences;
 use serde::Serialize;
 use std::path::Path;
-pub use text::Screen;
 
 /// The median of a result with its bound and its interval or range, in words.
 pub(crate) fn in_short(result: &PointResult) -> String {
@@ -71,6 +71,24 @@ pub(crate) fn is_searched(metric: &str) -> bool {
     parts::measured(metric) == metric
 }
 
+/// The screen on which a text report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Its columns; used between [`Screen::NARROWEST`] and [`Screen::WIDEST`].
+    pub columns: usize,
+    /// Whether to print everything, or what fits one screen.
+    pub verbose: bool,
+}
+
+impl Screen {
+    /// Columns at least.
+    pub const NARROWEST: usize = text::NARROWEST;
+    /// Columns at most.
+    pub const WIDEST: usize = text::WIDEST;
+    /// Where the columns are not known, such as in a file.
+    pub const USUAL: Screen = Screen { columns: 80, verbose: false };
+}
+
 /// A format of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -85,40 +103,50 @@ pub struct Format {
 
 /// The known formats.
 pub const KNOWN: &[Format] = &[
-    text::FORMAT,
+    Format {
+        name: "text",
+        extension: "txt",
+        about: "tables and bars for a terminal",
+        render: |report| report.printed(Screen::USUAL),
+    },
     csv::FORMAT,
     csv_long::FORMAT,
     json::FORMAT,
-    html::FORMAT,
+    Format {
+        name: "html",
+        extension: "html",
+        about: "a page with figures, for a browser",
+        render: |report| document::html::render(&document(report), &files::of(report)),
+    },
     Format {
         name: "markdown",
         extension: "md",
         about: "tables for an issue, a wiki or a pull request",
-        render: |report| document::markdown::render(&paper::document(report)),
+        render: |report| document::markdown::render(&document(report)),
     },
     Format {
         name: "latex",
         extension: "tex",
         about: "a LaTeX document with booktabs tables, for a paper",
-        render: |report| document::latex::render(&paper::document(report)),
+        render: |report| document::latex::render(&document(report)),
     },
     Format {
         name: "xml2rfc",
         extension: "xml",
         about: "an Internet-Draft in XML, which xml2rfc renders",
-        render: |report| document::xml2rfc::draft(&paper::document(report)),
+        render: |report| document::xml2rfc::draft(&document(report)),
     },
     Format {
         name: "xml2rfc-section",
         extension: "xml",
         about: "a section in XML, to paste into an Internet-Draft",
-        render: |report| document::xml2rfc::section(&paper::document(report)),
+        render: |report| document::xml2rfc::section(&document(report)),
     },
     Format {
         name: "rfc-text",
         extension: "txt",
         about: "plain-text tables of 72 columns in ASCII, for an RFC or a mail",
-        render: |report| document::rfc_text::render(&paper::document(report)),
+        render: |report| document::rfc_text::render(&document(report)),
     },
     junit::FORMAT,
     openmetrics::FORMAT,
@@ -264,9 +292,13 @@ impl Report {
             .ok_or_else(|| ReportError::Format { name: format.to_owned() })
     }
 
-    /// Renders the text report for a screen, as [`text::Screen`] describes it.
+    /// Renders the text report for a screen.
     pub fn text(&self, screen: Screen) -> String {
-        printable(&text::print(self, screen)).into_owned()
+        printable(&self.printed(screen)).into_owned()
+    }
+
+    fn printed(&self, Screen { columns, verbose }: Screen) -> String {
+        document::text::render(&document(self), columns, verbose)
     }
 
     /// The results in sentences.

@@ -6,6 +6,7 @@ use super::number::{self, grouped};
 use super::result::PointResult;
 use crate::folder::HASH_TABLE_SIZE;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
+use document::report::Comparison;
 use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
 use procedure::Sends;
@@ -296,21 +297,9 @@ pub fn with_unit(metric: &str, value: f64) -> Quantity {
     Quantity::new(value, Form::Whole(metric::by_key(metric).map_or("", |metric| metric.unit.symbol())))
 }
 
-/// A published value with the measured values compared with it.
-pub struct Compared<'a> {
-    /// The measured values: device, value, ratio, conditions.
-    pub table: Table,
-    /// The published value and its conditions.
-    pub published: String,
-    /// Document and table.
-    pub source: String,
-    /// Notes.
-    pub notes: Vec<&'a str>,
-}
-
 /// Comparisons by published value.
-pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
-    let mut all: Vec<(&Published, Compared)> = Vec::new();
+pub fn compared(beside: &[Beside]) -> Vec<Comparison> {
+    let mut all: Vec<(&Published, Comparison)> = Vec::new();
     for b in beside {
         let p = &b.published;
         let bound = if b.at_least { Bound::AtLeast } else { Bound::Exact };
@@ -321,7 +310,7 @@ pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
         let at = all.iter().position(|(known, _)| *known == p).unwrap_or_else(|| {
             let title = metric::by_key(&b.metric).map_or("", |metric| metric.title);
             let columns = ["measured", "measured / published"].map(Column::from).into_iter();
-            let compared = Compared {
+            let compared = Comparison {
                 table: Table::new(title, "device", columns.chain([Column::of_words("conditions")])),
                 published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
                 source: format!("{}, {}", p.source().cite, p.under.label),
@@ -332,7 +321,7 @@ pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
         });
         let compared = &mut all[at].1;
         compared.table.parameters.push(row);
-        let new: Vec<&str> = b.notes.iter().map(String::as_str).filter(|note| !compared.notes.contains(note)).collect();
+        let new: Vec<String> = b.notes.iter().filter(|note| !compared.notes.contains(note)).cloned().collect();
         compared.notes.extend(new);
     }
     all.into_iter().map(|(_, compared)| compared).collect()

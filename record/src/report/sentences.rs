@@ -5,7 +5,8 @@ use super::number::{self, percent, plural, si};
 use super::result::PointResult;
 use super::{Report, bottleneck, evidence, facts, limits, parts, published, section, value};
 use crate::visit::CHANGE;
-use document::{Bound, Finding, Form, Quantity};
+use document::report::Sentences;
+use document::{Bound, Form, Quantity};
 use method::stats::Interval;
 use method::{Rate, ResultKind};
 use procedure::Metric;
@@ -15,43 +16,6 @@ use procedure::throughput::THROUGHPUT;
 use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
-
-/// The results in sentences.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sentences {
-    /// For each device its rates and their bounds; then what limited them.
-    pub found: Vec<String>,
-    /// What was found at single points.
-    pub findings: Vec<Finding>,
-    /// The models.
-    pub models: Vec<String>,
-    /// The comparison with the nearest published value.
-    pub comparison: Option<String>,
-    /// How many points were repeated, if any.
-    pub repeated: Option<String>,
-    /// The kind of run, and whether it is complete.
-    pub kind: String,
-}
-
-impl Sentences {
-    /// All of them, in order.
-    pub(super) fn all(&self) -> Vec<String> {
-        self.without(&[])
-    }
-
-    /// Those that say nothing else than these findings.
-    pub(super) fn without(&self, elsewhere: &[&Finding]) -> Vec<String> {
-        let findings = self.findings.iter().filter(|finding| !elsewhere.contains(finding)).map(Finding::to_string);
-        let rest = self.comparison.iter().chain(&self.repeated).chain([&self.kind]).cloned();
-        self.found.iter().cloned().chain(findings).chain(self.models.iter().cloned()).chain(rest).collect()
-    }
-
-    /// Those of a short report.
-    pub(super) fn short(&self) -> Vec<String> {
-        let findings = self.findings.iter().map(Finding::to_string);
-        self.found.iter().cloned().chain(findings).chain(self.models.iter().chain([&self.kind]).cloned()).collect()
-    }
-}
 
 /// Returns the sentences of a report.
 pub(super) fn of(report: &Report) -> Sentences {

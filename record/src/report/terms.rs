@@ -55,5 +55,5 @@ pub(super) fn of(tables: &[Table]) -> Pairs {
     });
     let used: BTreeSet<&str> = rows().filter_map(|row| row.term).chain(signs).map(|term| term.name).collect();
     let used = ALL.iter().filter(|term| used.contains(term.name));
-    Pairs::new("Terms", ["term", "meaning"], used.map(|term| (term.name, term.meaning)))
+    Pairs::new("Terms of the tables", ["term", "meaning"], used.map(|term| (term.name, term.meaning)))
 }

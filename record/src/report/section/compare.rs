@@ -35,6 +35,7 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
             .to_owned(),
         tables: beside.iter().map(Beside::table).collect(),
         figures: beside.iter().enumerate().filter_map(|(at, beside)| beside.figure(at)).collect(),
+        is_asked: true,
         ..Section::default()
     })
 }

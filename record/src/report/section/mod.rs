@@ -11,8 +11,7 @@ use procedure::Results;
 use procedure::results::{MetricResult, Repetition};
 use scenario::axis::in_words;
 
-pub(in crate::report) use compare::section as compared;
-pub(in crate::report) use model::{section as models, sentences as of_models};
+pub(in crate::report) use model::sentences as of_models;
 
 /// All parts, in the order of the report: none for what the run has not.
 pub(super) fn all(report: &Report) -> Vec<Section> {

@@ -1,0 +1,217 @@
+//! A report as one page: summary, figures, tables, conditions, commands, files.
+
+use super::{END, begin, escaped as e, figures, heading, list, pairs, paragraph, simple, tables};
+use crate::number;
+use crate::report::{Command, Document, File, Gallery, Published, Verdict};
+use crate::section::{Finding, Section};
+use data_encoding::BASE64;
+use std::fmt::Write;
+
+/// A part of the page, under a heading of the second level: its anchor, its heading, and what writes it.
+type Part = (&'static str, &'static str, fn(&mut String, &Document));
+
+/// The parts in the order of the page, the most important one first. Files come last.
+const PARTS: [Part; 5] = [
+    ("summary", "Summary", summary),
+    ("figures", "Figures", all_figures),
+    ("tables", "Tables", all_tables),
+    ("conditions", "Conditions", conditions),
+    ("commands", "Commands", commands),
+];
+
+/// Returns a document as a page that has these files in it.
+pub fn render(document: &Document, files: &[File]) -> String {
+    let written = PARTS.iter().map(|(id, heading, write)| {
+        let mut text = String::new();
+        write(&mut text, document);
+        (*id, *heading, text)
+    });
+    let parts: Vec<_> =
+        written.chain([("files", "Files", links(files))]).filter(|(.., text)| !text.is_empty()).collect();
+    let mut out = begin(&document.title);
+    let _ = write!(
+        out,
+        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<nav aria-label=\"Parts of the report\">\n",
+        e(&document.title),
+        e(&document.label)
+    );
+    for (id, heading, _) in &parts {
+        let _ = writeln!(out, "<a href=\"#{id}\">{heading}</a>");
+    }
+    out.push_str("</nav>\n</header>\n<main>\n");
+    for (id, heading, text) in &parts {
+        let _ = write!(
+            out,
+            "<section class=\"{id}\" aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{heading}</h2>\n{text}</section>\n"
+        );
+    }
+    out + END
+}
+
+fn summary(out: &mut String, document: &Document) {
+    heading(out, "What was measured");
+    if !document.about.is_empty() {
+        paragraph(out, "", &document.about);
+    }
+    let _ = writeln!(out, "<p>{}.</p>", e(&document.measured));
+    let _ = writeln!(out, "<p class=\"meta\">natmeter {}, started {}</p>", e(&document.version), e(&document.started));
+    if let Some(build) = &document.build {
+        let _ = writeln!(out, "<p class=\"meta\">Build: {}</p>", e(build));
+    }
+    found(out, document);
+    if !document.doubts.is_empty() {
+        out.push_str("<div class=\"doubts\">\n<h3>Doubts</h3>\n");
+        list(out, "", &document.doubts);
+        out.push_str("</div>\n");
+    }
+    if !document.departures.is_empty() {
+        heading(out, "Departures of the procedure from the RFCs");
+        list(out, "", &document.departures);
+    }
+}
+
+/// Largest number of sentences about single points in the summary. More of them stand beside their figures only.
+const POINTS: usize = 3;
+
+fn found(out: &mut String, document: &Document) {
+    let in_sections: Vec<&Finding> = document.sections.iter().flat_map(|section| &section.findings).collect();
+    out.push_str("<div class=\"short\">\n");
+    heading(out, "Finding");
+    let few = in_sections.len() <= POINTS;
+    for sentence in document.sentences.without(if few { &[] } else { &in_sections }) {
+        paragraph(out, "", &sentence);
+    }
+    if !few {
+        let count = number::plural(in_sections.len() as u64, "sentence");
+        let text = format!("{count} about bottlenecks and profiles of single points stand beside their figures.");
+        paragraph(out, "", &text);
+    }
+    out.push_str("</div>\n");
+}
+
+/// Largest number of detailed figures of a kind that are visible at once. More can be opened, and are not on paper.
+const VISIBLE: usize = 6;
+
+fn all_figures(out: &mut String, document: &Document) {
+    document.comparisons.iter().for_each(|of_kind| gallery(out, of_kind, usize::MAX));
+    for section in document.sections.iter().filter(|section| !section.figures.is_empty()) {
+        heading(out, &section.title);
+        about(out, section);
+        figures(out, &section.figures);
+    }
+    document.details.iter().for_each(|of_kind| gallery(out, of_kind, VISIBLE));
+}
+
+fn gallery(out: &mut String, Gallery { title, about, figures }: &Gallery, visible: usize) {
+    heading(out, title);
+    paragraph(out, "meta", about);
+    if figures.len() <= visible {
+        return super::figures(out, figures);
+    }
+    let count = number::plural(figures.len() as u64, "figure");
+    paragraph(out, "paper", &format!("{count} in the page, not on paper."));
+    let _ = writeln!(out, "<details class=\"screen\">\n<summary>{count}</summary>");
+    super::figures(out, figures);
+    out.push_str("</details>\n");
+}
+
+/// The text of a section, and its findings as a list.
+fn about(out: &mut String, section: &Section) {
+    paragraph(out, "", &section.about);
+    list(out, "found", &Finding::merged(&section.findings));
+}
+
+fn all_tables(out: &mut String, document: &Document) {
+    if !document.results.is_empty() {
+        heading(out, "Results");
+        tables(out, &document.results);
+    }
+    pairs(out, &document.terms);
+    published(out, &document.published);
+    for section in &document.sections {
+        // The text of a section with figures stands beside these.
+        if section.figures.is_empty() || !section.tables.is_empty() {
+            heading(out, &section.title);
+        }
+        if section.figures.is_empty() {
+            about(out, section);
+        }
+        tables(out, &section.tables);
+    }
+}
+
+fn published(out: &mut String, Published { conditions, values, documents }: &Published) {
+    if values.is_empty() {
+        return;
+    }
+    heading(out, Published::TITLE);
+    paragraph(out, "", conditions);
+    for compared in values {
+        let _ = writeln!(
+            out,
+            "<h4>{}</h4>\n<p>Published: {} <span class=\"meta\">({})</span></p>",
+            e(&compared.table.title),
+            e(&compared.published),
+            e(&compared.source)
+        );
+        for note in &compared.notes {
+            paragraph(out, "meta", note);
+        }
+        simple(out, &compared.table);
+    }
+    list(out, "notes", documents);
+}
+
+fn conditions(out: &mut String, document: &Document) {
+    for of in [&document.run, &document.conditions, &document.limits] {
+        pairs(out, of);
+    }
+    if let Some(judged) = &document.judged {
+        heading(out, "Judge");
+        paragraph(out, "", judged);
+    }
+    if let Some((verdict, table)) = &document.self_test {
+        let (class, verdict) = match verdict {
+            Verdict::Passed => ("badge ok", "passed"),
+            Verdict::Inconclusive => ("badge", "inconclusive"),
+            Verdict::Failed => ("badge", "failed"),
+        };
+        heading(out, &table.title);
+        let _ = writeln!(out, "<p><span class=\"{class}\">{verdict}</span></p>");
+        simple(out, table);
+    }
+    out.push_str("<div class=\"facts\">\n");
+    document.facts.iter().for_each(|facts| pairs(out, facts));
+    out.push_str("</div>\n");
+}
+
+fn commands(out: &mut String, document: &Document) {
+    if document.commands.is_empty() {
+        return;
+    }
+    let count = number::plural(document.commands.len() as u64, "command");
+    // Paper cannot open the list, and its length is no help there.
+    let _ = writeln!(
+        out,
+        "<p class=\"paper\">{count} run on the devices: <code>commands.jsonl</code> in the run folder has them with their \
+         output.</p>\n<details class=\"screen\">\n<summary>{count} run on the devices</summary>"
+    );
+    for Command { head, text } in &document.commands {
+        let _ = writeln!(out, "<p class=\"meta\">{}</p>\n<pre tabindex=\"0\"><code>{}</code></pre>", e(head), e(text));
+    }
+    out.push_str("</details>\n");
+}
+
+/// Each file as a link with its content, so that a page that was passed on still has the numbers behind its figures.
+fn links(files: &[File]) -> String {
+    let link = |File { name, about, media, text }: &File| {
+        let size = number::si_unit(text.len() as f64, 2, "B");
+        format!(
+            "<li><a download=\"{0}\" href=\"data:{media};charset=utf-8;base64,{1}\">{0}</a> ({size}): {2}</li>\n",
+            e(name),
+            BASE64.encode(text.as_bytes()),
+            e(about)
+        )
+    };
+    format!("<ul>\n{}</ul>\n", files.iter().map(link).collect::<String>())
+}
