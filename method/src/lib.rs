@@ -18,6 +18,7 @@ pub mod scaling;
 pub mod search;
 pub mod simulated;
 pub mod stats;
+mod text;
 pub mod trial;
 pub mod units;
 pub mod validity;
@@ -36,3 +37,8 @@ pub use trial::{
 };
 pub use units::{Count, Nanos, Rate};
 pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};
+
+/// Whether a value is the default, which files need not have.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -2,13 +2,11 @@
 //! decides between pass and fail.
 
 use crate::units::{Count, Rate};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A reduced fraction. As text and in files: `0.9999`, `99.99 %` or `1/3`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ratio {
     num: u64,
     den: u64,
@@ -105,19 +103,7 @@ impl FromStr for Ratio {
     }
 }
 
-impl TryFrom<String> for Ratio {
-    type Error = NotARatio;
-
-    fn try_from(text: String) -> Result<Ratio, NotARatio> {
-        text.parse()
-    }
-}
-
-impl From<Ratio> for String {
-    fn from(ratio: Ratio) -> String {
-        ratio.to_string()
-    }
-}
+crate::as_text!(Ratio);
 
 fn parse(text: &str) -> Option<Ratio> {
     let text = text.trim();

@@ -10,6 +10,7 @@ mod timing;
 pub use clock::{Clocked, Largest, Waits};
 pub use device::ControlTruth;
 
+use crate::is_default;
 use crate::random::SplitMix;
 use crate::ratio::Ratio;
 use crate::trial::{
@@ -393,7 +394,7 @@ impl Trials for SimulatedDut {
             outcome.store = Some(self.store(phase1_rate, spec.connections));
         }
         self.disturb(&mut outcome, spec);
-        if !spec.options.are_off() {
+        if !is_default(&spec.options) {
             let tcp = outcome.observed.tcp.take();
             outcome.observed = self.observe(spec, [&outcome.forward, &outcome.reverse]);
             outcome.observed.tcp = tcp;

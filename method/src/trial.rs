@@ -67,14 +67,6 @@ pub enum ResponderTable {
     Update,
 }
 
-impl ResponderTable {
-    /// Whether it is that of runs that do not name it.
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_kept(&self) -> bool {
-        *self == ResponderTable::Keep
-    }
-}
-
 /// The specification of one trial.
 ///
 /// `Establish` trials always start from an empty connection tracking table: [`Trials::run`] clears it first. Each
@@ -101,10 +93,10 @@ pub struct TrialSpec {
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
     /// What the Responder does with its state table in phase 2.
-    #[serde(default, skip_serializing_if = "ResponderTable::is_kept")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub responder_table: ResponderTable,
     /// What the trial does beside that.
-    #[serde(default, skip_serializing_if = "TrialOptions::are_off")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub options: TrialOptions,
 }
 
@@ -361,10 +353,10 @@ pub struct HostNoise {
     /// Longest stall of a DUT thread, if natmeter can observe it.
     pub dut_stall: Nanos,
     /// Total of the stalls of all tester threads; 0 in records of rules before 3.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub tester_stalled: Nanos,
     /// Total of the stalls of all DUT threads, if natmeter can observe them; 0 in records of rules before 3.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub dut_stalled: Nanos,
     /// Total run delay of a tester thread (the maximum over all threads); `None` if the kernel does not report it, or if
     /// the stalls include it, because the thread never calls into the kernel.
@@ -385,11 +377,6 @@ pub struct HostNoise {
     pub tester_drops: Count,
     /// Whether a port lost its link.
     pub link_lost: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(time: &Nanos) -> bool {
-    time.0 == 0
 }
 
 /// Facts about the two state tables in a stateful trial.
@@ -457,7 +444,7 @@ pub struct TrialOutcome {
     #[schemars(with = "named::HopLimits")]
     pub hop_limit: [Option<u8>; 2],
     /// What the options of the trial observed.
-    #[serde(default, skip_serializing_if = "Observed::is_empty")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub observed: Observed,
     /// Wall time of the whole trial, phase 1, waits and drain included.
     pub wall: Nanos,

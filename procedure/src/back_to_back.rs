@@ -124,7 +124,8 @@ pub fn measure(
         relative @ Precision::Relative(_) => relative,
     };
     let ends = (Rate(0), Rate(most));
-    let result = binary::search(ends, Rate(least), (precision, &settings.criteria), decide, watch)?;
+    let result =
+        binary::search(None, ends, (Rate(least), Rate(least)), (precision, &settings.criteria), decide, watch)?;
     let parts = if has_value(&result) { parts(result.rate.0, throughput, line) } else { BTreeMap::new() };
     Ok(SearchResult { parts, ..result })
 }

@@ -188,7 +188,7 @@ pub fn measure(
     let least = Rate(1_000_000_000u64.div_ceil(settings.duration.0.max(1)));
     let by = (settings.precision, &settings.criteria);
     let ends = (settings.lo, settings.hi);
-    let result = binary::search_from(settings.warm, ends, (least, least), by, decide, watch)?;
+    let result = binary::search(settings.warm, ends, (least, least), by, decide, watch)?;
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
 }
 

@@ -109,7 +109,7 @@ pub fn measure(
     };
     let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));
     let least = (Rate(1), least_strict(phase1.connections, settings.invalid_at_most));
-    binary::search_from(settings.warm, ends, least, by, decide, watch)
+    binary::search(settings.warm, ends, least, by, decide, watch)
 }
 
 /// The lowest rate of the strict search: at this rate the connections take the whole time limit of invalid trials.

@@ -86,7 +86,7 @@ pub fn measure(
     }
     let decide = |rate, patience| decide(rate, settings.duration, patience);
     let by = (settings.precision, &settings.criteria);
-    let mut result = binary::search_from(settings.warm, ends, (least, least), by, decide, watch)?;
+    let mut result = binary::search(settings.warm, ends, (least, least), by, decide, watch)?;
     if let Some(kept) = kept {
         keep::close(&mut decider, &trial, kept, &mut result)?;
     }

@@ -2,13 +2,11 @@
 //! the other, and `natmeter merge` joins their runs.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A part of the points of a matrix. As text: `NUMBER/OF`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Cell {
     /// Its number, from 1.
@@ -57,19 +55,7 @@ impl FromStr for Cell {
     }
 }
 
-impl TryFrom<String> for Cell {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Cell, String> {
-        text.parse()
-    }
-}
-
-impl From<Cell> for String {
-    fn from(cell: Cell) -> String {
-        cell.to_string()
-    }
-}
+method::as_text!(Cell);
 
 #[cfg(test)]
 mod tests {

@@ -2,14 +2,12 @@
 
 use key::kind::{Kind, Shape, text};
 use key::{Value, Wrong};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
 use std::str::FromStr;
 
 /// A sequence of frame sizes that repeats (IMIX Genome, RFC 6985).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imix {
     /// As it is written, without `imix:`.
     genome: String,
@@ -63,20 +61,6 @@ impl Imix {
 impl fmt::Display for Imix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", self.genome)
-    }
-}
-
-impl From<Imix> for String {
-    fn from(imix: Imix) -> String {
-        imix.to_string()
-    }
-}
-
-impl TryFrom<String> for Imix {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Imix, String> {
-        text.parse()
     }
 }
 

@@ -11,31 +11,17 @@ use crate::validity::{Criteria, Failure, Invalid, Spoiler, Stream};
 /// Equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
 
-/// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed.
-/// `decide` decides one rate; `watch` receives the progress before. No rate below the first of
-/// `least` is tried, at which a trial would have no frame.
+/// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed; or from
+/// the bounds of an earlier search. `decide` decides one rate; `watch` receives the progress before.
+/// No rate below `least` is tried, at which a trial would have no frame.
 ///
 /// If host noise leaves a rate undecided, the search tries another one of the bracket, and ends if
 /// that is undecided too. It continues with one strict trial (RFC 2544) for each rate, not below
-/// the second of `least`.
+/// `least_strict`.
 ///
 /// # Errors
 /// Those of `decide`.
 pub fn search(
-    ends: (Rate, Rate),
-    least: Rate,
-    by: (Precision, &Criteria),
-    decide: impl FnMut(Rate, Patience) -> Result<Judgement, TrialError>,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    search_from(None, ends, (least, least), by, decide, watch)
-}
-
-/// As [`search`], from the bounds of an earlier search, if any.
-///
-/// # Errors
-/// Those of `decide`.
-pub fn search_from(
     warm: Option<Warm>,
     (lo, hi): (Rate, Rate),
     (least, least_strict): (Rate, Rate),

@@ -108,41 +108,6 @@ enum Locks {
     Unseen,
 }
 
-#[derive(Clone, Copy)]
-enum Is {
-    Tester,
-    Locks,
-    Device,
-    HotCore,
-    Memory,
-    Contention,
-    Unknown,
-}
-
-/// Matches if each list contains the observed value or is empty.
-struct Rule(&'static [Limit], &'static [Cores], &'static [Locks], Is);
-
-const RULES: &[Rule] = &[
-    Rule(&[Limit::Tester], &[], &[], Is::Tester),
-    // A device with idle time may wait for locks without harm.
-    Rule(&[Limit::Device], &[], &[Locks::Much], Is::Locks),
-    Rule(&[], &[Cores::AllBusy, Cores::SomeBusy], &[Locks::Much], Is::Locks),
-    Rule(&[], &[Cores::AllBusy], &[], Is::Device),
-    Rule(&[], &[Cores::SomeBusy], &[], Is::HotCore),
-    Rule(&[Limit::Device], &[Cores::NoneBusy], &[Locks::Little], Is::Memory),
-    Rule(&[Limit::Device], &[Cores::NoneBusy], &[Locks::Unseen], Is::Contention),
-    Rule(&[Limit::Unknown], &[Cores::NoneBusy], &[], Is::Unknown),
-];
-
-impl Rule {
-    fn holds(&self, limit: Limit, cores: Cores, locks: Locks) -> bool {
-        let has = |empty: bool, contains: bool| empty || contains;
-        has(self.0.is_empty(), self.0.contains(&limit))
-            && has(self.1.is_empty(), self.1.contains(&cores))
-            && has(self.2.is_empty(), self.2.contains(&locks))
-    }
-}
-
 impl Seen {
     /// Judges the box with the busiest core; `None` if not enough was seen.
     pub fn bottleneck(&self) -> Option<Bottleneck> {
@@ -154,17 +119,20 @@ impl Seen {
             LOCKS_FROM_PPM.. => Locks::Much,
             _ => Locks::Little,
         });
-        let Rule(.., is) = RULES.iter().find(|rule| rule.holds(self.limit, cores, locks))?;
-        Some(match is {
-            Is::Tester => Bottleneck::Tester,
-            Is::Locks => self.locks.map(|LockWait { of, waits }| Bottleneck::Locks { of, boxes, waits })?,
-            Is::Device => decisive.map(|(load, _)| Bottleneck::Device { of: load.of, boxes })?,
-            Is::HotCore => {
+        Some(match (self.limit, cores, locks) {
+            (Limit::Tester, _, _) => Bottleneck::Tester,
+            // A device with idle time may wait for locks without harm.
+            (Limit::Device, _, Locks::Much) | (_, Cores::AllBusy | Cores::SomeBusy, Locks::Much) => {
+                self.locks.map(|LockWait { of, waits }| Bottleneck::Locks { of, boxes, waits })?
+            }
+            (_, Cores::AllBusy, _) => decisive.map(|(load, _)| Bottleneck::Device { of: load.of, boxes })?,
+            (_, Cores::SomeBusy, _) => {
                 decisive.map(|(load, (core, _))| Bottleneck::HotCore { of: load.of, boxes, core: core.to_owned() })?
             }
-            Is::Memory => Bottleneck::Memory,
-            Is::Contention => Bottleneck::Contention,
-            Is::Unknown => Bottleneck::Unknown,
+            (Limit::Device, Cores::NoneBusy, Locks::Little) => Bottleneck::Memory,
+            (Limit::Device, Cores::NoneBusy, Locks::Unseen) => Bottleneck::Contention,
+            (Limit::Unknown, Cores::NoneBusy, _) => Bottleneck::Unknown,
+            (_, Cores::Unseen, _) => return None,
         })
     }
 }

@@ -16,7 +16,7 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
     /// Trials that ended before their full length, because their loss was already too large.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub ended_early: Count,
     /// Frames of the warm-ups before its trials, in all directions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,20 +44,11 @@ pub struct BelowResolution {
     pub spread: Nanos,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &Count) -> bool {
-    *count == 0
-}
-
 impl Evidence {
     pub(super) fn add_warm_up(&mut self, of: &PerDirection<Warmed>) {
         for warmed in [of.forward, of.reverse].into_iter().flatten() {
             self.warm_up = Some(self.warm_up.unwrap_or_default().plus(warmed));
         }
-    }
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        *self == Evidence::default()
     }
 }
 

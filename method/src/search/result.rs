@@ -202,10 +202,10 @@ pub struct SearchResult {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, i64>,
     /// What the options of the deciding trial observed, for figures.
-    #[serde(default, skip_serializing_if = "Observed::is_empty")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub observed: Observed,
     /// What the search did beside its steps, such as a warm start.
-    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub evidence: Evidence,
 }
 

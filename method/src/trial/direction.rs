@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 /// The direction or directions in which a trial sends. Forward is Left to Right, which in a stateful
 /// test is Initiator to Responder.
@@ -135,8 +136,7 @@ fn scaled(count: Count, part: u32, of: u32) -> Count {
 }
 
 /// Left to Right : Right to Left, two different coprime numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectionRatio {
     forward: u32,
     reverse: u32,
@@ -195,16 +195,12 @@ impl fmt::Display for DirectionRatio {
     }
 }
 
-impl From<DirectionRatio> for String {
-    fn from(ratio: DirectionRatio) -> String {
-        ratio.to_string()
-    }
-}
+crate::as_text!(DirectionRatio);
 
-impl TryFrom<String> for DirectionRatio {
-    type Error = String;
+impl FromStr for DirectionRatio {
+    type Err = String;
 
-    fn try_from(text: String) -> Result<DirectionRatio, String> {
+    fn from_str(text: &str) -> Result<DirectionRatio, String> {
         let numbers = text.split_once(':').and_then(|(n, m)| Some((n.parse().ok()?, m.parse().ok()?)));
         let ratio = numbers.and_then(|(n, m)| DirectionRatio::new(n, m));
         ratio.ok_or_else(|| format!("`{text}` is not a ratio of two rates: two different coprime numbers, as 1:10"))

@@ -3,11 +3,9 @@
 use super::{Fault, FaultCounts};
 use crate::units::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 impl Serialize for FaultCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -15,9 +13,19 @@ impl Serialize for FaultCounts {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an object with frames by fault, or an array with the frames of each")]
+enum WrittenCounts {
+    Named(BTreeMap<Fault, Count>),
+    Array([Count; Fault::ALL.len()]),
+}
+
 impl<'de> Deserialize<'de> for FaultCounts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FaultCounts, D::Error> {
-        deserializer.deserialize_any(Faults)
+        Ok(match WrittenCounts::deserialize(deserializer)? {
+            WrittenCounts::Named(named) => FaultCounts(Fault::ALL.map(|fault| named.get(&fault).copied().unwrap_or(0))),
+            WrittenCounts::Array(counts) => FaultCounts(counts),
+        })
     }
 }
 
@@ -28,35 +36,6 @@ impl JsonSchema for FaultCounts {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         <BTreeMap<Fault, Count>>::json_schema(generator)
-    }
-}
-
-struct Faults;
-
-impl<'de> Visitor<'de> for Faults {
-    type Value = FaultCounts;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an object with frames by fault, or an array of {} numbers", Fault::ALL.len())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FaultCounts, A::Error> {
-        let mut counts = FaultCounts::default();
-        while let Some((fault, frames)) = map.next_entry::<Fault, Count>()? {
-            counts.0[fault as usize] = frames;
-        }
-        Ok(counts)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FaultCounts, A::Error> {
-        let mut counts = FaultCounts::default();
-        for (i, count) in counts.0.iter_mut().enumerate() {
-            *count = seq.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
-        }
-        match seq.next_element::<Count>()? {
-            None => Ok(counts),
-            Some(_) => Err(A::Error::invalid_length(Fault::ALL.len() + 1, &self)),
-        }
     }
 }
 

@@ -44,13 +44,6 @@ pub struct Observed {
     pub answers: Option<Answers>,
 }
 
-impl Observed {
-    /// Whether nothing was observed.
-    pub fn is_empty(&self) -> bool {
-        *self == Observed::default()
-    }
-}
-
 /// TCP connections and segments of a trial, without its phase 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

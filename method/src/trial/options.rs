@@ -126,13 +126,6 @@ impl TcpClose {
     }
 }
 
-impl TrialOptions {
-    /// Whether no option is on.
-    pub fn are_off(&self) -> bool {
-        *self == TrialOptions::default()
-    }
-}
-
 /// Which frames get time stamps, in each active direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

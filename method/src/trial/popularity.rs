@@ -2,14 +2,12 @@
 
 use crate::units::Count;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
 /// How connections are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Popularity {
     /// All alike (RFC 4814, section 4.5; RFC 9693, section 4.10).
     #[default]
@@ -117,19 +115,7 @@ fn thousandths(text: &str) -> Option<u32> {
     Some(whole.parse::<u32>().ok()? * 1000 + decimals)
 }
 
-impl From<Popularity> for String {
-    fn from(popularity: Popularity) -> String {
-        popularity.to_string()
-    }
-}
-
-impl TryFrom<String> for Popularity {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Popularity, String> {
-        text.parse()
-    }
-}
+crate::as_text!(Popularity);
 
 impl JsonSchema for Popularity {
     fn schema_name() -> std::borrow::Cow<'static, str> {

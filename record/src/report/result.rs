@@ -165,7 +165,7 @@ pub struct Repetition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacityRates>,
     /// What the search did beside its steps.
-    #[serde(skip_serializing_if = "Evidence::is_empty")]
+    #[serde(skip_serializing_if = "method::is_default")]
     pub evidence: Evidence,
     /// The search.
     pub trace: Vec<SearchStep>,
