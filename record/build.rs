@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-const FILES: [&str; 4] = ["all.csv", "sources.toml", "tables.toml", "errata.toml"];
+const FILES: [&str; 3] = ["all.csv", "sources.toml", "errata.toml"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

@@ -37,15 +37,22 @@ impl Shape {
     }
 }
 
-/// How a value is read from TOML and described.
+/// How a value is read from TOML and described. A kind of single values has `parse`, one of several `read`.
 pub trait Kind {
     /// The type of the value that was read.
     type Out;
     /// Reads a value.
     ///
     /// # Errors
-    /// Why it is refused.
-    fn parse(&self, value: &Value) -> Parsed<Self::Out>;
+    /// The first reason why it is refused.
+    fn parse(&self, value: &Value) -> Parsed<Self::Out> {
+        let mut first = None;
+        let node = Node { place: SourceSpan::new(0, 0..0), value: value.clone() };
+        let read = self.read(&node, "", &mut |_, _, wrong| {
+            first.get_or_insert(wrong);
+        });
+        read.ok_or_else(|| first.unwrap_or_else(|| Wrong::new("not a value here", "correct it")))
+    }
     /// Returns the description.
     fn shape(&self) -> Shape;
     /// The value of an absent key, if it has one.
@@ -303,12 +310,12 @@ pub const fn rate() -> Simple<WrittenRate> {
 
 /// A port or `FIRST-LAST`, from 1 to 65535.
 pub const fn ports() -> Simple<PortRange> {
-    own(|value| Ok(quantity::ports(words_of(value)?)?), "ports", number_or_string)
+    own(|value| quantity::ports(words_of(value)?), "ports", number_or_string)
 }
 
 /// A range of IPv4 addresses.
 pub const fn addresses() -> Simple<AddrRange> {
-    own(|value| Ok(quantity::addresses(&text_of(value)?)?), "addresses", string)
+    own(|value| quantity::addresses(&text_of(value)?), "addresses", string)
 }
 
 /// An Ethernet address.
@@ -446,12 +453,6 @@ pub const fn list<K: Kind>(of: K) -> List<K> {
 
 impl<K: Kind> Kind for List<K> {
     type Out = Vec<K::Out>;
-    fn parse(&self, value: &Value) -> Parsed<Vec<K::Out>> {
-        match value {
-            Value::List(nodes) => nodes.iter().map(|node| self.0.parse(&node.value)).collect(),
-            one => self.0.parse(one).map(|value| vec![value]),
-        }
-    }
     fn shape(&self) -> Shape {
         let Shape { words, json, .. } = self.0.shape();
         let json = json!({ "anyOf": [json, { "type": "array", "items": json, "minItems": 1 }] });
@@ -482,9 +483,6 @@ pub const fn maybe<K: Kind>(of: K) -> Maybe<K> {
 
 impl<K: Kind> Kind for Maybe<K> {
     type Out = Option<K::Out>;
-    fn parse(&self, value: &Value) -> Parsed<Option<K::Out>> {
-        self.0.parse(value).map(Some)
-    }
     fn shape(&self) -> Shape {
         self.0.shape()
     }
@@ -506,9 +504,6 @@ pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Settled<K> 
 
 impl<K: Kind> Kind for Settled<K> {
     type Out = K::Out;
-    fn parse(&self, value: &Value) -> Parsed<K::Out> {
-        self.0.parse(value)
-    }
     fn shape(&self) -> Shape {
         self.0.shape()
     }

@@ -1,20 +1,11 @@
 //! Converts quantities ("4M", "3.5 Mfps", "10 Gbit/s", "200 ms", "0.1 %", "1024-65535", "198.18.0.0/24") exactly to
 //! integers and back.
 
+use crate::wrong::Wrong;
 use method::{Count, Nanos};
 use std::net::Ipv4Addr;
 use wire::header::line_limit;
 use wire::{AddrRange, PortRange};
-
-/// What is wrong with a quantity, and how to write it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{wrong}; {instead}")]
-pub struct QuantityError {
-    /// What is wrong, with the words of the file.
-    pub wrong: String,
-    /// How to write it.
-    pub instead: String,
-}
 
 /// A rate as written: a line rate needs the frame size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +26,7 @@ impl WrittenRate {
     }
 }
 
-type Result<T> = std::result::Result<T, QuantityError>;
+type Result<T> = std::result::Result<T, Wrong>;
 
 const COUNTS: &[(&str, u64)] = &[("", 1), ("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 const DURATIONS: &[(&str, u64)] = &[
@@ -105,12 +96,12 @@ pub fn share_ppm(text: &str) -> Result<u32> {
     }
     match measured(text, SHARES, "a share", how) {
         Ok(ppm @ 0..=1_000_000) => Ok(ppm as u32),
-        Ok(_) => Err(error(format!("`{text}` is more than 100 %"), how)),
+        Ok(_) => Err(Wrong::new(format!("`{text}` is more than 100 %"), how)),
         Err(_) if decimal(text).is_some() => {
             let ways = [share_ppm(&format!("{text} %")).ok(), unitless_share_ppm(text)];
             let ways: Vec<String> = ways.into_iter().flatten().map(|ppm| format!("\"{}\"", show_share(ppm))).collect();
             let instead = if ways.is_empty() { how.to_owned() } else { format!("write {}", ways.join(" or ")) };
-            Err(error(format!("`{text}` has no unit"), &instead))
+            Err(Wrong::new(format!("`{text}` has no unit"), instead))
         }
         Err(error) => Err(error),
     }
@@ -161,12 +152,12 @@ pub fn ports(text: &str) -> Result<PortRange> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let port = |part: &str| match part.trim().parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(error(format!("`{}` is not a port", part.trim()), how)),
+        _ => Err(Wrong::new(format!("`{}` is not a port", part.trim()), how)),
     };
     let range = PortRange { first: port(first)?, last: port(last)? };
     if range.first > range.last {
         let swapped = format!("write the lower port first: \"{}-{}\"", range.last, range.first);
-        return Err(error("the range runs backwards".to_owned(), &swapped));
+        return Err(Wrong::new("the range runs backwards", swapped));
     }
     Ok(range)
 }
@@ -179,20 +170,20 @@ pub fn addresses(text: &str) -> Result<AddrRange> {
     let how =
         "write an address, first - last, or a prefix: \"198.18.0.2\", \"198.18.0.2 - 198.18.0.9\", \"198.18.0.0/24\"";
     let address = |part: &str| {
-        let wrong = || error(format!("`{}` is not an IPv4 address", part.trim()), how);
+        let wrong = || Wrong::new(format!("`{}` is not an IPv4 address", part.trim()), how);
         part.trim().parse::<Ipv4Addr>().map_err(|_| wrong())
     };
     if let Some((base, length)) = text.split_once('/') {
         let base = address(base)?;
         let length: u32 = match length.trim().parse() {
             Ok(length) if (1..=32).contains(&length) => length,
-            _ => return Err(error(format!("`/{}` is not a prefix length", length.trim()), "write /1 to /32")),
+            _ => return Err(Wrong::new(format!("`/{}` is not a prefix length", length.trim()), "write /1 to /32")),
         };
         let mask = u32::MAX << (32 - length);
         if u32::from(base) & !mask != 0 {
             let network = Ipv4Addr::from(u32::from(base) & mask);
             let meant = format!("write \"{network}/{length}\" for the whole prefix, or \"{base}\" for one address");
-            return Err(error(format!("`{base}` has bits set beyond its /{length} prefix"), &meant));
+            return Err(Wrong::new(format!("`{base}` has bits set beyond its /{length} prefix"), meant));
         }
         return Ok(AddrRange { first: base, count: 1 << (32 - length) });
     }
@@ -200,10 +191,10 @@ pub fn addresses(text: &str) -> Result<AddrRange> {
     let (first, last) = (address(first)?, address(last)?);
     match u32::from(last).checked_sub(u32::from(first)) {
         Some(more) if more < u32::MAX => Ok(AddrRange { first, count: more + 1 }),
-        Some(_) => Err(error("the range is the whole address space".to_owned(), how)),
+        Some(_) => Err(Wrong::new("the range is the whole address space", how)),
         None => {
             let swapped = format!("write the lower address first: \"{last} - {first}\"");
-            Err(error("the range runs backwards".to_owned(), &swapped))
+            Err(Wrong::new("the range runs backwards", swapped))
         }
     }
 }
@@ -289,16 +280,16 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',') {
         let instead = without_thousands_commas(text).map(|number| format!("write \"{number}\""));
         let wrong = format!("`{text}` has a comma, which separates values");
-        return Err(error(wrong, &instead.unwrap_or_else(|| how.to_owned())));
+        return Err(Wrong::new(wrong, instead.unwrap_or_else(|| how.to_owned())));
     }
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (&text[..split], text[split..].trim());
     let Some((digits, decimals)) = decimal(number) else {
-        return Err(error(format!("`{text}` is not {what}"), how));
+        return Err(Wrong::new(format!("`{text}` is not {what}"), how));
     };
     let Some(&(_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
         if unit.is_empty() {
-            return Err(error(format!("`{text}` has no unit"), how));
+            return Err(Wrong::new(format!("`{text}` has no unit"), how));
         }
         let lower = unit.to_lowercase();
         let other = OTHER_UNITS.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
@@ -309,13 +300,13 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
             .map(|name| if name == "m" { "min" } else { name });
         let meant =
             meant.map(|name| format!("did you mean `{number}{}{name}`?", if units == COUNTS { "" } else { " " }));
-        return Err(error(format!("`{unit}` is not a unit of {what}"), &meant.unwrap_or_else(|| how.to_owned())));
+        return Err(Wrong::new(format!("`{unit}` is not a unit of {what}"), meant.unwrap_or_else(|| how.to_owned())));
     };
-    let too_large = || error(format!("`{text}` is too large"), "write a smaller number");
+    let too_large = || Wrong::new(format!("`{text}` is too large"), "write a smaller number");
     let scaled = digits.checked_mul(u128::from(factor)).ok_or_else(too_large)?;
     let divisor = 10_u128.pow(decimals);
     if !scaled.is_multiple_of(divisor) {
-        return Err(error(format!("`{text}` has more decimals than can be kept"), how));
+        return Err(Wrong::new(format!("`{text}` has more decimals than can be kept"), how));
     }
     u64::try_from(scaled / divisor).map_err(|_| too_large())
 }
@@ -334,10 +325,6 @@ fn decimal(text: &str) -> Option<(u128, u32)> {
     }
     let digits = whole.replace('_', "") + fraction;
     digits.parse().ok().map(|digits| (digits, fraction.len() as u32))
-}
-
-fn error(wrong: String, instead: &str) -> QuantityError {
-    QuantityError { wrong, instead: instead.to_owned() }
 }
 
 #[cfg(test)]
@@ -372,7 +359,7 @@ mod tests {
         assert_eq!(duration("0.2s"), Ok(Nanos::from_millis(200)));
         assert_eq!(duration("10 µs"), Ok(Nanos(10_000)));
         assert_eq!(duration("0"), Ok(Nanos(0)));
-        assert_eq!(duration("60").unwrap_err().wrong, "`60` has no unit");
+        assert_eq!(duration("60").unwrap_err().what, "`60` has no unit");
         assert!(duration("0.5 ns").is_err());
     }
 
@@ -397,7 +384,7 @@ mod tests {
             ("200", "write a share of at most 100 %, in % or whole ppm: \"0.1 %\", \"500 ppm\""),
         ] {
             let error = share_ppm(text).unwrap_err();
-            assert_eq!((error.wrong, error.instead), (format!("`{text}` has no unit"), instead.to_owned()));
+            assert_eq!((error.what, error.instead), (format!("`{text}` has no unit"), instead.to_owned()));
         }
         assert_eq!(["0.1", "1", "2", "0.1 %"].map(unitless_share_ppm), [Some(100_000), Some(1_000_000), None, None]);
     }

@@ -4,14 +4,15 @@
 pub mod check;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The values, one a line.
 /// The files of `published/`, compressed by `build.rs`.
 const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.csv.deflate"));
 const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.toml.deflate"));
-const TABLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tables.toml.deflate"));
 const ERRATA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errata.toml.deflate"));
 
 /// The text of a compressed file.
@@ -138,28 +139,16 @@ pub struct Erratum {
     pub note: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Sources {
-    document: Vec<Document>,
-}
-
-#[derive(Deserialize)]
-struct Tables {
-    table: Vec<Table>,
-}
-
-#[derive(Deserialize)]
-struct Errata {
-    erratum: Vec<Erratum>,
-}
-
 static ALL: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES)));
-static DOCUMENTS: LazyLock<Vec<Document>> =
-    LazyLock::new(|| toml::from_str::<Sources>(&text(SOURCES)).expect("sources.toml is tested").document);
-static TABLE_LIST: LazyLock<Vec<Table>> =
-    LazyLock::new(|| toml::from_str::<Tables>(&text(TABLES)).expect("tables.toml is tested").table);
-static ERRATUMS: LazyLock<Vec<Erratum>> =
-    LazyLock::new(|| toml::from_str::<Errata>(&text(ERRATA)).expect("errata.toml is tested").erratum);
+static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| list(&text(SOURCES)));
+static TABLE_LIST: LazyLock<Vec<Table>> = LazyLock::new(|| list(scenario::PUBLISHED));
+static ERRATUMS: LazyLock<Vec<Erratum>> = LazyLock::new(|| list(&text(ERRATA)));
+
+/// The tables of a file that has one array of them.
+fn list<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    let arrays: BTreeMap<String, Vec<T>> = toml::from_str(text).expect("the files are tested");
+    arrays.into_values().flatten().collect()
+}
 
 /// All values, in the order of the documents.
 pub fn values() -> &'static [Value] {
@@ -289,7 +278,7 @@ mod tests {
     #[test]
     fn scenarios_may_name_all_tables() {
         let numbers: Vec<&str> = tables().iter().map(|table| table.number.as_str()).collect();
-        assert_eq!(numbers, scenario::PUBLISHED);
+        assert_eq!(numbers, scenario::published_numbers().collect::<Vec<_>>());
     }
 
     #[test]

@@ -151,9 +151,14 @@ impl Scenario {
         Some(all.unwrap_or((usual, usual)))
     }
 
+    /// The axis with this name, if it is swept.
+    pub(crate) fn swept(&self, axis: &str) -> Option<&Swept> {
+        self.axes.iter().find(|swept| swept.axis == axis)
+    }
+
     /// The directions of phase 2 at its points.
     pub fn directions(&self) -> Vec<Direction> {
-        match self.axes.iter().find(|swept| swept.axis == DIRECTION) {
+        match self.swept(DIRECTION) {
             Some(swept) => swept.values.iter().copied().filter_map(Direction::of_code).collect(),
             None => vec![self.traffic.direction],
         }

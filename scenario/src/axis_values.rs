@@ -3,12 +3,11 @@
 
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, Visitor};
+use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tech::Axis;
 
@@ -57,7 +56,9 @@ impl FromIterator<(String, Count)> for AxisValues {
     }
 }
 
-/// A value as files write it: a number or a word.
+/// A value as files write it.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number or a word")]
 enum Written {
     Number(Count),
     Word(String),
@@ -73,30 +74,6 @@ impl Written {
                 value.ok_or_else(|| format!("`{word}` is no value of the axis `{axis}`"))
             }
         }
-    }
-}
-
-struct Values;
-
-impl Visitor<'_> for Values {
-    type Value = Written;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number or a word")
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Written, E> {
-        Ok(Written::Number(value))
-    }
-
-    fn visit_str<E: Error>(self, word: &str) -> Result<Written, E> {
-        Ok(Written::Word(word.to_owned()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Written {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written, D::Error> {
-        deserializer.deserialize_any(Values)
     }
 }
 

@@ -18,7 +18,7 @@ use procedure::requirement::{
     Assessment, Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Specifics, Traffic, Trial,
 };
 use procedure::{Metric, Sends};
-use tech::Flows;
+use tech::{FRAME_SIZE, Flows};
 use wire::PortRange;
 
 /// The label of a scenario or run: procedure and test bed in a few words.
@@ -119,7 +119,7 @@ impl Scenario {
         let free = self.duts.iter().any(|dut| !dut.is_stateful() && !dut.is_of_subscribers());
         let (all, few) = (|ports: PortRange, first, last| (ports.first, ports.last) == (first, last), &traffic.flows);
         Traffic {
-            sizes: self.swept_frame_sizes().map_or(1, |swept| swept.values.len()),
+            sizes: self.swept(FRAME_SIZE).map_or(1, |swept| swept.values.len()),
             mix: traffic.frame_sizes.as_ref().map(ToString::to_string),
             ratios: directions.iter().filter_map(|d| d.ratio()).map(|ratio| ratio.to_string()).collect(),
             one_way: directions.iter().any(|d| d.count() == 1),

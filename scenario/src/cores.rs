@@ -2,7 +2,7 @@
 //! numbers of their own: `cores = { pe = [1, 2, 4], ce = 32 }`.
 
 use key::kind::{Kind, Series, Shape, number, series};
-use key::{Node, Refuse, TreeTable, Value, Wrong};
+use key::{Entry, Node, Refuse, Value, Wrong};
 use serde_json::json;
 
 /// The cores of the device.
@@ -73,17 +73,6 @@ fn of_one() -> Series<u32> {
 impl Kind for CoresOf {
     type Out = Cores;
 
-    fn parse(&self, value: &Value) -> Result<Cores, Wrong> {
-        match value {
-            Value::Table(table) => {
-                let each =
-                    table.entries().iter().map(|entry| Ok((entry.name.clone(), of_one().parse(&entry.node.value)?)));
-                of_boxes(each.collect::<Result<_, Wrong>>()?)
-            }
-            one => of_one().parse(one).map(Cores::from),
-        }
-    }
-
     fn shape(&self) -> Shape {
         let Shape { words, json, .. } = of_one().shape();
         let json = json!({ "anyOf": [json, { "type": "object", "additionalProperties": json }] });
@@ -94,19 +83,14 @@ impl Kind for CoresOf {
         let Value::Table(table) = &node.value else {
             return of_one().read(node, path, refuse).map(Cores::from);
         };
-        let all = each(table, path, refuse)?;
-        of_boxes(all).map_err(|wrong| refuse(path, node.place, wrong)).ok()
+        let mut of_box = |entry: &Entry| {
+            let path = format!("{path}.{}", entry.name);
+            Some((entry.name.clone(), of_one().read(&entry.node, &path, refuse)?))
+        };
+        // All are read, so that every mistake is reported.
+        let all: Vec<Option<(String, Vec<u32>)>> = table.entries().iter().map(&mut of_box).collect();
+        of_boxes(all.into_iter().collect::<Option<_>>()?).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }
-}
-
-/// Reads the cores of each box, so that every mistake is reported.
-fn each(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<(String, Vec<u32>)>> {
-    let read: Vec<Option<(String, Vec<u32>)>> = table
-        .entries()
-        .iter()
-        .map(|entry| Some((entry.name.clone(), of_one().read(&entry.node, &format!("{path}.{}", entry.name), refuse)?)))
-        .collect();
-    read.into_iter().collect()
 }
 
 /// The box whose cores vary, or else the last one, has the axis.

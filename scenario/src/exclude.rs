@@ -73,15 +73,6 @@ impl Exclusions {
 impl Kind for Exclusions {
     type Out = Vec<Exclusion>;
 
-    fn parse(&self, value: &Value) -> Result<Vec<Exclusion>, Wrong> {
-        let mut first = None;
-        let place = key::SourceSpan::new(0, 0..0);
-        let read = self.read(&Node { place, value: value.clone() }, "", &mut |_, _, wrong| {
-            first.get_or_insert(wrong);
-        });
-        read.ok_or_else(|| first.unwrap_or_else(Exclusions::wrong))
-    }
-
     fn shape(&self) -> Shape {
         let conditions: serde_json::Map<String, serde_json::Value> =
             names().map(|name| (name.to_owned(), shape_of(name).json)).collect();

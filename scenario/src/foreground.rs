@@ -1,7 +1,6 @@
 //! The mix of foreground frames, which the device translates or tunnels, and native IPv6 (RFC 8219, section 5.3): one for the
 //! scenario, or those that it sweeps.
 
-use crate::axis_values::Swept;
 use crate::quantity::show_share;
 use crate::{Scenario, Traffic};
 use method::Count;
@@ -29,15 +28,10 @@ impl Scenario {
         tech::ipv6_forwarding().networks().filter(|_| self.traffic.mixed_foreground().is_some())
     }
 
-    /// The shares of foreground frames that it sweeps, in percent.
-    pub(crate) fn swept_foregrounds(&self) -> Option<&Swept> {
-        self.axes.iter().find(|swept| swept.axis == FOREGROUND)
-    }
-
     /// Makes the smallest swept share that of the scenario, so that it has native frames if a point has: what holds for it holds at
     /// every point.
     pub(crate) fn take_smallest_foreground(&mut self) {
-        if let Some(&least) = self.swept_foregrounds().and_then(|swept| swept.values.iter().min()) {
+        if let Some(&least) = self.swept(FOREGROUND).and_then(|swept| swept.values.iter().min()) {
             self.traffic.foreground_ppm = ppm(least);
         }
     }
@@ -45,7 +39,7 @@ impl Scenario {
     /// Its mix of foreground and native frames; none where all are foreground.
     pub fn foreground_in_words(&self) -> Option<String> {
         self.native_networks()?;
-        let shares = match self.swept_foregrounds() {
+        let shares = match self.swept(FOREGROUND) {
             Some(swept) => swept.values.iter().map(Count::to_string).collect::<Vec<_>>().join(", ") + " %",
             None => show_share(self.traffic.foreground_ppm),
         };

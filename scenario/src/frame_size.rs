@@ -1,7 +1,6 @@
 //! Frame sizes: one for the scenario, or those that it sweeps; and how long frames a link carries.
 
 use crate::Scenario;
-use crate::axis_values::Swept;
 use tech::FRAME_SIZE;
 
 /// Largest frame of an in-process link (RFC 8219, section 5.1.1), …
@@ -10,17 +9,12 @@ pub(crate) const LARGEST: u64 = 9216;
 pub(crate) const LARGEST_WITHOUT_JUMBO: u64 = 1518;
 
 impl Scenario {
-    /// The frame sizes that it sweeps.
-    pub(crate) fn swept_frame_sizes(&self) -> Option<&Swept> {
-        self.axes.iter().find(|swept| swept.axis == FRAME_SIZE)
-    }
-
     /// Its frame sizes in octets, with FCS: `64, 128, 256`.
     pub fn frame_sizes_in_words(&self) -> String {
         if let Some(imix) = &self.traffic.frame_sizes {
             return imix.in_words();
         }
-        match self.swept_frame_sizes() {
+        match self.swept(FRAME_SIZE) {
             Some(swept) => swept.values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
             None => self.traffic.frame_size.to_string(),
         }
@@ -42,7 +36,7 @@ impl Scenario {
 
     /// Makes the largest swept or mixed frame size that of the scenario: what holds for it holds at every point.
     pub(crate) fn take_largest_frame_size(&mut self) {
-        if let Some(&largest) = self.swept_frame_sizes().and_then(|swept| swept.values.iter().max()) {
+        if let Some(&largest) = self.swept(FRAME_SIZE).and_then(|swept| swept.values.iter().max()) {
             self.traffic.frame_size = largest as usize;
         }
         if let Some(imix) = &self.traffic.frame_sizes {

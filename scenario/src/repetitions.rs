@@ -70,15 +70,6 @@ pub(crate) struct RepetitionsOf;
 impl Kind for RepetitionsOf {
     type Out = Repetitions;
 
-    fn parse(&self, value: &Value) -> Result<Repetitions, Wrong> {
-        let mut first = None;
-        let place = key::SourceSpan::new(0, 0..0);
-        let read = self.read(&Node { place, value: value.clone() }, "", &mut |_, _, wrong| {
-            first.get_or_insert(wrong);
-        });
-        read.ok_or_else(|| first.unwrap_or_else(incomplete))
-    }
-
     fn shape(&self) -> Shape {
         let Shape { words, json, .. } = times().shape();
         let table = json!({

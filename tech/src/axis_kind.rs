@@ -65,10 +65,6 @@ impl Numbers {
 impl Kind for Numbers {
     type Out = Vec<u64>;
 
-    fn parse(&self, value: &Value) -> Result<Vec<u64>, Wrong> {
-        self.preset(value).unwrap_or_else(|| self.numbers().parse(value))
-    }
-
     fn shape(&self) -> Shape {
         let shape = self.numbers().shape();
         if self.presets.is_empty() {
@@ -97,13 +93,6 @@ const DIRECTIONS: List<Directions> = list(Directions);
 
 impl Kind for AxisKind {
     type Out = Vec<u64>;
-
-    fn parse(&self, value: &Value) -> Result<Vec<u64>, Wrong> {
-        match self {
-            AxisKind::Numbers(numbers) => numbers.parse(value),
-            AxisKind::Directions => DIRECTIONS.parse(value).map(codes),
-        }
-    }
 
     fn shape(&self) -> Shape {
         match self {

@@ -30,7 +30,7 @@ impl<T> Series<T> {
         let (to, rule) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
         let number = |text: &str| -> Parsed<u64> {
             self.0.parse(&Value::Text(text.to_owned()))?;
-            Ok(quantity::count(text)?)
+            quantity::count(text)
         };
         let (from, to) = (number(from.trim())?, number(to.trim())?);
         if from > to {
@@ -53,10 +53,6 @@ impl<T> Series<T> {
         let [values, most] = [count, MOST_OF_LIST].map(|n| quantity::show_grouped(n as u64));
         (count > MOST_OF_LIST).then(|| Wrong::new(format!("{values} values"), format!("write at most {most} values")))
     }
-
-    fn items(value: &Value) -> Option<&[Node]> {
-        if let Value::List(nodes) = value { Some(nodes) } else { None }
-    }
 }
 
 /// What follows a value, if possible.
@@ -76,16 +72,6 @@ fn next(rule: &str) -> Parsed<impl Fn(u64) -> Option<u64>> {
 impl<T> Kind for Series<T> {
     type Out = Vec<T>;
 
-    fn parse(&self, value: &Value) -> Parsed<Vec<T>> {
-        match Self::items(value) {
-            Some(nodes) => {
-                let each: Parsed<Vec<Vec<T>>> = nodes.iter().map(|node| self.values(&node.value)).collect();
-                Ok(each?.into_iter().flatten().collect())
-            }
-            None => self.values(value),
-        }
-    }
-
     fn shape(&self) -> Shape {
         let Shape { words, json: number, .. } = self.0.shape();
         let range = json!({ "type": "string", "pattern": r"^[^.]+\.\. ?[^ ]+ (double|fourfold|tenfold|step .+)$" });
@@ -100,7 +86,7 @@ impl<T> Kind for Series<T> {
     }
 
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<T>> {
-        let nodes = Self::items(&node.value).unwrap_or(std::slice::from_ref(node));
+        let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
         if nodes.is_empty() {
             refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
             return None;

@@ -6,8 +6,8 @@ use crate::report::result::PointResult;
 use method::stats::median_of;
 use procedure::Metric;
 use procedure::metric::{Unit, by_key};
-use scenario::did_you_mean;
-use scenario::quantity::{self, QuantityError, WrittenRate};
+use scenario::quantity::{self, WrittenRate};
+use scenario::{Wrong, did_you_mean};
 use std::str::FromStr;
 
 /// A condition that no value may meet.
@@ -63,7 +63,7 @@ pub enum ThresholdError {
     Unit(&'static str),
     /// The quantity is wrong.
     #[error(transparent)]
-    Quantity(#[from] QuantityError),
+    Quantity(#[from] Wrong),
     /// A line rate.
     #[error("`{0}` is a rate in bits per second: write the frames per second and direction, such as 3M")]
     Bits(String),

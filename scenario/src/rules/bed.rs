@@ -19,7 +19,7 @@ impl Check<'_> {
     /// An IPv4 test frame holds its headers and the tag, and fits the link.
     fn frame_sizes(&mut self) {
         // The axis and mixes have their own rules.
-        if self.scenario.swept_frame_sizes().is_some() || self.scenario.traffic.frame_sizes.is_some() {
+        if self.scenario.swept(tech::FRAME_SIZE).is_some() || self.scenario.traffic.frame_sizes.is_some() {
             return;
         }
         let size = self.scenario.traffic.frame_size;

@@ -1,6 +1,6 @@
 //! What a scenario asks of the box between two ports, and which hook serves it.
 
-use super::{Check, dut_at};
+use super::{Check, technology_at};
 use crate::Dut;
 use crate::bed::software::{self, Asked, Part};
 use crate::bed::{Bed, BoxKeys};
@@ -54,10 +54,8 @@ impl<'a> Check<'a> {
                 of_dut.software.is_none() && !by_hook(of_dut)
             };
             let Some(dut) = external.iter().find(is_left) else { continue };
-            let path =
-                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
             let fault = Fault::new(format!("nothing configures the box `{role}` for each technology"));
-            self.faults.push(fault.at(path, "one of several").instead(
+            self.faults.push(fault.at(technology_at(dut), "one of several").instead(
                 "write `software-of` for the box in the bed file, or `{technology}` in its hook `prepare`, or measure one technology",
             ));
         }
@@ -74,10 +72,8 @@ impl<'a> Check<'a> {
                 continue;
             }
             let key = if version == 4 { "gateway" } else { "gateway-ipv6" };
-            let path =
-                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
             let fault = Fault::new(format!("the box has no IPv{version} address on the {side}"));
-            let fault = fault.at(path, format!("its packets are IPv{version} there"));
+            let fault = fault.at(technology_at(dut), format!("its packets are IPv{version} there"));
             self.faults.push(fault.instead(format!("add `{key}` to [bed.{side}] in the bed file")));
         }
     }
@@ -98,10 +94,8 @@ impl<'a> Check<'a> {
                 .technology()
                 .map_or_else(|| asked.technology.to_owned(), |(_, technology)| asked.part.in_words(technology.names()));
             let fault = Fault::new(format!("the software `{}` of the box `{role}` is no {part}", software.name));
-            let at =
-                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
             self.faults.push(
-                fault.at(at, "asked for here").instead(match (asked.part, &able[..]) {
+                fault.at(technology_at(dut), "asked for here").instead(match (asked.part, &able[..]) {
                     (Part::Dual, _) => {
                         "describe the edges in [dut.ce] and [dut.pe] of the bed file, or write plays = \"ce\" or \"pe\""
                             .into()

@@ -75,5 +75,5 @@ fn swept(scenario: &Scenario, axis: &str) -> Vec<Count> {
     if axis == CORES {
         return scenario.sweep.cores.values.iter().map(|&n| n.into()).collect();
     }
-    scenario.axes.iter().filter(|swept| swept.axis == axis).flat_map(|swept| swept.values.clone()).collect()
+    scenario.swept(axis).map_or_else(Vec::new, |swept| swept.values.clone())
 }

@@ -246,11 +246,8 @@ impl Check<'_> {
             let fault = fault("search", "MLRsearch is of throughput only");
             faults.push(fault.instead("add \"throughput\" to the metrics, or remove `search`"));
         }
-        let (path, goals) = (self.measure("goals"), measure.goals.clone());
-        for fault in faults {
-            self.fault(fault);
-        }
-        self.twice(&path, &goals, |goal| format!("`{}`", show(*goal)));
+        self.faults.extend(faults);
+        self.twice(&self.measure("goals"), &measure.goals, |goal| format!("`{}`", show(*goal)));
     }
 
     /// A search has an interval to halve.

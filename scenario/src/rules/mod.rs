@@ -172,6 +172,11 @@ fn dut_at(dut: &Dut) -> At {
     At::key(format!("dut.{}", dut.table()))
 }
 
+/// Where the technology of a device stands, or the device without one.
+fn technology_at(dut: &Dut) -> At {
+    dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)))
+}
+
 /// A count as it is written.
 fn quoted(n: Count) -> String {
     format!("`{}`", show_count(n))

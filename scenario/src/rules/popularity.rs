@@ -32,9 +32,7 @@ impl Check<'_> {
                     .instead("add \"throughput\" to the metrics, or remove it"),
             );
         }
-        for fault in faults {
-            self.fault(fault);
-        }
+        self.faults.extend(faults);
     }
 }
 

@@ -32,7 +32,7 @@ impl Check<'_> {
 
 /// Where a value of an axis stands.
 fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
-    let values = scenario.axes.iter().find(|swept| swept.axis == axis).map_or(&[][..], |swept| &swept.values);
+    let values = scenario.swept(axis).map_or(&[][..], |swept| &swept.values);
     let at = values.iter().position(|&n| n == value).unwrap_or(0);
     format!("sweep.{axis}[{at}]").into()
 }
