@@ -1,12 +1,5 @@
-//! Checks whether the record of a run is complete and consistent. Its files can be edited, and copies can be truncated, so a
-//! report and a resumed run check them first.
-//!
-//! There are two kinds of checks:
-//!
-//! - *Structure*, for every record: trials are numbered without gaps, trials and results belong to the plan, the plan is that
-//!   of the scenario, and each result has the trials that it names.
-//! - *Rules*, if this natmeter has the rules of the run: each trial is judged again, and each search is repeated over its
-//!   recorded trials. A record with other rules keeps its recorded verdicts, and the report says so.
+//! Checks whether the record of a run is complete and consistent: its *structure*, and if this natmeter has the rules of the
+//! run, its verdicts and results, which it derives again. A record with other rules keeps its recorded verdicts.
 
 mod rules;
 mod structure;
@@ -17,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// What to do about a changed file.
 const RESTORE: &str = "restore the file from a copy, or start a new run";
 
 /// An error in a record.
@@ -72,44 +64,25 @@ pub struct Audit {
 /// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Its record is damaged.
     #[error("the record of this run is damaged, so it cannot be resumed:{}", listed(.0))]
     Damaged(Vec<Finding>),
-    /// Its record does not name its rules, and the rules of this natmeter give other verdicts or results.
     #[error(
         "run.json: the run does not name the version of its rules, and the rules of this natmeter give other verdicts or \
          results; resume it with the build that wrote it, natmeter {natmeter}, or start a new run:{}",
         listed(.findings)
     )]
-    Unnamed {
-        /// Version and commit of the natmeter that wrote it.
-        natmeter: String,
-        /// The differences.
-        findings: Vec<Finding>,
-    },
-    /// It has another version of the rules.
+    Unnamed { natmeter: String, findings: Vec<Finding> },
     #[error(
         "run.json: the run has version {rules} of the rules, but this natmeter has version {}; \
          resume it with the build that wrote it, natmeter {natmeter}, or start a new run",
         method::RULES
     )]
-    Rules {
-        /// The version of its rules.
-        rules: u32,
-        /// Version and commit of the natmeter that wrote it.
-        natmeter: String,
-    },
-    /// It has an order of trials that this natmeter does not know.
+    Rules { rules: u32, natmeter: String },
     #[error(
         "run.json: the order of trials `{order}` is unknown to this natmeter; \
          resume it with the build that wrote it, natmeter {natmeter}, or start a new run"
     )]
-    Order {
-        /// The order.
-        order: String,
-        /// Version and commit of the natmeter that wrote it.
-        natmeter: String,
-    },
+    Order { order: String, natmeter: String },
 }
 
 fn listed(findings: &[Finding]) -> String {
@@ -130,9 +103,6 @@ pub fn audit(record: &Record) -> Audit {
 }
 
 /// Checks that a run can be resumed: its record is complete, and this natmeter derives the same verdicts and results.
-///
-/// # Errors
-/// The reason why it cannot be resumed.
 pub fn check_resumable(record: &Record) -> Result<(), Refusal> {
     let Header { version, commit, rules, order, .. } = &record.header;
     let commit = commit.as_deref().or_else(|| record.facts.build().and_then(commit_of));

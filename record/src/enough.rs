@@ -1,8 +1,5 @@
-//! Repetitions that are not needed, because the interval of the median is already as narrow as the scenario requires. Only the
-//! results before a repetition decide, so that a resumed run and a report decide alike.
-//!
-//! The interval contains the error of each search. It must be narrow enough at two consecutive numbers of repetitions, because
-//! a rule that stops at the first narrow interval prefers those that are narrow by chance.
+//! Repetitions that are not needed, because the interval of the median, with the error of each search, is already as narrow as
+//! the scenario requires: at two consecutive numbers of repetitions, as the first narrow one may be narrow by chance.
 
 use crate::folder::Outcome;
 use crate::plan::Measurement;
@@ -24,14 +21,12 @@ pub struct Enough {
     values: HashMap<Point, HashMap<String, Value>>,
 }
 
-/// The repetitions of a value.
 #[derive(Clone, Debug, Default)]
 struct Value {
     made: BTreeMap<u32, Made>,
     judged: Judged,
 }
 
-/// One repetition.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     /// Highest rate that passed.
@@ -48,7 +43,6 @@ struct Judged {
     rates: Vec<f64>,
     /// Lowest rates that did not pass, sorted.
     uppers: Vec<f64>,
-    /// Whether the interval was narrow after the last of them.
     was_narrow: bool,
     /// The repetition after which no further ones are needed.
     last: Option<u32>,

@@ -1,19 +1,4 @@
-//! The run folder, which is append-only: names of its files, and the types of their content, one JSON document a line. A
-//! report derives from these files alone.
-//!
-//! | file | content |
-//! | --- | --- |
-//! | `scenario.toml` | the scenario as it was read, verbatim |
-//! | `run.json` | [`Header`]: versions of folder, natmeter and rules, options, resolved scenario, plan, time |
-//! | `facts.json` | [`Facts`] of tester and DUTs |
-//! | `calibration.json` | [`Calibration`]: the tester's own limits |
-//! | `selftest.json` | [`SelfTest`]: verdict of the known-truth self-test |
-//! | `selftest.jsonl` | [`TrialRecord`] lines: the trials of the checks that did not pass, if any |
-//! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
-//! | `events.jsonl` | what happened, in order |
-//! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
-//! | `results.jsonl` | [`Outcome`] lines, one a finished measurement; a later line of the same measurement replaces it |
-//! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
+//! The content of a run folder's files, from which alone a report derives. [`crate::store`] has their names.
 
 use crate::plan::{Measurement, Plan};
 use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
@@ -94,7 +79,6 @@ impl Header {
     }
 }
 
-/// Name → value, for people and for `diff`.
 pub type FactTable = BTreeMap<String, String>;
 
 /// Name with unit → number, of one point of the matrix.
@@ -104,7 +88,6 @@ pub type Figures = BTreeMap<String, f64>;
 pub const TABLE_ENTRIES: &str = "table entries";
 /// Time from parameters, or file, to a usable table.
 pub const TABLE_LOAD_TIME: &str = "table load time, ms";
-/// Memory of the table alone.
 pub const TABLE_MEMORY: &str = "table memory, KiB";
 
 /// In a doubt: separates the key of a measurement without a result from the reason.
@@ -117,9 +100,7 @@ pub const BUILD: &str = "build";
 
 /// Name of the fact of a device that works on cores of the tester: these cores.
 pub const SHARED_CORES: &str = "cores shared with the tester";
-/// Buckets of a kernel's connection tracking table.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
-/// Maximum number of its entries.
 pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
 
 /// Facts of the machine and the devices.
@@ -159,7 +140,6 @@ impl Facts {
         self.tester.get(BUILD).map(String::as_str)
     }
 
-    /// How many measurements gave no result.
     pub fn without_result(&self) -> usize {
         self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()
     }
@@ -196,7 +176,6 @@ pub(crate) fn commit_of(build: &str) -> Option<&str> {
 }
 
 impl SelfTestCheck {
-    /// Its verdict in one word.
     pub fn verdict(&self) -> &'static str {
         match (self.passed, self.inconclusive) {
             (true, _) => "passed",
@@ -207,7 +186,6 @@ impl SelfTestCheck {
 }
 
 impl SelfTest {
-    /// Names of the checks with this verdict.
     pub fn named(&self, verdict: &str) -> Vec<&str> {
         self.checks.iter().filter(|c| c.verdict() == verdict).map(|c| c.name.as_str()).collect()
     }
@@ -259,7 +237,6 @@ impl Over {
         }
     }
 
-    /// In words, as in the files.
     pub fn words(self) -> &'static str {
         match self {
             Over::Process => "in-process link",
@@ -331,7 +308,6 @@ impl Ceiling {
         if procedure::of(procedure::ALL, metric).is_some_and(is_of_phase1) { self.set_up } else { Some(self.frames) }
     }
 
-    /// Returns the ceiling of a metric; none of a metric that is no rate.
     pub fn of(&self, metric: &str) -> Option<Rate> {
         self.of_trials(metric).filter(|_| gives(metric, Gives::SetUpRate) || gives(metric, Gives::Throughput))
     }

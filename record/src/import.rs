@@ -12,14 +12,12 @@ use std::fmt;
 /// The longest file that is read, in octets. A log of siitperf has some kilobytes for each trial.
 pub const LONGEST: usize = 64 << 20;
 
-/// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
     /// The line, counted from 1, if it is known.
     pub line: Option<usize>,
     /// The field: a column, or the path of a JSON value. Empty: the whole file.
     pub field: String,
-    /// What is wrong, and what to do.
     pub why: String,
 }
 
@@ -50,7 +48,6 @@ impl fmt::Display for ImportError {
 /// A result of a file: one search, or one test case.
 #[derive(Clone, Debug, PartialEq)]
 struct Single {
-    /// The conditions that the file states.
     under: Conditions,
     /// Key of the metric, or a name of the tester's own.
     metric: &'static str,
@@ -58,42 +55,29 @@ struct Single {
     unit: &'static str,
     /// What distinguishes the results of its series, as in the published record; `all`: nothing.
     x_name: &'static str,
-    /// Its position in the series.
     x: String,
-    /// The value.
     value: f64,
-    /// What the series shows.
     title: String,
-    /// How to read the value.
     note: Option<&'static str>,
 }
 
 /// A series of results of other testers, as a table of the published record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The tester, as a short citation.
     pub cite: String,
-    /// The files.
     pub files: Vec<String>,
-    /// What it shows.
     pub title: String,
     /// Median, minimum and maximum of each place.
     pub values: Vec<Value>,
-    /// How to read the values.
     pub notes: Vec<String>,
 }
 
-/// A format of a file.
 struct Format {
-    /// What it is, in words.
     name: &'static str,
-    /// Whether a text looks like it.
     is: fn(&str) -> bool,
-    /// Reads a text.
     read: fn(&str) -> Result<Vec<Single>, ImportError>,
 }
 
-/// The known formats.
 const KNOWN: [Format; 3] = [
     Format { name: "rate.csv of siitperf's scripts", is: siitperf::is_csv, read: siitperf::csv },
     Format { name: "ratetest.log of siitperf's scripts", is: siitperf::is_log, read: siitperf::log },
@@ -101,9 +85,6 @@ const KNOWN: [Format; 3] = [
 ];
 
 /// Reads files, each with its name, and joins their results: those of the same tester and metric are one series.
-///
-/// # Errors
-/// The name of the first file with a mistake, and the mistake.
 pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Series>, (String, ImportError)> {
     let mut all: Vec<(&str, Single)> = Vec::new();
     for (name, text) in files {
@@ -163,7 +144,6 @@ fn joined(singles: Vec<(&str, Single)>) -> Series {
     Series { cite, files, title, values: places.into_iter().flat_map(statistics).collect(), notes }
 }
 
-/// Median, minimum and maximum of a place.
 fn statistics((single, mut values): (Single, Vec<f64>)) -> Vec<Value> {
     values.sort_by(f64::total_cmp);
     let ends = [median_of(&values), values.first().copied(), values.last().copied()];

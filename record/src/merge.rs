@@ -1,8 +1,6 @@
-//! A folder that joins several runs of one scenario: the cells of its matrix, measured on several test beds or one after the other.
-//! It holds `merge.json` and an unchanged copy of every run. A report reads and audits each run on its own, then joins them.
-//!
-//! Results of test beds that differ are kept apart: the name of the bed follows the name of the device, so that no ratio compares
-//! points of two beds. With `alike`, the user declares that the beds are equal, and a doubt names the differences.
+//! A folder that joins several runs of one scenario, the cells of its matrix: `merge.json` and a copy of every run. A report
+//! audits each run on its own, then joins them. Results of test beds that differ are kept apart by the names of their devices,
+//! unless the user declares that the beds are `alike`.
 
 mod join;
 
@@ -17,7 +15,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The document of a merged folder.
 pub const MERGE: &str = "merge.json";
 /// The folder below it with the runs.
 const PARTS: &str = "parts";
@@ -25,9 +22,7 @@ const PARTS: &str = "parts";
 /// The content of `merge.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Merge {
-    /// Version of the run folder.
     record: u32,
-    /// Version of natmeter.
     version: String,
     /// Whether the user declared that all test beds are equal.
     alike: bool,
@@ -35,64 +30,34 @@ struct Merge {
     parts: Vec<String>,
 }
 
-/// Why runs cannot be joined.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// A run cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is only one run.
     #[error("a single run cannot be merged: name two or more run folders")]
     One,
-    /// The new folder exists.
     #[error("{} exists: name a new folder; nothing was changed", .0.display())]
     Exists(PathBuf),
-    /// A part is a merged folder itself.
     #[error("{} is a merged folder: name the runs below its folder `parts`", .0.display())]
     Merged(PathBuf),
-    /// The new folder would be in a run.
     #[error("{} would be in the run {}: name a folder elsewhere; nothing was changed", .into.display(), .run.display())]
-    Within {
-        /// The new folder.
-        into: PathBuf,
-        /// The run.
-        run: PathBuf,
-    },
-    /// A run is damaged.
+    Within { into: PathBuf, run: PathBuf },
     #[error("the record of {} is damaged: {finding}", .run.display())]
-    Damaged {
-        /// The run.
-        run: PathBuf,
-        /// The first error in its record.
-        finding: Finding,
-    },
-    /// Two runs are not of one campaign.
+    Damaged { run: PathBuf, finding: Finding },
     #[error(
         "{} and {} differ in {what}, so they are not runs of one campaign; merge runs of the same scenario, options and \
          version of the rules", .first.display(), .second.display()
     )]
-    Differ {
-        /// A run.
-        first: PathBuf,
-        /// Another one.
-        second: PathBuf,
-        /// What differs.
-        what: &'static str,
-    },
+    Differ { first: PathBuf, second: PathBuf, what: &'static str },
 }
 
-/// Whether a folder joins runs.
 pub fn is_merged(folder: &Path) -> bool {
     Dir::open(folder).is_ok_and(|folder| folder.has(MERGE))
 }
 
 /// Returns the runs of a merged folder from the text of its `merge.json`.
-///
-/// # Errors
-/// The reason why there are none, as a sentence without a full stop.
 pub(crate) fn parts(folder: &Dir, text: &[u8]) -> Result<Vec<Dir>, String> {
     let wrong = |why: &str| format!("{MERGE}: {why}; restore it from a copy");
     let merge: Merge = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
@@ -161,20 +126,17 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, lists: impl Into<Lists>
     Ok(written?)
 }
 
-/// Whether a folder has nothing but what a killed `merge` leaves.
 fn is_draft(folder: &Dir) -> bool {
     let names = [PARTS.into(), MERGE.into(), dir::draft_of(MERGE.as_ref())];
     let is_ours = |(name, _): &(_, FileType)| names.iter().any(|known: &PathBuf| known == name);
     folder.names().is_ok_and(|found| found.iter().all(is_ours))
 }
 
-/// Whether a folder is a run or below it.
 fn is_within(folder: &Path, run: &Path) -> bool {
     let [folder, run] = [folder, run].map(Path::canonicalize);
     matches!((folder, run), (Ok(folder), Ok(run)) if folder.starts_with(&run))
 }
 
-/// Writes the folder under another name.
 fn write(runs: &[PathBuf], alike: bool, draft: &Dir) -> Result<(), StoreError> {
     let (all, mut parts) = (draft.make(PARTS)?, Vec::new());
     for (number, run) in (1..).zip(runs) {
@@ -227,9 +189,6 @@ fn difference(
 }
 
 /// Reads a merged folder: its runs as one, and what the audits of all of them found.
-///
-/// # Errors
-/// If a run cannot be read.
 pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<(Record, Audit), RecordError> {
     let lists = lists.into();
     let not_a_run = |path: PathBuf, missing| StoreError::NotARun { path, missing };

@@ -1,5 +1,4 @@
-//! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
-//! report find its trials and results. `forecast` adds predicted time and memory.
+//! The plan of a run: the matrix as a list of measurements, whose keys name trials and results.
 
 use method::Nanos;
 use procedure::Sends;
@@ -8,6 +7,14 @@ use scenario::axis;
 use scenario::{Point, Scenario, Sequence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Separates the key of a measurement from the number of a later attempt.
+const ATTEMPT: &str = "#";
+
+/// The invalid trials of a measurement take at most this many times its predicted duration, …
+pub const INVALID_TIMES_PREDICTED: u64 = 5;
+/// … but always get this much time, because a short measurement on a busy host needs some repeats.
+pub const INVALID_FLOOR: Nanos = Nanos::from_secs(10);
 
 /// One search for one value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -32,10 +39,7 @@ impl Measurement {
         let what = [format!("{}/{}", self.metric, self.repetition)];
         place.chain(axes).chain(what).collect::<Vec<_>>().join("/")
     }
-}
 
-impl Measurement {
-    /// Whether both are repetitions of the same value.
     pub fn is_of_the_value_of(&self, other: &Measurement) -> bool {
         (&self.point, &self.metric) == (&other.point, &other.metric)
     }
@@ -45,12 +49,7 @@ impl Measurement {
         let key = self.key();
         key.rsplit_once('/').map_or(key.clone(), |(value, _)| value.to_owned())
     }
-}
 
-/// Separates the key of a measurement from the number of a later attempt.
-const ATTEMPT: &str = "#";
-
-impl Measurement {
     /// Returns the key of the trials of an attempt, counted from 1. A resumed run makes a further attempt if the device did not
     /// answer or phase 1 did not complete, and a repeated visit makes one of each measurement. Only the trials of the last
     /// attempt with a result belong to the result.
@@ -62,14 +61,7 @@ impl Measurement {
     pub fn last_attempt(&self, is_filed: impl Fn(&str) -> bool) -> u32 {
         (2..u32::MAX).take_while(|&attempt| is_filed(&self.attempt_key(attempt))).last().unwrap_or(1)
     }
-}
 
-/// The invalid trials of a measurement take at most this many times its predicted duration, …
-pub const INVALID_TIMES_PREDICTED: u64 = 5;
-/// … but always get this much time, because a short measurement on a busy host needs some repeats.
-pub const INVALID_FLOOR: Nanos = Nanos::from_secs(10);
-
-impl Measurement {
     /// Returns the total time of invalid trials after which natmeter repeats no more of them.
     pub fn invalid_at_most(&self) -> Nanos {
         Nanos(self.predicted.0.saturating_mul(INVALID_TIMES_PREDICTED)).max(INVALID_FLOOR)
@@ -121,7 +113,6 @@ impl Plan {
         plan
     }
 
-    /// The predicted duration of all measurements.
     pub fn predicted(&self) -> Nanos {
         Nanos(self.measurements.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)))
     }

@@ -1,6 +1,4 @@
-//! Makes foreign text safe to print. Names, descriptions and the output of devices come from files and programs that natmeter
-//! does not control; a control character or a bidirectional mark could change what the terminal shows. Reports and terminal
-//! output pass through these functions.
+//! Makes foreign text safe to print: control characters and bidirectional marks could change what a terminal shows.
 
 use std::borrow::Cow;
 

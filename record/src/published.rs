@@ -9,13 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The values, one a line.
 /// The files of `published/`, compressed by `build.rs`.
 const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.csv.deflate"));
 const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.toml.deflate"));
 const ERRATA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errata.toml.deflate"));
 
-/// The text of a compressed file.
 fn text(packed: &[u8]) -> String {
     let text = miniz_oxide::inflate::decompress_to_vec(packed).expect("build.rs compressed it");
     String::from_utf8(text).expect("the files are UTF-8")
@@ -56,53 +54,39 @@ pub struct Conditions {
     pub frame_size: Option<u64>,
 }
 
-/// A published value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// Its place and its conditions.
     pub under: Conditions,
-    /// Key of the metric.
     pub metric: String,
     /// What it is of the repetitions: `median`, `min`, `max`; or how the document computed it from others.
     pub stat: String,
     /// Unit; frames per second are those of both directions.
     pub unit: String,
-    /// What varies in its table.
     pub x_name: String,
     /// Its place in the table: a number, or words.
     pub x: String,
-    /// The value.
     pub value: f64,
-    /// As the document prints it.
     pub printed: String,
 }
 
-/// A cited document.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
-    /// Its key.
     pub id: String,
-    /// Short citation.
     pub cite: String,
     /// Authors, title, date.
     pub full: String,
-    /// The machine in a few words.
     pub machine: String,
-    /// The machine.
     pub hardware: String,
-    /// Further notes.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// A published table or figure.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Table {
     /// Its short number: the document's, and that of the table or figure in it.
     pub number: String,
     /// Document and table, as in [`Conditions::table`].
     pub id: String,
-    /// What it shows.
     pub title: String,
 }
 
@@ -110,20 +94,14 @@ pub struct Table {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Erratum {
-    /// Its number.
     pub id: String,
     /// Its kind: `figure`, `label`, `text`, `anomaly` and others.
     pub kind: String,
-    /// Where it is.
     pub r#where: Vec<String>,
-    /// What is printed there.
     pub printed: String,
-    /// What should be there.
     pub should_be: String,
-    /// What shows it.
     #[serde(default)]
     pub evidence: Option<String>,
-    /// How certain it is.
     pub confidence: String,
     /// Tables beside whose values a report prints the note.
     #[serde(default)]
@@ -150,22 +128,18 @@ fn list<T: DeserializeOwned>(text: &str) -> Vec<T> {
     arrays.into_values().flatten().collect()
 }
 
-/// All values, in the order of the documents.
 pub fn values() -> &'static [Value] {
     &ALL
 }
 
-/// All documents.
 pub fn documents() -> &'static [Document] {
     &DOCUMENTS
 }
 
-/// All tables and figures, by their short numbers.
 pub fn tables() -> &'static [Table] {
     &TABLE_LIST
 }
 
-/// All errata.
 pub fn errata() -> &'static [Erratum] {
     &ERRATUMS
 }
@@ -176,12 +150,10 @@ pub fn table(name: &str) -> Option<&'static Table> {
 }
 
 impl Table {
-    /// Its values, in the order of the document.
     pub fn values(&self) -> impl Iterator<Item = &'static Value> {
         ALL.iter().filter(|value| value.under.table == self.id)
     }
 
-    /// Its document.
     pub fn document(&self) -> &'static Document {
         let document = self.id.split('/').next().unwrap_or_default();
         DOCUMENTS.iter().find(|of| of.id == document).expect("every table has its document: tested")
@@ -194,7 +166,6 @@ impl Table {
 }
 
 impl Value {
-    /// Its place in its table as a number.
     pub fn place(&self) -> Option<f64> {
         self.x.parse().ok()
     }

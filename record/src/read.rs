@@ -1,8 +1,4 @@
-//! Reads the record of a run, for reports and resumed runs. It also reads folders of earlier versions of natmeter; `store`
-//! writes the current version only.
-//!
-//! The scenario of a run is parsed again from its text, with the options of the run. The values in `run.json` are for people
-//! and scripts.
+//! Reads the record of a run, also of earlier versions. The scenario is parsed again from its text, with the options of the run.
 
 pub(crate) mod device;
 mod version1;
@@ -18,48 +14,27 @@ use scenario::{Complaints, Lists, Options, Scenario, Sequence};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Why a run cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A later version of natmeter has written it.
     #[error(
         "{}: version {found} of the run folder is unknown, this natmeter reads versions 1 to {RECORD}; \
          use {natmeter}, which wrote it, or a later one",
         .path.display()
     )]
-    Later {
-        /// The file that says so.
-        path: PathBuf,
-        /// Version of the folder.
-        found: u32,
-        /// The natmeter that wrote it, in words.
-        natmeter: String,
-    },
-    /// Its scenario is not valid.
+    Later { path: PathBuf, found: u32, natmeter: String },
     #[error("{}: the scenario of this run is not valid; restore the file from a copy\n{}", .path.display(), .complaints.render(false))]
-    Scenario {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        complaints: Box<Complaints>,
-    },
+    Scenario { path: PathBuf, complaints: Box<Complaints> },
 }
 
 /// The content of a run folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Versions, scenario, plan, time.
     pub header: Header,
-    /// The text of the scenario.
     pub scenario_text: String,
-    /// Facts of tester and DUTs.
     pub facts: Facts,
-    /// The tester's own limits.
     pub calibration: Option<Calibration>,
-    /// Verdict of the self-test.
     pub self_test: Option<SelfTest>,
     /// Finished measurements, in the order of their lines.
     pub outcomes: Vec<Outcome>,
@@ -67,7 +42,6 @@ pub struct Record {
     pub trials: Vec<TrialRecord>,
     /// Measurements of the null device, in the order of their lines.
     pub nulls: Vec<NullDevice>,
-    /// Commands that were run on the DUTs.
     pub commands: Vec<CommandLine>,
     /// Files that end in an incomplete line.
     pub torn: Vec<(&'static str, Torn)>,
@@ -77,25 +51,16 @@ pub struct Record {
 
 impl Record {
     /// Reads a run folder, finished or not, without changing it.
-    ///
-    /// # Errors
-    /// If it is not a run folder, or a complete line cannot be read.
     pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<Record, RecordError> {
         Record::below(&Dir::of_run(folder)?, lists.into())
     }
 
     /// Reads an open run folder.
-    ///
-    /// # Errors
-    /// Those of [`Record::read`].
     pub(crate) fn below(folder: &Dir, lists: Lists) -> Result<Record, RecordError> {
         Ok(Record::of(header_below(folder, lists)?, folder)?)
     }
 
     /// Reads the files of a run other than its header.
-    ///
-    /// # Errors
-    /// If a complete line cannot be read.
     pub fn of(header: Header, folder: &Dir) -> Result<Record, StoreError> {
         folder.see_that_files_are_regular()?;
         let outcomes = device::outcomes(folder, &header.scenario)?;
@@ -156,17 +121,11 @@ struct Stored {
 }
 
 /// Reads the header of a run folder, and the scenario from its text.
-///
-/// # Errors
-/// If it is not a run folder, or a later version of natmeter wrote it.
 pub fn header(folder: &Path, lists: impl Into<Lists>) -> Result<Header, RecordError> {
     header_below(&Dir::of_run(folder)?, lists.into())
 }
 
 /// Reads the header in an open run folder.
-///
-/// # Errors
-/// Those of [`header`].
 pub(crate) fn header_below(folder: &Dir, lists: Lists) -> Result<Header, RecordError> {
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;

@@ -1,5 +1,4 @@
-//! The runs of a folder as a list: headers and numbers of results, without their trials. The list does not follow symbolic
-//! links, and it names damaged runs with the reason.
+//! The runs of a folder as a list: headers and numbers of results, without their trials. It follows no symbolic links.
 
 use crate::folder::{RECORD, RECORD_WITHOUT_VERSION, writer_in_words};
 use crate::merge::{self, MERGE};
@@ -30,33 +29,25 @@ const MERGE_AT_MOST: u64 = 1 << 20;
 /// Octets at the end of the events in which the last event is searched. The event at the end of a run is a short line with a path.
 const LAST_EVENT: u64 = 8 << 10;
 
-/// One run of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// Name of its folder.
     pub name: String,
     /// When one of its files was last written.
     pub written: Option<SystemTime>,
-    /// Its summary, or the reason why there is none.
     pub found: Result<Brief, String>,
 }
 
-/// What header and results say of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Brief {
-    /// Name of the scenario.
     pub scenario: String,
     /// The scenario in words, by the name of each property.
     pub words: BTreeMap<String, String>,
-    /// Version of the natmeter that began it.
     pub version: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
     /// Planned measurements, without those that were not needed; of a merged folder, of all its runs.
     pub planned: usize,
-    /// Of these: measurements with a result.
     pub measured: usize,
-    /// Whether its last event is its end.
     pub has_ended: bool,
     /// Runs of a merged folder; none of a run.
     pub parts: Option<usize>,
@@ -78,10 +69,8 @@ pub enum State {
 }
 
 impl State {
-    /// All states.
     pub const ALL: [State; 5] = [State::Complete, State::Partial, State::Unfinished, State::Merged, State::Damaged];
 
-    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             State::Complete => "complete",
@@ -94,7 +83,6 @@ impl State {
 }
 
 impl Listed {
-    /// Returns its state.
     pub fn state(&self) -> State {
         match &self.found {
             Err(_) => State::Damaged,
@@ -129,15 +117,11 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The runs directly below a folder.
     pub fn of(folder: &Path) -> Runs {
         Runs { folder: folder.to_path_buf(), known: HashMap::new() }
     }
 
     /// Lists the runs, the latest start first; damaged runs come first. Other files and folders are not listed.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
     pub fn list(&mut self) -> Result<Vec<Listed>, StoreError> {
         let mut known = HashMap::with_capacity(self.known.len());
         let all = Dir::open(&self.folder)?;
@@ -178,16 +162,12 @@ pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_plain(name) && Dir::open(folder).and_then(|folder| folder.folder(name)).is_ok()).then(|| folder.join(name))
 }
 
-/// Whether a name can be that of a run.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
 /// Checks that a report can be made of a run without leaving its folder: each file is a regular one, and all together have
 /// at most so many octets.
-///
-/// # Errors
-/// The reason against it, as a sentence without a full stop.
 pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
     let folder = open(run)?;
     let mut octets = 0;
@@ -209,7 +189,6 @@ fn open(run: &Path) -> Result<Dir, String> {
     Dir::open(run).map_err(|error| format!("the folder cannot be read: {error}"))
 }
 
-/// Octets of the files of one run.
 fn size_of(run: &Dir) -> Result<u64, String> {
     let mut octets: u64 = 0;
     for name in FILES {
@@ -223,9 +202,6 @@ fn size_of(run: &Dir) -> Result<u64, String> {
 }
 
 /// Returns the runs of a merged folder, none if the folder is a run. None of the runs is a symbolic link.
-///
-/// # Errors
-/// The reason why they cannot be read, as a sentence without a full stop.
 fn parts_of(folder: &Dir) -> Result<Option<Vec<Dir>>, String> {
     if regular(folder, MERGE)?.is_none() {
         return Ok(None);
@@ -234,17 +210,11 @@ fn parts_of(folder: &Dir) -> Result<Option<Vec<Dir>>, String> {
 }
 
 /// Whether a folder joins several runs, if its files say so.
-///
-/// # Errors
-/// Those of [`check_files`].
 pub fn is_merged(folder: &Path) -> Result<bool, String> {
     Ok(parts_of(&open(folder)?)?.is_some())
 }
 
 /// Returns the text of the scenario of a run, or of the runs of a merged folder, which have the same.
-///
-/// # Errors
-/// The reason why it cannot be read, as a sentence without a full stop.
 pub fn scenario_text(folder: &Path, at_most: u64) -> Result<String, String> {
     check_files(folder, u64::MAX)?;
     let folder = open(folder)?;
@@ -259,20 +229,6 @@ fn within(folder: &Dir, part: &Dir, why: &str) -> String {
         Ok(place) if !place.as_os_str().is_empty() => format!("{}/{why}", place.display()),
         _ => why.to_owned(),
     }
-}
-
-/// Checks the kinds of the files of a run, with fewer system calls than [`check_files`].
-fn check_kinds(run: &Dir) -> Result<(), String> {
-    let names = run.names().map_err(|error| format!("the folder cannot be read: {error}"))?;
-    let mut missing = REQUIRED.to_vec();
-    for (name, kind) in names {
-        let Some(name) = FILES.into_iter().find(|known| name == *known) else { continue };
-        if kind != FileType::RegularFile {
-            return Err(not_regular(name));
-        }
-        missing.retain(|other| *other != name);
-    }
-    missing.first().map_or(Ok(()), |name| Err(is_missing(name)))
 }
 
 fn not_regular(name: &str) -> String {
@@ -359,7 +315,7 @@ fn summary(folder: &Dir) -> Result<Brief, String> {
 }
 
 fn brief(run: &Dir) -> Result<Brief, String> {
-    check_kinds(run)?;
+    size_of(run)?;
     let text = read_at_most(run, HEADER, HEADER_AT_MOST)?;
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;

@@ -21,13 +21,10 @@ const USABLE_TENTHS: u64 = 9;
 /// One measurement with the settings of its procedure.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
-    /// The measurement.
     pub measurement: &'a Measurement,
-    /// Its settings.
     pub settings: SearchSettings,
     /// Frames that the path can buffer; 0 if that is not known.
     pub buffered: u64,
-    /// The scenario at its point.
     scenario: Cow<'a, Scenario>,
     procedure: &'static Procedure,
     metric: &'static Metric,
@@ -114,7 +111,6 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The directions of its trials.
     pub fn direction(&self) -> Direction {
         self.settings.direction
     }
@@ -219,7 +215,6 @@ fn options(scenario: &Scenario) -> TrialOptions {
     }
 }
 
-/// Returns the acceptance criteria of a scenario's trials.
 pub fn criteria(scenario: &Scenario) -> Criteria {
     Criteria {
         acceptance: Ratio::from_ppm(u64::from(scenario.measure.acceptance_ppm)),
@@ -227,11 +222,8 @@ pub fn criteria(scenario: &Scenario) -> Criteria {
     }
 }
 
-/// Returns the rate of phase 1 before phase 2: a safe share of
-///
-/// - the smallest exact establishment rate of this point;
-/// - without one, the largest lower bound, because the device reaches each of them;
-/// - at most the lowest rate that failed in a search in which no rate passed.
+/// Returns the rate of phase 1 before phase 2: a safe share of the smallest exact establishment rate of this point, or else of
+/// the largest lower bound; at most the lowest rate that failed in a search in which no rate passed.
 fn phase1_rate<'a>(found: impl Iterator<Item = &'a Outcome>, settings: &SearchSettings) -> Option<Rate> {
     let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
     let rates = |of: Vec<&Outcome>| of.into_iter().map(|o| o.result.rate).filter(|r| r.0 > 0).collect::<Vec<_>>();
@@ -290,7 +282,6 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
     Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
 }
 
-/// Returns the usable share of a ceiling.
 fn usable(ceiling: Rate) -> Rate {
     ceiling.scaled(USABLE_TENTHS, 10)
 }

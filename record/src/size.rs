@@ -1,8 +1,6 @@
 //! Sizing: the devices, cores and memory that a measured gateway needs for the demand of an operator. A limit is the lower end
-//! of the interval of a result, and a device gets no more sessions or subscribers than it was measured with. If one device is
-//! not enough, several share the subscribers. Throughput was measured without set-ups, and the set-up rate without other traffic:
-//! their loads are added, because forwarding and set-ups share the cores. This assumes that their costs add. A sizing extrapolates neither over cores nor over connections, and names limits
-//! that were not measured as missing.
+//! of the interval of a result. Loads of throughput and set-up rate are added, as if their costs add. A sizing extrapolates
+//! neither over cores nor over connections.
 
 pub mod demand;
 mod notes;
@@ -115,7 +113,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words.
     pub fn in_words(self) -> &'static str {
         match self {
             Kind::Throughput => "throughput",
@@ -144,10 +141,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The whole of a device.
     const WHOLE: Measured = Measured { value: 1.0, low: 1.0, high: 1.0, repetitions: 0, at_least: false };
 
-    /// A setting of the measured point.
     fn setting(value: Count) -> Measured {
         let value = value as f64;
         Measured { value, low: value, high: value, repetitions: 0, at_least: true }
@@ -170,7 +165,6 @@ pub struct Restart {
 }
 
 impl Sizing {
-    /// Sizes all devices of these runs.
     pub fn of(demand: Demand, reports: &[Report]) -> Sizing {
         Sizing {
             sessions: demand.all_sessions(),

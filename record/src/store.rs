@@ -1,7 +1,5 @@
-//! The run folder on disk: creates, locks, extends, repairs and reads its files (ARCHITECTURE.md, invariant 8).
-//!
-//! A line is one `write(2)`, so a kill leaves at most one incomplete line, at the end. Trials are on the disk before the
-//! search sees them. A line that could not be written completely is removed, so a full disk loses the last trial only.
+//! The run folder on disk: creates, locks, extends, repairs and reads its files (ARCHITECTURE.md, invariant 8). A line is one
+//! `write(2)`, so a kill leaves at most one incomplete line, at the end; a full disk loses the last trial only.
 
 pub mod date;
 pub mod dir;
@@ -10,7 +8,7 @@ mod jsonl;
 use crate::folder::{NullDevice, Outcome};
 use crate::versioned::Versioned;
 pub use dir::Dir;
-pub use jsonl::{Appender, Lines, Torn, read_lines};
+pub use jsonl::{Appender, Lines, Torn};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +17,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The scenario as it was read.
 pub const SCENARIO: &str = "scenario.toml";
 /// [`crate::folder::Header`].
 pub const HEADER: &str = "run.json";
@@ -33,145 +30,61 @@ pub const SELF_TEST: &str = "selftest.json";
 pub const SELF_TEST_TRIALS: &str = "selftest.jsonl";
 /// Every DUT command with its output: [`crate::folder::CommandLine`].
 pub const COMMANDS: &str = "commands.jsonl";
-/// Events, in order.
 pub const EVENTS: &str = "events.jsonl";
-/// One trial a line.
 pub const TRIALS: &str = "trials.jsonl";
 /// [`Outcome`] lines.
 pub const RESULTS: &str = "results.jsonl";
 /// [`NullDevice`] lines; absent until one is recorded.
 pub const NULLS: &str = "null.jsonl";
-/// The report as a page.
 pub const PAGE: &str = "report.html";
-/// The folder of the captures, if there are any.
 pub const CAPTURES: &str = "captures";
 
 /// Every file that natmeter writes into the folder of a run.
 const ALL_FILES: [&str; 12] =
     [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, SELF_TEST_TRIALS, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS, PAGE];
 
-/// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The name is not one folder below the parent.
     #[error(
         "`{0}` cannot be part of a folder's name: use letters, digits, `-`, `_` and `.`, and do not begin with `.` or `-`"
     )]
     Name(String),
-    /// Something that is not a run folder was opened.
     #[error("{} is not a run folder ({} is missing): name the folder that `natmeter run` printed", .path.display(), .missing)]
-    NotARun {
-        /// The opened path.
-        path: PathBuf,
-        /// The file that every run folder has.
-        missing: &'static str,
-    },
-    /// A version 1 folder whose values do not follow from its text.
+    NotARun { path: PathBuf, missing: &'static str },
     #[error(
         "{}: the recorded values do not follow from the scenario text of this run, so this version of natmeter cannot report \
          it; use natmeter 0.1.0", .path.display()
     )]
-    Underivable {
-        /// The file with the values.
-        path: PathBuf,
-    },
-    /// Another process appends to it.
+    Underivable { path: PathBuf },
     #[error("{} is in use by another natmeter: wait until it has finished, or stop it", .0.display())]
     InUse(PathBuf),
-    /// No space for another line.
     #[error("{} could not be extended: {source}. Everything measured before is stored. Free disk space, then run `natmeter resume`", .path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A new run folder cannot be created; nothing was measured yet.
+    Full { path: PathBuf, source: io::Error },
     #[error("{} cannot be created: {source}. Nothing was measured. Name a writable folder with --runs", .path.display())]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The folder cannot be written.
+    NoFolder { path: PathBuf, source: io::Error },
     #[error("{} cannot be written: {source}. Everything measured before is stored. Make the folder writable, then run `natmeter resume`", .path.display())]
-    ReadOnly {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// Any other failure of the system.
+    ReadOnly { path: PathBuf, source: io::Error },
     #[error("{} could not be {doing}: {source}", .path.display())]
-    Io {
-        /// The failed operation, as a participle.
-        doing: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A link, a FIFO, a device or a folder in the place of a file, or something else in the place of a folder.
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} is {found}, not {wanted}; remove it, or restore it from a copy", .path.display())]
-    Kind {
-        /// The path.
-        path: PathBuf,
-        /// What is there.
-        found: &'static str,
-        /// What should be there.
-        wanted: &'static str,
-    },
-    /// A file to be written that has a second name, perhaps outside the folder.
+    Kind { path: PathBuf, found: &'static str, wanted: &'static str },
     #[error("{} has a second name (a hard link), and natmeter would write both; replace it by a copy", .0.display())]
     Linked(PathBuf),
-    /// A file that is larger than any that natmeter writes.
     #[error("{} has more than {at_most} octets, or a line that long; restore it from a copy", .path.display())]
-    Large {
-        /// The file.
-        path: PathBuf,
-        /// Its limit.
-        at_most: u64,
-    },
-    /// Something else has the name of a draft.
+    Large { path: PathBuf, at_most: u64 },
     #[error("{} is in the way, and is no draft of natmeter: rename it; nothing was changed", .0.display())]
     Taken(PathBuf),
-    /// A file whose end is unknown after an earlier failure.
     #[error("{} may end in an incomplete line after an earlier failure: run `natmeter resume`, which repairs it", .0.display())]
     Broken(PathBuf),
-    /// A complete line or document has the wrong content.
     #[error("{}, line {line}: {source}; the file was changed, or another version of natmeter wrote it; restore it from a copy, or use that version", .path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The error of the parser.
-        source: serde_json::Error,
-    },
-    /// A point of a device that the scenario does not have.
+    Content { path: PathBuf, line: usize, source: serde_json::Error },
     #[error(
         "{}, line {line}: device number {number} with the name `{name}` is not in the scenario of this run; the file was changed; \
          restore it from a copy", .path.display()
     )]
-    Device {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// Number of the device, from 0.
-        number: usize,
-        /// Its name.
-        name: String,
-    },
-    /// A value that cannot be written as JSON.
+    Device { path: PathBuf, line: usize, number: usize, name: String },
     #[error("{}: a value cannot be written as JSON: {source}", .path.display())]
-    Serialize {
-        /// The file.
-        path: PathBuf,
-        /// The error of the serializer.
-        source: serde_json::Error,
-    },
+    Serialize { path: PathBuf, source: serde_json::Error },
 }
 
 impl StoreError {
@@ -189,7 +102,6 @@ impl StoreError {
         }
     }
 
-    /// Whether a name was taken.
     fn is_taken(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
     }
@@ -230,12 +142,8 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates and locks `parent/name-YYYYMMDD-HHMMSS` with scenario and header. The folder appears together with both files:
-    /// a run that is killed at any moment leaves a folder that can be resumed, or at most a hidden draft. Two runs that
-    /// start in the same second get different folders; nothing is overwritten.
-    ///
-    /// # Errors
-    /// If the name is not valid, or the folder cannot be created.
+    /// Creates and locks `parent/name-YYYYMMDD-HHMMSS`, which appears together with scenario and header: a kill at any moment
+    /// leaves a folder that can be resumed, or a hidden draft. Two runs of one second get different folders.
     pub fn create(
         parent: &Path,
         name: &str,
@@ -306,12 +214,10 @@ impl RunFolder {
         Ok((RunFolder { dir, trials, results, events, commands, nulls }, repairs))
     }
 
-    /// Returns the open folder.
     pub fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// Returns its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -325,19 +231,12 @@ impl RunFolder {
         self.trials.sync()
     }
 
-    /// Records the result of a measurement on the disk.
-    ///
-    /// # Errors
-    /// Those of [`RunFolder::append_trial`].
     pub fn append_outcome(&mut self, outcome: &Outcome) -> Result<(), StoreError> {
         self.results.append(outcome)?;
         self.results.sync()
     }
 
     /// Records a measurement of the null device on the disk.
-    ///
-    /// # Errors
-    /// Those of [`RunFolder::append_trial`].
     pub fn append_null(&mut self, null: &NullDevice) -> Result<(), StoreError> {
         let nulls = match &mut self.nulls {
             Some(nulls) => nulls,
@@ -348,41 +247,24 @@ impl RunFolder {
         nulls.sync()
     }
 
-    /// Records an event.
-    ///
-    /// # Errors
-    /// Those of [`RunFolder::append_trial`].
     pub fn append_event(&mut self, event: &impl Serialize) -> Result<(), StoreError> {
         self.events.append(&Versioned::of(event))
     }
 
-    /// Records a command with its output.
-    ///
-    /// # Errors
-    /// Those of [`RunFolder::append_trial`].
     pub fn append_command(&mut self, command: &impl Serialize) -> Result<(), StoreError> {
         self.commands.append(command)
     }
 
-    /// The recorded trials.
-    ///
-    /// # Errors
-    /// If a complete line cannot be read.
     pub fn trials<T: DeserializeOwned>(&self) -> Result<Vec<T>, StoreError> {
         Ok(self.dir.lines(TRIALS)?.values)
     }
 
-    /// The results so far.
-    ///
-    /// # Errors
-    /// If a complete line cannot be read.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, StoreError> {
         Ok(self.dir.lines(RESULTS)?.values)
     }
 }
 
-/// A folder that is not a run yet: `.NAME.draft`, next to the run that it becomes. The process that creates the draft has the
-/// name; a second process takes the next name. The draft of a killed run does not block later runs.
+/// A folder that is not a run yet: `.NAME.draft`, next to the run that it becomes. The process that creates it has the name.
 struct Draft<'a> {
     parent: &'a Dir,
     dir: Dir,
@@ -434,7 +316,6 @@ fn hidden(name: &str) -> String {
     format!(".{name}.draft")
 }
 
-/// Returns a value as the text of a document.
 fn document(value: &impl Serialize, path: &Path) -> Result<String, StoreError> {
     let text = serde_json::to_string_pretty(value);
     text.map(|text| text + "\n").map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
@@ -442,9 +323,6 @@ fn document(value: &impl Serialize, path: &Path) -> Result<String, StoreError> {
 
 impl Dir {
     /// Opens the folder that the user named as a run.
-    ///
-    /// # Errors
-    /// If it does not exist, or is not a folder that can be read.
     pub fn of_run(folder: &Path) -> Result<Dir, StoreError> {
         match Dir::open(folder) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -455,17 +333,11 @@ impl Dir {
     }
 
     /// Checks that each file of a run is a regular one, or missing.
-    ///
-    /// # Errors
-    /// The first that is not.
     pub(crate) fn see_that_files_are_regular(&self) -> Result<(), StoreError> {
         ALL_FILES.iter().try_for_each(|name| self.regular(name).map(drop))
     }
 
     /// Reads one JSON document; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// Those of [`Dir::text`], or if it has the wrong content.
     pub fn document<T: DeserializeOwned>(&self, name: impl AsRef<Path>) -> Result<Option<T>, StoreError> {
         let name = name.as_ref();
         let Some(text) = self.text(name)? else { return Ok(None) };
@@ -477,9 +349,6 @@ impl Dir {
     }
 
     /// Writes one JSON document; it may replace an existing one.
-    ///
-    /// # Errors
-    /// Those of [`Dir::replace`].
     pub fn write(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
         self.replace(name, &document(value, &self.path_of(name))?)
     }
@@ -490,19 +359,7 @@ pub fn is_run(folder: &Path) -> bool {
     Dir::open(folder).is_ok_and(|folder| folder.has(HEADER))
 }
 
-/// Reads one JSON document in a folder; `None` if it does not exist.
-///
-/// # Errors
-/// Those of [`Dir::document`].
-pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
-    let (dir, name) = Dir::of_file(path)?;
-    dir.document(name)
-}
-
 /// Writes a file atomically; it may replace an existing file.
-///
-/// # Errors
-/// Those of [`Dir::replace`].
 pub fn write_whole(path: &Path, text: &str) -> Result<(), StoreError> {
     let (dir, name) = Dir::of_file(path)?;
     dir.replace(name, text)

@@ -86,41 +86,20 @@ pub struct Change {
     pub unlike: Vec<Unlike>,
 }
 
-/// Why there is no trend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrendError {
-    /// No run can be read.
     #[error("no run that can be read: name the folder in which `natmeter run` creates its folders")]
     NoRun,
-    /// No run of this scenario.
     #[error("no run of the scenario `{name}`: there are runs of {}", .there.join(", "))]
-    NoScenario {
-        /// The name.
-        name: String,
-        /// The scenarios that have runs.
-        there: Vec<String>,
-    },
-    /// Several scenarios.
+    NoScenario { name: String, there: Vec<String> },
     #[error("runs of {}: choose one of them with --scenario NAME", .there.join(", "))]
-    Several {
-        /// The scenarios, with their numbers of runs.
-        there: Vec<String>,
-    },
-    /// One name for several texts.
+    Several { there: Vec<String> },
     #[error("the runs of `{name}` have {texts} different scenarios: `--scenario {name}` takes all of them")]
-    Texts {
-        /// The name.
-        name: String,
-        /// How many.
-        texts: usize,
-    },
+    Texts { name: String, texts: usize },
 }
 
 /// Returns the runs of one scenario in the order of their starts: those of this name, or else of the only scenario that
 /// there is, all with the same text and options.
-///
-/// # Errors
-/// If there is none, or more than one.
 pub fn of_one_scenario(mut runs: Vec<Run>, name: Option<&str>) -> Result<Vec<Run>, TrendError> {
     let name_of = |run: &Run| run.report.header.scenario.name.clone();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
@@ -148,7 +127,6 @@ pub fn of_one_scenario(mut runs: Vec<Run>, name: Option<&str>) -> Result<Vec<Run
     Ok(runs)
 }
 
-/// Returns the trend over runs in this order.
 pub fn trend(runs: &[Run]) -> Trend {
     Trend {
         scenario: runs.first().map(|run| run.report.header.scenario.name.clone()).unwrap_or_default(),
@@ -194,7 +172,6 @@ fn changes(runs: &[Run], values: &[SeriesValue]) -> Vec<Change> {
     points.iter().zip(parts.windows(2)).map(change).collect()
 }
 
-/// The difference of two levels.
 fn between(before: &[f64], after: &[f64]) -> Difference {
     let known = |values: &[f64]| values.iter().copied().map(Known::exactly).collect::<Vec<_>>();
     Difference::of(&known(before), &known(after), None)

@@ -1,7 +1,5 @@
-//! The version of the JSON that natmeter prints, and the JSON Schema of its documents.
-//!
-//! A program that reads a report or events needs to know which fields to expect. New fields may appear under the same version;
-//! a field that goes away, or gets another meaning, raises it.
+//! The version of the JSON that natmeter prints, and the JSON Schema of its documents. A field that goes away, or gets another
+//! meaning, raises the version.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};

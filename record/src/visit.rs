@@ -1,6 +1,5 @@
-//! Visits of a run to a point of the matrix, and which of them are repeated. A *visit* is what a run does at a point between two
-//! measurements of the null device. If the null device changed, the results of the visit are doubtful, and natmeter may repeat
-//! the visit once. A later result of a measurement replaces the earlier one. Only the null device decides, never a trial.
+//! Visits of a run to a point of the matrix: what it does there between two measurements of the null device. If that changed,
+//! the results are doubtful, and natmeter may repeat the visit once. Only the null device decides, never a trial.
 
 use crate::folder::{NullDevice, Outcome};
 use crate::plan::Measurement;
@@ -12,14 +11,10 @@ use std::collections::HashSet;
 /// Change of the null device above which results are doubtful.
 pub const CHANGE: f64 = 0.15;
 
-/// A visit that is to be repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubtful {
-    /// Its point.
     pub point: Point,
-    /// The change of the null device, as a share.
     pub change: f64,
-    /// Its measurements, in the order of their results.
     pub measurements: Vec<Measurement>,
 }
 
@@ -79,7 +74,6 @@ pub fn repeated_points(outcomes: &[Outcome]) -> usize {
     again.map(|o| &o.measurement.point).collect::<HashSet<_>>().len()
 }
 
-/// Whether its measurement has no other result.
 fn is_only(one: &Outcome, outcomes: &[Outcome]) -> bool {
     outcomes.iter().filter(|o| o.measurement == one.measurement).count() == 1
 }

@@ -3,7 +3,7 @@
 use super::guests;
 use super::program::NATMETER;
 use record::folder::Outcome;
-use record::store::read_lines;
+use record::store::Dir;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,7 +32,7 @@ fn run_over(bed: Option<&Path>, text: &str, set: &[&str]) -> (Vec<Outcome>, Stri
 }
 
 fn outcomes(run: &Path) -> Vec<Outcome> {
-    read_lines(&run.join("results.jsonl")).unwrap().values
+    Dir::open(run).unwrap().lines("results.jsonl").unwrap().values
 }
 
 const SHORT: [&str; 4] =

@@ -2,7 +2,7 @@
 
 use crate::program::{measured, only_run, top};
 use method::TrialRecord;
-use record::store::{TRIALS, read_lines};
+use record::store::{Dir, TRIALS};
 
 const SET: [&str; 9] = [
     "direction=1:10",
@@ -26,7 +26,7 @@ fn slow_a_run_with_a_direction_ratio_reports_both_rates() {
     measured(&top(), &args);
     let run = only_run(runs.path()).unwrap();
     let report = |options: &[&str]| measured(&top(), &[&["report", run.to_str().unwrap()], options].concat());
-    let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+    let trials: Vec<TrialRecord> = Dir::open(&run).unwrap().lines(TRIALS).unwrap().values;
     // The probe of a device behind a trial without an answer has the same rate in both directions.
     let with_ratio: Vec<_> = trials.iter().filter(|trial| trial.spec.direction.ratio().is_some()).collect();
     assert!(!with_ratio.is_empty());

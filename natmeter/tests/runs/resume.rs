@@ -6,7 +6,7 @@ use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome, SelfTest};
 use record::plan::{Plan, without_attempt};
-use record::store::RunFolder;
+use record::store::{Dir, RunFolder, TRIALS};
 use scenario::{Options, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -27,7 +27,7 @@ fn header() -> Header {
 }
 
 fn trials(path: &Path) -> Vec<TrialRecord> {
-    record::store::read_lines(&path.join(record::store::TRIALS)).unwrap().values
+    Dir::open(path).unwrap().lines(TRIALS).unwrap().values
 }
 
 /// A run of the scenario on a device that works: its results, and its first trial.

@@ -5,7 +5,7 @@ use natmeter::forecast;
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome};
-use record::store::{RunFolder, TRIALS, read_lines};
+use record::store::{Dir, RunFolder, TRIALS};
 use scenario::{Options, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -54,5 +54,5 @@ pub(crate) fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
 }
 
 pub(crate) fn trials(path: &Path) -> Vec<TrialRecord> {
-    read_lines(&path.join(TRIALS)).unwrap().values
+    Dir::open(path).unwrap().lines(TRIALS).unwrap().values
 }

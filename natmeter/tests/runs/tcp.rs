@@ -2,7 +2,7 @@
 
 use crate::program::{measured, only_run, top};
 use method::{Fault, FaultCounts, TrialRecord};
-use record::store::{TRIALS, read_lines};
+use record::store::{Dir, TRIALS};
 use std::path::{Path, PathBuf};
 
 /// Runs a scenario with these values in another folder, and returns the run.
@@ -15,7 +15,7 @@ fn run(scenario: &Path, set: &[&str], runs: &Path) -> PathBuf {
 }
 
 fn trials(run: &Path) -> Vec<TrialRecord> {
-    let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+    let trials: Vec<TrialRecord> = Dir::open(run).unwrap().lines(TRIALS).unwrap().values;
     assert!(!trials.is_empty());
     trials
 }

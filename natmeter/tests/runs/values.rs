@@ -2,7 +2,7 @@
 
 use crate::program::{measured, natmeter, only_run, stderr, stdout};
 use method::TrialRecord;
-use record::store::{TRIALS, read_lines};
+use record::store::{Dir, TRIALS};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ impl Ended {
 
     /// Its trials.
     pub(crate) fn trials(&self) -> Vec<TrialRecord> {
-        read_lines(&self.run().join(TRIALS)).unwrap().values
+        Dir::open(&self.run()).unwrap().lines(TRIALS).unwrap().values
     }
 
     /// Its report.

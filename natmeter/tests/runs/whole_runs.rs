@@ -7,7 +7,7 @@ use method::ResultKind::Exact;
 use method::TrialRecord;
 use record::folder::{Facts, Outcome, SELF_TEST_SKIPPED};
 use record::report::Report;
-use record::store::{FACTS, RESULTS, SELF_TEST, TRIALS, read_document, read_lines};
+use record::store::{Dir, FACTS, RESULTS, SELF_TEST, TRIALS};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -39,8 +39,8 @@ fn short_run(scenario: &Path, runs: &Path) -> Command {
 fn see_that_it_is_complete(output: &Output, run: &Path) {
     let said = stderr(output);
     let header = record::read::header(run, tech::ALL).unwrap();
-    let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
-    let facts: Facts = read_document(&run.join(FACTS)).unwrap().unwrap();
+    let outcomes: Vec<Outcome> = Dir::open(run).unwrap().lines(RESULTS).unwrap().values;
+    let facts: Facts = Dir::open(run).unwrap().document(FACTS).unwrap().unwrap();
     let has_result = |key: &str| outcomes.iter().any(|o| o.measurement.key() == key);
     let keys: Vec<String> = header.plan.measurements.iter().map(record::plan::Measurement::key).collect();
     let missing: Vec<&String> = keys.iter().filter(|key| !has_result(key)).collect();
@@ -75,7 +75,7 @@ impl Running {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(run) = only_run(runs) {
-                let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+                let trials: Vec<TrialRecord> = Dir::open(&run).unwrap().lines(TRIALS).unwrap().values;
                 if trials.iter().any(|trial| trial.measurement.starts_with(device)) {
                     return run;
                 }
@@ -187,7 +187,8 @@ fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
     let output = run.args(["--skip-self-test", "--set", "link.impair.loss=100 %"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("the device under test does not answer: Left to Right"), "{}", stderr(&output));
-    let outcomes: Vec<Outcome> = read_lines(&only_run(dir.path()).expect("a run folder").join(RESULTS)).unwrap().values;
+    let outcomes: Vec<Outcome> =
+        Dir::open(&only_run(dir.path()).expect("a run folder")).unwrap().lines(RESULTS).unwrap().values;
     assert_eq!(outcomes.len(), 0);
 }
 
@@ -201,7 +202,7 @@ fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     assert_eq!(machine(), before);
     let run = only_run(dir.path()).expect("a run folder");
     see_that_it_is_complete(&output, &run);
-    let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
+    let outcomes: Vec<Outcome> = Dir::open(&run).unwrap().lines(RESULTS).unwrap().values;
     for device in ["linux-forwarding", "nftables", "iptables-legacy", "iptables-nft"] {
         let key = format!("{device}/");
         let known = outcomes.iter().any(|o| o.measurement.point.dut_name == device) || stderr(&output).contains(&key);

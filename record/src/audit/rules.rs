@@ -11,7 +11,6 @@ use crate::store::{RESULTS, TRIALS};
 use method::{Replay, SearchResult, TrialError, TrialOutcome, TrialSpec, Trials, judge};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All differences.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     verdicts(record).chain(results(record)).collect()
 }
@@ -40,8 +39,7 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Measurements whose recorded trials give a result that is not recorded; without the last measurement, because the run may
-/// have been killed before it wrote that result. A resumed run derives all of them again.
+/// Measurements whose recorded trials give a result that is not recorded; without the last one, which a kill may have cost.
 pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
     let again = Again::new(record);
     let last = record.trials.last().map(|t| t.measurement.as_str());
@@ -66,7 +64,6 @@ struct Again<'a> {
     calibration: Calibration,
 }
 
-/// Result of a repeated search.
 struct Found {
     result: SearchResult,
     directions: u32,

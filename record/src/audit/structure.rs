@@ -10,7 +10,6 @@ use procedure::metric::{Gives, Unit, gives};
 use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All disagreements.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut findings: Vec<Finding> = version(&record.header).into_iter().chain(plan(&record.header)).collect();
     // No result follows from the other files.
@@ -170,12 +169,10 @@ pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
     by_key
 }
 
-/// The trials that gave a result.
 fn trials_of<'t, 'a>(outcome: &Outcome, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
     filed_under(&outcome.filed_under(|key| by_key.contains_key(key)), by_key)
 }
 
-/// The trials that are filed under a key.
 pub(super) fn filed_under<'t, 'a>(key: &str, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
     by_key.get(key).map_or(&[], Vec::as_slice)
 }
@@ -200,11 +197,11 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
         let at = if is_of_bursts { format!("of {} frames", step.rate) } else { format!("at {}/s", step.rate) };
         return Some(format!("no trial {at} has the verdict that its step of the search has"));
     }
-    let is_tried = |rate: Rate| rate.0 == 0 || result.trace.iter().any(|step| step.rate == rate);
-    let is_tried = |rate: Rate| match result.capacity {
-        Some(_) => rate.0 == 0 || result.trace.iter().any(|step| step.connections == Some(rate.0)),
-        None => is_tried(rate),
+    let is_at = |step: &SearchStep, rate: Rate| match result.capacity {
+        Some(_) => step.connections == Some(rate.0),
+        None => step.rate == rate,
     };
+    let is_tried = |rate: Rate| rate.0 == 0 || result.trace.iter().any(|step| is_at(step, rate));
     // Other values follow from their trials by their procedure, which the audit repeats.
     let is_rate = gives(metric, Gives::Throughput) || gives(metric, Gives::SetUpRate);
     let is_of_search = is_rate && result.goals.is_empty() && result.capacity.is_none();

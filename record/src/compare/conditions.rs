@@ -12,7 +12,6 @@ const NOT_COMPARED: [&str; 2] = ["load at the start", "natmeter"];
 /// Keys of a scenario that name it.
 const NAMES: [&str; 3] = ["name", "about", "compare"];
 
-/// A table without keys.
 const EMPTY: &str = "{}";
 
 /// A condition that differs from the reference.
@@ -34,7 +33,6 @@ pub struct Unlike {
 }
 
 impl Unlike {
-    /// Returns it in words.
     pub fn in_words(&self) -> String {
         self.beside("reference")
     }

@@ -52,7 +52,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Returns it in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Finding::Higher => "higher",
@@ -65,7 +64,6 @@ impl Finding {
         }
     }
 
-    /// Whether there is an interval.
     pub fn is_judged(self) -> bool {
         matches!(self, Finding::Higher | Finding::Lower | Finding::NoDifferenceShown)
     }

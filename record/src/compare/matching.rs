@@ -5,14 +5,10 @@ use crate::report::result::PointResult;
 use scenario::Dut;
 use std::collections::BTreeSet;
 
-/// A result of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunResult<'a> {
-    /// Number of the run, from 1.
     pub(crate) number: usize,
-    /// The run.
     pub(crate) run: &'a Run,
-    /// The result.
     pub(crate) result: &'a PointResult,
 }
 

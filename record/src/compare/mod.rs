@@ -1,10 +1,7 @@
 //! Compares runs: per metric and point of the matrix the difference to the first run, the reference, with an interval.
 //!
-//! - Points are matched by metric, connections, cores, further axes and the name of the device; devices whose names differ, by
-//!   technology if there is one in each run.
-//! - The difference is the ratio of the repetitions ([`method::stats::shift`]), in percent. The interval includes the width of
-//!   each search's final interval and the drift of the null device.
-//! - A bound is not a value: a repetition with a lower bound counts as any rate above it.
+//! Devices whose names differ are matched by technology if there is one in each run. The difference is the ratio of the
+//! repetitions ([`method::stats::shift`]); its interval includes the errors of the searches and the drift of the null device.
 
 pub(crate) mod conditions;
 pub(crate) mod difference;
@@ -27,20 +24,13 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 pub use text::text;
 
-/// A run that is compared.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its folder.
     pub folder: PathBuf,
-    /// Its report.
     pub report: Report,
 }
 
 impl Run {
-    /// Reads a run folder without changing it.
-    ///
-    /// # Errors
-    /// If it is no run folder, or a complete line cannot be read.
     pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<Run, ReportError> {
         Ok(Run { folder: folder.to_path_buf(), report: Report::from_folder(folder, lists)? })
     }
@@ -137,7 +127,6 @@ pub struct ComparedValue {
     pub difference: Option<Difference>,
 }
 
-/// What a comparison says about a run.
 pub(crate) fn run_info(run: &Run) -> RunInfo {
     let Report { header, facts, audit, doubts, .. } = &run.report;
     RunInfo {
@@ -151,7 +140,6 @@ pub(crate) fn run_info(run: &Run) -> RunInfo {
     }
 }
 
-/// Compares runs with the first of them.
 pub fn compare(runs: &[Run]) -> Comparison {
     let points = matching::groups(runs).iter().map(|group| point(group)).collect();
     let unlike = match runs {
@@ -197,10 +185,6 @@ fn value(run: usize, result: &PointResult, difference: Option<Difference>) -> Co
     }
 }
 
-/// Returns the run folders in a folder, by name.
-///
-/// # Errors
-/// If the folder cannot be read.
 pub fn run_folders(parent: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let names = Dir::open(parent)?.names()?;
     let mut folders: Vec<PathBuf> =

@@ -50,7 +50,6 @@ pub(crate) fn builds(runs: &[RunInfo], name: impl Fn(usize) -> String) -> String
     builds.iter().map(line).collect()
 }
 
-/// The name of a run in the text.
 fn name(number: usize) -> String {
     if number == 1 { "reference".to_owned() } else { format!("run {number}") }
 }

@@ -11,9 +11,8 @@ use scenario::{Wrong, did_you_mean};
 use std::str::FromStr;
 
 /// A condition that no value may meet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Threshold {
-    /// The condition as written.
     pub text: String,
     metric: &'static Metric,
     relation: Relation,
@@ -21,50 +20,21 @@ pub struct Threshold {
     limit: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Below,
-    AtMost,
-    Above,
-    AtLeast,
-}
+type Relation = fn(&f64, &f64) -> bool;
 
 /// The relations as written; the longer ones first.
-const RELATIONS: [(&str, Relation); 4] =
-    [("<=", Relation::AtMost), (">=", Relation::AtLeast), ("<", Relation::Below), (">", Relation::Above)];
+const RELATIONS: [(&str, Relation); 4] = [("<=", f64::le), (">=", f64::ge), ("<", f64::lt), (">", f64::gt)];
 
-impl Relation {
-    fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Relation::Below => value < limit,
-            Relation::AtMost => value <= limit,
-            Relation::Above => value > limit,
-            Relation::AtLeast => value >= limit,
-        }
-    }
-}
-
-/// What is wrong with a threshold, and how to write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThresholdError {
-    /// It is not a metric, a relation and a quantity.
     #[error("`{0}` is not a condition: write METRIC < QUANTITY, such as \"throughput < 3M\", with <, <=, > or >=")]
     Form(String),
-    /// No such metric.
     #[error("`{word}` is not a metric{}; `natmeter list metrics` prints all", .meant.map(|m| format!(": did you mean `{m}`?")).unwrap_or_default())]
-    Metric {
-        /// The word.
-        word: String,
-        /// A metric that is probably meant.
-        meant: Option<&'static str>,
-    },
-    /// The metric has no values of its own.
+    Metric { word: String, meant: Option<&'static str> },
     #[error("`{0}` has no value that can be compared: name one of its parts, or the metric from which it is computed")]
     Unit(&'static str),
-    /// The quantity is wrong.
     #[error(transparent)]
     Quantity(#[from] Wrong),
-    /// A line rate.
     #[error("`{0}` is a rate in bits per second: write the frames per second and direction, such as 3M")]
     Bits(String),
 }
@@ -104,21 +74,15 @@ fn limit(metric: &'static Metric, text: &str) -> Result<f64, ThresholdError> {
     })
 }
 
-/// Whether a value meets a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meets {
-    /// It does: the check fails.
     Yes,
-    /// It does not.
     No,
-    /// Unknown: the value is a bound.
     Bounded,
-    /// Unknown: there is no value.
     NoValue,
 }
 
 impl Threshold {
-    /// Whether it is about the metric of a result.
     pub fn is_about(&self, result: &PointResult) -> bool {
         result.metric == self.metric.key
     }
@@ -135,7 +99,7 @@ impl Threshold {
             return Meets::NoValue;
         };
         let ends = if is_bounded(result) { [low, high] } else { [value; 2] };
-        match ends.map(|end| self.relation.holds(end, self.limit)) {
+        match ends.map(|end| (self.relation)(&end, &self.limit)) {
             [true, true] => Meets::Yes,
             [false, false] => Meets::No,
             _ => Meets::Bounded,
@@ -145,18 +109,16 @@ impl Threshold {
     /// Whether another run can have another verdict: the interval of a result's median lies on both sides of the threshold, or
     /// the repetitions are too few for an interval.
     pub fn is_near(&self, result: &PointResult) -> bool {
-        let holds = |value: f64| self.relation.holds(value, self.limit);
+        let holds = |value: f64| (self.relation)(&value, &self.limit);
         let is_on_both_sides = result.interval.is_none_or(|interval| holds(interval.low) != holds(interval.high));
         is_on_both_sides || !result.has_interval()
     }
 
-    /// Returns the sentence about a value near the limit.
     pub fn near(&self, result: &PointResult) -> String {
         let value = Threshold::value(result);
         format!("{value}: its interval contains the limit of `{}`, or it has fewer than five repetitions", self.text)
     }
 
-    /// Returns the value of a result in a sentence.
     fn value(result: &PointResult) -> String {
         format!("{} is {}", crate::report::place(result), crate::report::in_short(result))
     }
@@ -185,19 +147,18 @@ mod tests {
 
     #[test]
     fn conditions_are_metric_relation_and_quantity() {
-        for (text, metric, relation, limit) in [
-            ("throughput < 3M", "throughput", Relation::Below, 3e6),
-            ("throughput<=1.5 Mfps", "throughput", Relation::AtMost, 1.5e6),
-            ("latency_typical_forward > 50 us", "latency_typical_forward", Relation::Above, 50e3),
-            ("frame_loss_rate >= 0.1 %", "frame_loss_rate", Relation::AtLeast, 1_000.0),
-            ("conn_table_capacity < 4M", "conn_table_capacity", Relation::Below, 4e6),
+        // Whether it holds below the limit, at it, and above it.
+        for (text, metric, limit, holds) in [
+            ("throughput < 3M", "throughput", 3e6, [true, false, false]),
+            ("throughput<=1.5 Mfps", "throughput", 1.5e6, [true, true, false]),
+            ("latency_typical_forward > 50 us", "latency_typical_forward", 50e3, [false, false, true]),
+            ("frame_loss_rate >= 0.1 %", "frame_loss_rate", 1_000.0, [false, true, true]),
+            ("conn_table_capacity < 4M", "conn_table_capacity", 4e6, [true, false, false]),
         ] {
             let threshold = parsed(text).unwrap();
-            assert_eq!(
-                (threshold.metric.key, threshold.relation, threshold.limit),
-                (metric, relation, limit),
-                "{text}"
-            );
+            assert_eq!((threshold.metric.key, threshold.limit), (metric, limit), "{text}");
+            let found = [limit - 1.0, limit, limit + 1.0].map(|value| (threshold.relation)(&value, &threshold.limit));
+            assert_eq!(found, holds, "{text}");
         }
     }
 

@@ -62,7 +62,6 @@ pub(super) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// Reads a test case.
 pub(super) fn read(text: &str) -> Result<Vec<Single>, ImportError> {
     let case: Json = serde_json::from_str(text)
         .map_err(|error| ImportError::new("", format!("this is not JSON: {error}")).at(error.line().max(1)))?;

@@ -21,13 +21,11 @@ struct Script {
     table: &'static str,
     metric: &'static str,
     unit: &'static str,
-    /// The column of the result.
     result: &'static str,
     title: &'static str,
     note: Option<&'static str>,
 }
 
-/// The scripts.
 const SCRIPTS: [Script; 3] = [
     Script {
         column: "FinBinIt",
@@ -64,7 +62,6 @@ pub(super) fn is_csv(text: &str) -> bool {
     text.starts_with("No, ") || text.starts_with("No,")
 }
 
-/// A row with the names of its columns.
 struct Row<'a> {
     names: &'a [&'a str],
     fields: Vec<&'a str>,

@@ -9,7 +9,6 @@ use crate::read::Record;
 use scenario::{Point, Scenario};
 use std::collections::BTreeMap;
 
-/// One run of a merged folder.
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) record: Record,
@@ -19,9 +18,7 @@ pub(super) struct Part {
 /// A test bed: what its runs have in common.
 struct Bed {
     facts: Facts,
-    /// Name and text of its file.
     file: Option<(String, String)>,
-    /// Position of its first run.
     first: usize,
 }
 
@@ -31,7 +28,6 @@ impl Bed {
         Bed { facts: part.record.facts.clone(), file, first }
     }
 
-    /// The differences from another bed, in words.
     fn differs_from(&self, other: &Bed) -> Vec<String> {
         let text = |bed: &Bed| bed.file.as_ref().map(|(_, text)| text.clone());
         let facts = differences(&self.facts, &other.facts).into_iter();
@@ -128,7 +124,6 @@ fn labels(beds: &[Bed]) -> Vec<String> {
     stems.filter(distinct).unwrap_or_else(|| (0..beds.len()).map(|at| format!("bed {}", at + 1)).collect())
 }
 
-/// A doubt for each bed that differs from the first one.
 fn differing(beds: &[Bed], labels: &[String], parts: &[Part], is_apart: bool) -> Vec<String> {
     let Some((first, others)) = beds.split_first() else { return Vec::new() };
     let what = if is_apart {
@@ -191,7 +186,6 @@ fn torn(part: &Part) -> Vec<String> {
     part.record.torn.iter().map(doubt).collect()
 }
 
-/// What all audits found, with the name of the run.
 fn audits(parts: &[Part]) -> Audit {
     let is_derived = parts.iter().all(|part| part.audit.basis == Basis::DerivedAgain);
     let of_part = |part: &Part| {
@@ -255,7 +249,6 @@ fn calibrations(first: Option<Calibration>, second: Option<Calibration>) -> Opti
     Some(first)
 }
 
-/// The self-test of both runs: a failed one is kept.
 fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfTest> {
     match (first, second) {
         (Some(first), Some(second)) => Some(if first.passed { second } else { first }),

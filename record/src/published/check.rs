@@ -1,22 +1,15 @@
-//! Recomputes what the documents derived from their own values: relative scale-up, ratios, net times and rates, and bytes per
-//! bucket and entry. Each input lies within half a unit of its last printed digit, and so each result within a range.
+//! Recomputes what the documents derived from their own values. Each input lies within half a unit of its last printed digit,
+//! and so each result within a range.
 
 use super::{Table, Value, tables};
 
-/// A derived value and its recomputation.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Its table.
     pub table: &'static Table,
-    /// Key of its metric.
     pub metric: String,
-    /// How it was derived, in words.
     pub how: &'static str,
-    /// Its place in the table.
     pub x: String,
-    /// As the document prints it.
     pub printed: String,
-    /// The recomputed value.
     pub computed: f64,
     /// Whether the printed value is possible with the printed inputs.
     pub agrees: bool,
@@ -51,7 +44,6 @@ impl Rounded {
 /// The inputs of a derived value, and the function of them.
 type Derivation = ([Rounded; 2], fn(f64, f64) -> f64);
 
-/// How a document derives a value from others.
 struct Rule {
     how: &'static str,
     /// Of the derived value and its table; none if the rule is for other values.
@@ -142,7 +134,6 @@ fn previous(table: &[&Value], value: &Value) -> Option<Rounded> {
     medians.get(at.checked_sub(1)?).map(|v| Rounded::of(v))
 }
 
-/// Recomputes all derived values of all tables.
 pub fn all() -> Vec<Check> {
     tables().iter().flat_map(of_table).collect()
 }

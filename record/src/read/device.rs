@@ -18,9 +18,6 @@ fn unknown_device(path: PathBuf, line: usize, point: &Point) -> StoreError {
 }
 
 /// Checks the plan of a header.
-///
-/// # Errors
-/// The first measurement of a device that the scenario does not have.
 pub(super) fn check_plan(folder: &Dir, plan: &Plan, scenario: &Scenario) -> Result<(), StoreError> {
     let Some(at) = plan.measurements.iter().position(|m| !is_of(&m.point, scenario)) else { return Ok(()) };
     let text = folder.text(HEADER)?.unwrap_or_default();
@@ -43,17 +40,11 @@ fn lines<T: serde::de::DeserializeOwned>(
 }
 
 /// Reads the results of a run.
-///
-/// # Errors
-/// If the file cannot be read, or a line has another content, or a device that the scenario does not have.
 pub(crate) fn outcomes(folder: &Dir, scenario: &Scenario) -> Result<Lines<Outcome>, StoreError> {
     lines(folder, store::RESULTS, scenario, |outcome: &Outcome| &outcome.measurement.point)
 }
 
 /// Reads the measurements of the null device of a run.
-///
-/// # Errors
-/// Those of [`outcomes`].
 pub(super) fn nulls(folder: &Dir, scenario: &Scenario) -> Result<Lines<NullDevice>, StoreError> {
     lines(folder, store::NULLS, scenario, |null: &NullDevice| &null.point)
 }

@@ -1,5 +1,4 @@
-//! Version 1 of the run folder did not record `--set`, only the resulting values. This module derives the options: each
-//! recorded value that differs from the text becomes an override.
+//! The options of runs of version 1, which recorded values in place of `--set`: each that differs from the text is an override.
 
 use crate::folder::{RECORD_WITHOUT_VERSION, recorded_defaults};
 use crate::store::StoreError;
@@ -9,9 +8,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Returns the scenario of a run with its options.
-///
-/// # Errors
-/// If no options lead from the text to the recorded values.
 pub(super) fn scenario(
     name: &str,
     text: &str,
@@ -100,7 +96,6 @@ fn values(table: &str, recorded: Option<&Value>, found: &mut Vec<String>) {
     }
 }
 
-/// The key of a recorded value.
 fn key(name: &str) -> String {
     match name {
         "entries" => "table".to_owned(),
@@ -109,7 +104,6 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A swept axis.
 fn axis(swept: &Value) -> Option<String> {
     Some(format!("sweep.{}={}", swept["axis"].as_str()?, in_words("", &swept["values"])?))
 }

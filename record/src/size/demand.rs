@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// The demand on a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Demand {
-    /// Subscribers.
     pub subscribers: f64,
     /// Sessions that each of them holds.
     pub sessions: f64,
@@ -24,58 +23,33 @@ pub struct Demand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Partial {
-    /// Subscribers.
     #[serde(default, deserialize_with = "count")]
     pub subscribers: Option<f64>,
-    /// Sessions of each.
     #[serde(default, deserialize_with = "count")]
     pub sessions: Option<f64>,
-    /// New sessions per second of each.
     #[serde(default, deserialize_with = "count")]
     pub new_sessions: Option<f64>,
-    /// Mbit/s of each.
     #[serde(default, deserialize_with = "count")]
     pub mbit: Option<f64>,
-    /// Mean packet in octets.
     #[serde(default, deserialize_with = "count")]
     pub packet_size: Option<f64>,
-    /// Share that stays free.
     #[serde(default, deserialize_with = "share")]
     pub headroom: Option<f64>,
 }
 
-/// Why a demand cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DemandError {
-    /// The file is not TOML, or has a wrong key or value.
     #[error("{0}")]
     File(String),
-    /// Values are missing.
     #[error("missing in the demand: {}; write --{} VALUE, or {} = VALUE in the demand file", keys.join(", "), keys[0], keys[0])]
-    Missing {
-        /// Their keys.
-        keys: Vec<&'static str>,
-    },
-    /// A value is out of its range.
+    Missing { keys: Vec<&'static str> },
     #[error("`{key}` is {value}; write {range}")]
-    Range {
-        /// Its key.
-        key: &'static str,
-        /// The value.
-        value: String,
-        /// What is allowed.
-        range: &'static str,
-    },
+    Range { key: &'static str, value: String, range: &'static str },
 }
 
-/// The headroom, if none is given.
 pub const HEADROOM: f64 = 0.3;
 
 impl Partial {
-    /// Reads a demand file.
-    ///
-    /// # Errors
-    /// If it is not TOML, or has an unknown key or a wrong value.
     pub fn parse(text: &str) -> Result<Partial, DemandError> {
         toml::from_str(text).map_err(|error| DemandError::File(error.to_string().trim_end().to_owned()))
     }
@@ -93,10 +67,6 @@ impl Partial {
         }
     }
 
-    /// Returns the whole demand.
-    ///
-    /// # Errors
-    /// If a value is missing or out of its range.
     pub fn whole(self) -> Result<Demand, DemandError> {
         let missing = |(key, value, ..): &Bounded| value(&self).is_none().then_some(*key);
         let keys: Vec<&str> = BOUNDED.iter().filter_map(missing).collect();
@@ -133,12 +103,10 @@ const BOUNDED: [Bounded; 5] = [
 ];
 
 impl Demand {
-    /// Sessions of all subscribers.
     pub fn all_sessions(&self) -> f64 {
         self.subscribers * self.sessions
     }
 
-    /// New sessions per second of all subscribers.
     pub fn all_new_sessions(&self) -> f64 {
         self.subscribers * self.new_sessions
     }
@@ -154,7 +122,6 @@ impl Demand {
     }
 }
 
-/// A number, or a text such as "10k".
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -181,9 +148,6 @@ fn number<'de, D: serde::Deserializer<'de>>(
 }
 
 /// A number: `0.5`, `10k`, `1.5 M`.
-///
-/// # Errors
-/// If it is none.
 pub fn number_of(text: &str) -> Result<f64, String> {
     if let Ok(number) = text.trim().parse::<f64>() {
         return Ok(number);
@@ -192,9 +156,6 @@ pub fn number_of(text: &str) -> Result<f64, String> {
 }
 
 /// A share: `30 %`, `0.3`.
-///
-/// # Errors
-/// If it is none.
 pub fn share_of(text: &str) -> Result<f64, String> {
     if let Ok(number) = text.trim().parse::<f64>() {
         return Ok(number);

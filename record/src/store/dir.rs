@@ -1,5 +1,5 @@
-//! An open folder. natmeter opens the files of a run below it, by their name alone and without following links: another user
-//! who may write the folder cannot lead natmeter to another file. Only regular files of limited size are opened.
+//! An open folder, below which natmeter opens regular files of limited size by their name alone and without following links:
+//! another user who may write the folder cannot lead it to another file.
 
 use super::{StoreError, lock};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
@@ -21,7 +21,6 @@ const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONB
 const FILE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER: Mode = Mode::from_raw_mode(0o777);
 
-/// An open folder.
 #[derive(Debug)]
 pub struct Dir {
     descriptor: OwnedFd,
@@ -30,9 +29,6 @@ pub struct Dir {
 
 impl Dir {
     /// Opens the folder that the user named. Links in its path are the user's, so they are followed.
-    ///
-    /// # Errors
-    /// If it is not a folder that can be read.
     pub fn open(path: &Path) -> Result<Dir, StoreError> {
         let at = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let opened = fs::open(at, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
@@ -41,38 +37,26 @@ impl Dir {
     }
 
     /// Opens the folder of a file that the user named, and returns the name of the file.
-    ///
-    /// # Errors
-    /// Those of [`Dir::open`], or if the path has no name.
     pub fn of_file(path: &Path) -> Result<(Dir, &OsStr), StoreError> {
         let name = path.file_name();
         let name = name.ok_or_else(|| StoreError::io("opened", path, io::Error::other("it names no file")))?;
         Ok((Dir::open(path.parent().unwrap_or(Path::new("")))?, name))
     }
 
-    /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path of a name in it, for messages.
     pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
     /// The same folder once more.
-    ///
-    /// # Errors
-    /// If the process has too many open files.
     pub fn again(&self) -> Result<Dir, StoreError> {
         let descriptor = self.descriptor.try_clone().map_err(|e| StoreError::io("opened", &self.path, e))?;
         Ok(Dir { descriptor, path: self.path.clone() })
     }
 
-    /// Opens a folder in it.
-    ///
-    /// # Errors
-    /// If there is none, or a link in its place.
     pub fn folder(&self, name: impl AsRef<Path>) -> Result<Dir, StoreError> {
         let name = self.a_name(name.as_ref())?;
         self.see_that_it_is(FileType::Directory, name)?;
@@ -93,9 +77,6 @@ impl Dir {
     }
 
     /// Opens a folder in it, and makes it if there is none.
-    ///
-    /// # Errors
-    /// Those of [`Dir::folder`].
     pub fn folder_or_new(&self, name: impl AsRef<Path>) -> Result<Dir, StoreError> {
         match self.make(name.as_ref()) {
             Err(error) if error.is_taken() => self.folder(name),
@@ -108,23 +89,16 @@ impl Dir {
         fs::statat(&self.descriptor, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    /// Whether anything has this name.
     pub fn has(&self, name: impl AsRef<Path>) -> bool {
         self.attributes(name).is_some()
     }
 
     /// Checks that a name is free or that of a regular file, and returns the file's attributes.
-    ///
-    /// # Errors
-    /// If something else has the name.
     pub fn regular(&self, name: impl AsRef<Path>) -> Result<Option<Stat>, StoreError> {
         self.see_that_it_is(FileType::RegularFile, name.as_ref())
     }
 
     /// The names in it, with the kind of each.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn names(&self) -> Result<Vec<(OsString, FileType)>, StoreError> {
         let failed = |e: rustix::io::Errno| StoreError::io("read", &self.path, e.into());
         let mut names = Vec::new();
@@ -145,9 +119,6 @@ impl Dir {
     }
 
     /// Opens a file for reading; none if it does not exist.
-    ///
-    /// # Errors
-    /// If it is not a regular file, or has more octets than `at_most`.
     pub fn read(&self, name: impl AsRef<Path>, at_most: u64) -> Result<Option<Take<File>>, StoreError> {
         let name = name.as_ref();
         if self.regular(name)?.is_none() {
@@ -162,10 +133,6 @@ impl Dir {
         }
     }
 
-    /// Reads a text; none if it does not exist.
-    ///
-    /// # Errors
-    /// Those of [`Dir::read`], or if it is not UTF-8.
     pub fn text(&self, name: impl AsRef<Path>) -> Result<Option<String>, StoreError> {
         let name = name.as_ref();
         let Some(mut file) = self.read(name, DOCUMENT_AT_MOST)? else { return Ok(None) };
@@ -183,9 +150,6 @@ impl Dir {
     }
 
     /// Creates a file, or empties an existing one.
-    ///
-    /// # Errors
-    /// Those of [`Dir::append`].
     pub fn rewrite(&self, name: impl AsRef<Path>) -> Result<File, StoreError> {
         let name = name.as_ref();
         // Emptied only after it was checked.
@@ -229,9 +193,6 @@ impl Dir {
     }
 
     /// Writes a file atomically; it may replace an existing file.
-    ///
-    /// # Errors
-    /// Those of [`Dir::draft`], or if it cannot be written.
     pub fn replace(&self, name: impl AsRef<Path>, text: &str) -> Result<(), StoreError> {
         let mut draft = self.draft(name)?;
         let written = draft.file.write_all(text.as_bytes());
@@ -267,26 +228,18 @@ impl Dir {
         }
     }
 
-    /// Gives something in it another name in it.
-    ///
-    /// # Errors
-    /// That of the system.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), StoreError> {
         let to = to.as_ref();
         let renamed = fs::renameat(&self.descriptor, from.as_ref(), &self.descriptor, to);
         renamed.map_err(|e| self.failed("created", to, e))
     }
 
-    /// The folder under its new name.
     #[must_use]
     pub fn renamed(self, path: PathBuf) -> Dir {
         Dir { path, ..self }
     }
 
     /// Syncs the names in it to the disk.
-    ///
-    /// # Errors
-    /// If the disk cannot be written.
     pub fn sync(&self) -> Result<(), StoreError> {
         fs::fsync(&self.descriptor).map_err(|e| StoreError::io("written to the disk", &self.path, e.into()))
     }
@@ -297,7 +250,6 @@ impl Dir {
         lock(&File::from(descriptor), &self.path)
     }
 
-    /// Opens a regular file.
     fn file(&self, doing: &'static str, name: &Path, flags: OFlags) -> Result<File, StoreError> {
         let name = self.a_name(name)?;
         if !flags.contains(OFlags::EXCL) {
@@ -366,15 +318,11 @@ pub struct Draft<'a> {
     /// Where to write.
     pub file: File,
     name: PathBuf,
-    /// Its name until then.
     until_then: PathBuf,
 }
 
 impl Draft<'_> {
     /// Syncs the file, and gives it its name.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn publish(self) -> Result<(), StoreError> {
         self.file.sync_all().map_err(|e| StoreError::io("written", &self.dir.path_of(&self.name), e))?;
         self.dir.rename(&self.until_then, &self.name)
@@ -393,14 +341,12 @@ pub(crate) fn draft_of(name: &Path) -> PathBuf {
     with_ending(name, ".draft")
 }
 
-/// The name with an ending.
 pub(crate) fn with_ending(name: &Path, ending: &str) -> PathBuf {
     let mut name = name.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// The kind of what has these attributes.
 pub(crate) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }

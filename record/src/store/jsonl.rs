@@ -11,16 +11,12 @@ use std::path::{Path, PathBuf};
 /// A torn (incomplete) last line: the process was killed while it wrote this line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
-    /// Its length.
     pub bytes: u64,
 }
 
-/// The content of a file of JSON lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines<T> {
-    /// The complete lines.
     pub values: Vec<T>,
-    /// The torn line after them, if any.
     pub torn: Option<Torn>,
 }
 
@@ -36,9 +32,6 @@ impl Dir {
     }
 
     /// Passes the lines of such a file on one by one, and returns the torn line after them, if any.
-    ///
-    /// # Errors
-    /// Those of [`Dir::lines`].
     pub fn each_line<T: DeserializeOwned>(
         &self,
         name: impl AsRef<Path>,
@@ -63,15 +56,6 @@ impl Dir {
             take(value.map_err(|source| StoreError::Content { path: self.path_of(name), line: number, source })?);
         }
     }
-}
-
-/// Reads a file of JSON lines in a folder, as [`Dir::lines`] does.
-///
-/// # Errors
-/// Those of [`Dir::lines`].
-pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
-    let (dir, name) = Dir::of_file(path)?;
-    dir.lines(name)
 }
 
 /// An append-only file of JSON lines.
@@ -148,9 +132,6 @@ impl Appender {
     }
 
     /// Syncs everything appended so far to the disk.
-    ///
-    /// # Errors
-    /// If the disk cannot be written.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|e| StoreError::io("written to the disk", &self.path, e))
     }

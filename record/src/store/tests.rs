@@ -68,14 +68,14 @@ fn killed_at_every_byte_all_whole_lines_are_read_and_the_run_goes_on() {
         let torn = cut - whole[..cut].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
 
         // A read-only reader sees the same trials as a resumed run.
-        let read: Lines<Line> = read_lines(&path.join(TRIALS)).unwrap();
+        let read: Lines<Line> = Dir::open(&path).unwrap().lines(TRIALS).unwrap();
         assert_eq!(read.values.len() as u64, lines, "cut at {cut}");
         assert_eq!(read.torn, (torn > 0).then_some(Torn { bytes: torn as u64 }), "cut at {cut}");
 
         let (mut folder, repairs) = RunFolder::open_for_resume(&path).unwrap();
         assert_eq!(folder.trials::<Line>().unwrap(), (0..lines).map(line).collect::<Vec<_>>(), "cut at {cut}");
         assert_eq!(repairs.iter().map(|r| r.bytes).sum::<u64>(), torn as u64, "cut at {cut}");
-        let events: Lines<serde_json::Value> = read_lines(&path.join(EVENTS)).unwrap();
+        let events: Lines<serde_json::Value> = Dir::open(&path).unwrap().lines(EVENTS).unwrap();
         assert_eq!(events.values.len(), usize::from(torn > 0), "cut at {cut}");
 
         for seq in lines..3 {

@@ -6,7 +6,7 @@ use record::report::Report;
 use record::runs::Runs;
 use record::store::{
     CALIBRATION, CAPTURES, COMMANDS, Dir, EVENTS, FACTS, HEADER, NULLS, PAGE, RESULTS, RunFolder, SCENARIO, SELF_TEST,
-    SELF_TEST_TRIALS, StoreError, TRIALS, read_document, write_whole,
+    SELF_TEST_TRIALS, StoreError, TRIALS, write_whole,
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::collections::BTreeMap;
@@ -258,6 +258,6 @@ fn a_merge_copies_no_endless_file() {
 #[test]
 fn a_missing_file_and_a_missing_folder_are_told_apart() {
     let place = Place::new();
-    assert!(matches!(read_document::<()>(&place.run.join("nothing.json")), Ok(None)));
-    assert!(matches!(read_document::<()>(&place.run.join("no/nothing.json")), Err(StoreError::Io { .. })));
+    assert!(matches!(Dir::open(&place.run).unwrap().document::<()>("nothing.json"), Ok(None)));
+    assert!(matches!(Dir::open(&place.run.join("no")), Err(StoreError::Io { .. })));
 }
