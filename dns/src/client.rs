@@ -6,7 +6,7 @@ use crate::plan::QueryPlan;
 use crate::sent::{self, Sent};
 use crate::worker::{Pair, Receiver, SENDING, Sender, Trial};
 use method::trial::Answers;
-use method::{Count, Nanos, Rate, TrialError};
+use method::{Count, Nanos, Rate, Timing, TrialError};
 use port::host;
 use rustix::net::sockopt;
 use std::io;
@@ -54,7 +54,7 @@ pub struct Load {
 }
 
 /// Result of a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Observation {
     /// Queries without an answer, too.
     pub answers: Answers,
@@ -62,18 +62,8 @@ pub struct Observation {
     pub sent: Count,
     /// From the start to the last query.
     pub send_time: Nanos,
-    /// At most, of the last query.
-    pub finished_late: Nanos,
-    /// Of the latest query.
-    pub worst_late: Nanos,
-    /// Largest number of queries that left together.
-    pub worst_burst: u32,
-    /// Bursts of more than one query.
-    pub catch_ups: Count,
-    /// Queries that left while more than a full burst was overdue.
-    pub crowded: Count,
-    /// Of the busiest sender.
-    pub own_time: Nanos,
+    /// Of the senders together; the CPU time is that of the busiest.
+    pub timing: Timing,
     /// Of all senders, and of all receivers.
     pub cpu: [Nanos; 2],
     /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
@@ -113,17 +103,8 @@ impl Client {
             ));
         }
         self.drop_waiting();
-        let trial = Trial {
-            start: Instant::now() + AHEAD,
-            rate: load.rate,
-            queries: load.queries,
-            timeout: load.timeout,
-            plan: load.plan.clone(),
-            expected: load.expected,
-            names,
-            pairs: self.sockets.len() as u64,
-            interrupted,
-        };
+        let start = Instant::now() + AHEAD;
+        let trial = Trial { start, load, names, pairs: self.sockets.len() as u64, interrupted };
         let pairs: Vec<Pair<'_>> =
             (0..).zip(&self.sockets).map(|(number, sockets)| pair(&trial, number, sockets)).collect();
         let result = run_pairs(&pairs)?;
@@ -178,13 +159,14 @@ impl Observation {
     fn add(&mut self, sender: &Sender) {
         self.sent += sender.sent;
         self.send_time = self.send_time.max(sender.send_time);
-        self.finished_late = self.finished_late.max(sender.finished_late);
-        self.worst_late = self.worst_late.max(sender.worst_late);
-        self.worst_burst = self.worst_burst.max(sender.worst_burst as u32);
-        self.catch_ups += sender.catch_ups;
-        self.crowded += sender.crowded;
-        self.cpu[0].0 += sender.own_time.0;
-        self.own_time = self.own_time.max(sender.own_time);
+        let (all, own) = (&mut self.timing, &sender.timing);
+        all.finished_late = all.finished_late.max(own.finished_late);
+        all.worst_late = all.worst_late.max(own.worst_late);
+        all.worst_burst = all.worst_burst.max(own.worst_burst);
+        all.catch_ups += own.catch_ups;
+        all.crowded += own.crowded;
+        all.own_time = all.own_time.max(own.own_time);
+        self.cpu[0].0 += own.own_time.0;
         self.run_delay = self.run_delay.max(sender.run_delay);
     }
 }

@@ -127,16 +127,7 @@ pub fn wait_for_answers(
 
 /// Queries are frames Left to Right.
 fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
-    let timing = Timing {
-        burst: 1,
-        worst_burst: seen.worst_burst,
-        catch_ups: seen.catch_ups,
-        crowded: seen.crowded,
-        finished_late: seen.finished_late,
-        worst_late: seen.worst_late,
-        own_time: seen.own_time,
-        ..Timing::default()
-    };
+    let timing = Timing { burst: 1, ..seen.timing.clone() };
     let forward = Leg {
         planned: load.queries,
         sent: seen.sent,

@@ -1,12 +1,12 @@
 //! A thread pair of the client: one sends queries at their due times, the other judges the answers.
 
-use crate::answer::{self, Expected, Wrong};
+use crate::answer::{self, Wrong};
+use crate::client::Load;
 use crate::names::Names;
-use crate::plan::QueryPlan;
 use crate::query::Query;
 use crate::sent::{Match, Sent};
 use method::trial::Answers;
-use method::{Count, Nanos, Rate, TrialError};
+use method::{Nanos, Timing, TrialError};
 use port::host;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -30,11 +30,7 @@ const OWN_PART: u64 = 4;
 
 pub(crate) struct Trial<'a> {
     pub start: Instant,
-    pub rate: Rate,
-    pub queries: Count,
-    pub timeout: Nanos,
-    pub plan: QueryPlan,
-    pub expected: Expected,
+    pub load: &'a Load,
     pub names: &'a Names,
     pub pairs: u64,
     pub interrupted: &'a AtomicBool,
@@ -43,23 +39,18 @@ pub(crate) struct Trial<'a> {
 impl Trial<'_> {
     /// Each of n pairs sends every n-th.
     pub(crate) fn queries_of(&self, pair: u64) -> u64 {
-        (self.queries + self.pairs - 1 - pair) / self.pairs
+        (self.load.queries + self.pairs - 1 - pair) / self.pairs
     }
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Sender {
     pub sent: u64,
     pub send_time: Nanos,
-    pub finished_late: Nanos,
-    pub worst_late: Nanos,
-    pub worst_burst: u64,
-    pub catch_ups: u64,
-    pub crowded: u64,
-    pub own_time: Nanos,
+    pub timing: Timing,
     pub run_delay: Option<Nanos>,
 }
 
@@ -99,7 +90,7 @@ impl Pair<'_> {
 
     /// In nanoseconds.
     fn due(&self, l: u64) -> u64 {
-        (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.rate.0)) as u64
+        (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.load.rate.0)) as u64
     }
 
     pub(crate) fn send(&self) -> Result<Sender, TrialError> {
@@ -126,8 +117,8 @@ impl Pair<'_> {
         let end = self.now();
         self.last_sent.store(end, Ordering::Release);
         done.send_time = Nanos(end);
-        done.finished_late = Nanos(late.max(end.saturating_sub(now)));
-        done.own_time = Nanos(host::thread_cpu_nanos() - cpu);
+        done.timing.finished_late = Nanos(late.max(end.saturating_sub(now)));
+        done.timing.own_time = Nanos(host::thread_cpu_nanos() - cpu);
         done.run_delay = run_delay_since(run_delay);
         Ok(done)
     }
@@ -149,10 +140,10 @@ impl Pair<'_> {
 
     fn send_one(&self, query: &mut Query, l: u64) -> io::Result<()> {
         let (port, id) = self.sent.place(l);
-        let name = self.trial.plan.name(self.number_of(l));
+        let name = self.trial.load.plan.name(self.number_of(l));
         let message = query.message(id, name);
         self.sent.note(l, self.now());
-        let end = Instant::now() + Duration::from(self.trial.timeout);
+        let end = Instant::now() + Duration::from(self.trial.load.timeout);
         loop {
             match self.sockets[port].send(message) {
                 Ok(_) => return Ok(()),
@@ -189,7 +180,7 @@ impl Pair<'_> {
         Ok(Receiver {
             answers,
             own_time: Nanos(host::thread_cpu_nanos() - cpu),
-            run_delay: run_delay_since(run_delay).filter(|waited| waited.0 > self.trial.timeout.0 / OWN_PART),
+            run_delay: run_delay_since(run_delay).filter(|waited| waited.0 > self.trial.load.timeout.0 / OWN_PART),
             drops: self.drops().zip(drops).map_or(0, |(after, before)| after.wrapping_sub(before).into()),
         })
     }
@@ -204,7 +195,7 @@ impl Pair<'_> {
             return true;
         }
         let last = self.last_sent.load(Ordering::Acquire);
-        last != SENDING && self.now() > last.saturating_add(self.trial.timeout.0)
+        last != SENDING && self.now() > last.saturating_add(self.trial.load.timeout.0)
     }
 
     fn drain(&self, port: usize, answers: &mut Answers) -> io::Result<()> {
@@ -222,26 +213,16 @@ impl Pair<'_> {
     }
 
     fn judge(&self, port: usize, message: &[u8], now: u64, answers: &mut Answers) {
-        let Some(id) = answer::id(message) else {
-            answers.foreign += 1;
-            return;
-        };
-        let (l, sent_at) = match self.sent.find(port, id) {
+        let (l, sent_at) = match answer::id(message).map_or(Match::None, |id| self.sent.find(port, id)) {
             Match::Query { l, sent_at } => (l, sent_at),
-            Match::Answered => {
-                answers.duplicates += 1;
-                return;
-            }
-            Match::None => {
-                answers.foreign += 1;
-                return;
-            }
+            Match::Answered => return answers.duplicates += 1,
+            Match::None => return answers.foreign += 1,
         };
         self.sent.answered(l);
-        let name = self.trial.plan.name(self.number_of(l));
+        let name = self.trial.load.plan.name(self.number_of(l));
         let took = Nanos(now.saturating_sub(sent_at));
-        match self.trial.expected.judge(self.trial.names, message, name) {
-            Ok(()) if took <= self.trial.timeout => {
+        match self.trial.load.expected.judge(self.trial.names, message, name) {
+            Ok(()) if took <= self.trial.load.timeout => {
                 answers.valid += 1;
                 answers.slowest = answers.slowest.max(took);
             }
@@ -256,11 +237,12 @@ impl Pair<'_> {
 
 impl Sender {
     fn note(&mut self, late: u64, overdue: u64) {
-        self.worst_late = self.worst_late.max(Nanos(late));
-        self.worst_burst = self.worst_burst.max(overdue.min(BURST));
-        self.catch_ups += u64::from(overdue > 1);
+        let timing = &mut self.timing;
+        timing.worst_late = timing.worst_late.max(Nanos(late));
+        timing.worst_burst = timing.worst_burst.max(overdue.min(BURST) as u32);
+        timing.catch_ups += u64::from(overdue > 1);
         if overdue > BURST {
-            self.crowded += BURST;
+            timing.crowded += BURST;
         }
     }
 }

@@ -6,13 +6,10 @@ use crate::fault::Fault;
 use crate::section::join;
 use crate::tree::{Entry, Tree, TreeTable, Value};
 
-/// One table of a file.
 pub struct Chapter {
     /// Its dotted path; empty at the top level.
     pub path: String,
-    /// Its description in the reference page.
     pub about: String,
-    /// Its keys, in order.
     pub keys: Vec<&'static Key>,
     /// Whether it is an array of tables: `[[path]]`.
     pub is_array: bool,
@@ -21,12 +18,10 @@ pub struct Chapter {
 }
 
 impl Chapter {
-    /// Creates the chapter of a declared table.
     pub fn of<T: Table>(path: impl Into<String>) -> Chapter {
         Chapter::with(path, T::about(), T::keys())
     }
 
-    /// Creates a chapter.
     pub fn with(path: impl Into<String>, about: impl Into<String>, keys: Vec<&'static Key>) -> Chapter {
         Chapter { path: path.into(), about: about.into(), keys, is_array: false, is_lenient: false }
     }
@@ -37,7 +32,6 @@ impl Chapter {
         Chapter { is_array: true, ..self }
     }
 
-    /// Lets its required keys be in another table.
     #[must_use]
     pub fn lenient(self) -> Chapter {
         Chapter { is_lenient: true, ..self }
@@ -48,12 +42,10 @@ impl Chapter {
     }
 }
 
-/// All tables of a kind of file.
 #[derive(Default)]
 pub struct Book {
     /// In the order of the reference page.
     pub chapters: Vec<Chapter>,
-    /// Words that users expect to be keys.
     pub slips: &'static [Slip],
     /// The table of other values for the same file, if any.
     pub variants: Option<Variants>,
@@ -64,7 +56,6 @@ pub struct Book {
 pub struct Variants {
     /// Its name, at the top level.
     pub table: &'static str,
-    /// Its description in the reference page.
     pub about: &'static str,
 }
 
@@ -78,18 +69,15 @@ impl Book {
         self.slips.iter().find(|(words, _)| words.contains(&word.as_str())).map(|(_, instead)| *instead)
     }
 
-    /// The table at a path.
     pub fn chapter(&self, path: &str) -> Option<&Chapter> {
         self.chapters.iter().find(|chapter| chapter.path == path)
     }
 
-    /// A key by its dotted path.
     pub fn key(&self, path: &str) -> Option<&'static Key> {
         let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
         self.chapter(table)?.keys.iter().copied().find(|key| key.name == name)
     }
 
-    /// The tables that have a key.
     pub fn tables_with<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Chapter> {
         self.chapters.iter().filter(move |chapter| chapter.has(key))
     }

@@ -10,14 +10,11 @@ pub struct Key {
     pub name: &'static str,
     /// Its help, perhaps with a space in front.
     pub help: &'static str,
-    /// What holds without the key.
     pub default: Default,
-    /// The form of its value.
     pub shape: fn() -> Shape,
 }
 
 impl Key {
-    /// Returns the meaning, without spaces around it.
     pub fn help(&self) -> &'static str {
         self.help.trim()
     }
@@ -25,7 +22,6 @@ impl Key {
 
 /// A table, or a group of keys, that [`crate::table!`] declares.
 pub trait Table: Sized {
-    /// What the table is, in one or a few sentences.
     fn about() -> &'static str;
     /// Its keys, those of its groups included, in the order of the reference page.
     fn keys() -> Vec<&'static Key>;

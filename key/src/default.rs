@@ -23,7 +23,6 @@ pub const fn or(written: &'static str) -> Default {
     Default { absent: Absent::Written(written), conforming: false }
 }
 
-/// Returns a default that `words` describe.
 pub const fn computed(words: &'static str) -> Default {
     Default { absent: Absent::Computed(words), conforming: false }
 }

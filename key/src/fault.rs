@@ -7,14 +7,12 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Where a fault points.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum At {
     /// The value of a key, by its path; a leading dot stands for the fault's table.
     Value(String),
     /// The key itself, or the name of a table.
     Key(String),
-    /// The first of several in the file.
     First(Vec<At>),
     /// A part of the text, by its position.
     Words(SourceSpan),
@@ -44,12 +42,10 @@ impl At {
         At::Key(path.into())
     }
 
-    /// The first of several in the file.
     pub fn first<const N: usize>(all: [At; N]) -> At {
         At::First(all.into())
     }
 
-    /// The same, with paths of this table.
     #[must_use]
     pub fn in_table(mut self, table: &str) -> At {
         self.below(table);
@@ -82,7 +78,6 @@ impl At {
     }
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fault {
     title: String,
@@ -103,7 +98,6 @@ impl Fault {
         self
     }
 
-    /// The same where a condition holds.
     pub fn at_if(self, holds: bool, at: impl Into<At>, label: impl Into<String>) -> Fault {
         if holds { self.at(at, label) } else { self }
     }
@@ -114,7 +108,6 @@ impl Fault {
         self
     }
 
-    /// Adds what to write instead.
     pub fn instead(mut self, way_out: impl Into<String>) -> Fault {
         self.instead.push(way_out.into());
         self
@@ -139,7 +132,6 @@ struct Shown {
     instead: Vec<String>,
 }
 
-/// Everything that is wrong with one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaints {
     sources: Vec<Source>,
@@ -173,12 +165,10 @@ impl Complaints {
         Complaints { sources, shown }
     }
 
-    /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
-    /// Returns how many faults are left out.
     pub fn further(&self) -> usize {
         self.shown.len().saturating_sub(MOST_SHOWN)
     }

@@ -18,7 +18,6 @@ use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6};
 
 type Parsed<T> = Result<T, Wrong>;
 
-/// What a value looks like.
 pub struct Shape {
     /// For people: `count, 2 to 255`.
     pub words: String,
@@ -31,7 +30,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of a single value.
     pub fn one(words: impl Into<String>, json: Json) -> Shape {
         Shape { words: words.into(), json, is_list: false, is_share: false }
     }
@@ -39,12 +37,8 @@ impl Shape {
 
 /// How a value is read from TOML and described. A kind of single values has `parse`, one of several `read`.
 pub trait Kind {
-    /// The type of the value that was read.
     type Out;
     /// Reads a value.
-    ///
-    /// # Errors
-    /// The first reason why it is refused.
     fn parse(&self, value: &Value) -> Parsed<Self::Out> {
         let mut first = None;
         let node = Node { place: SourceSpan::new(0, 0..0), value: value.clone() };
@@ -53,9 +47,7 @@ pub trait Kind {
         });
         read.ok_or_else(|| first.unwrap_or_else(|| Wrong::new("not a value here", "correct it")))
     }
-    /// Returns the description.
     fn shape(&self) -> Shape;
-    /// The value of an absent key, if it has one.
     fn absent(&self) -> Option<Self::Out> {
         None
     }
@@ -68,7 +60,6 @@ pub trait Kind {
 /// Called for each refused part: path, source span, and reason.
 pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
 
-/// A function and a description.
 pub struct Simple<T> {
     parse: fn(&Value) -> Parsed<T>,
     words: &'static str,
@@ -99,9 +90,6 @@ fn number_or_string() -> Json {
 }
 
 /// A text.
-///
-/// # Errors
-/// Where it is something else.
 pub fn text_of(value: &Value) -> Parsed<String> {
     match value {
         Value::Text(text) => Ok(text.clone()),
@@ -110,9 +98,6 @@ pub fn text_of(value: &Value) -> Parsed<String> {
 }
 
 /// The words of a quantity, a string or a number.
-///
-/// # Errors
-/// Where it is something else, or below zero.
 pub fn words_of(value: &Value) -> Parsed<&str> {
     match value {
         Value::Integer(text) | Value::Float(text) if text.starts_with('-') => {
@@ -130,12 +115,10 @@ pub fn words_of(value: &Value) -> Parsed<&str> {
     }
 }
 
-/// Any string, also an empty one.
 pub const fn text() -> Simple<String> {
     own(text_of, "string", string)
 }
 
-/// The name of a file.
 pub const fn path() -> Simple<PathBuf> {
     own(|value| text_of(value).map(PathBuf::from), "string, a path", string)
 }
@@ -158,7 +141,6 @@ pub const fn name() -> Simple<String> {
     )
 }
 
-/// true or false.
 pub const fn yes_or_no() -> Simple<bool> {
     fn parse(value: &Value) -> Parsed<bool> {
         match value {
@@ -169,10 +151,8 @@ pub const fn yes_or_no() -> Simple<bool> {
     own(parse, "`true` or `false`", || json!({ "type": "boolean" }))
 }
 
-/// A whole number within limits that becomes a `T`.
 pub struct Number<T>(RangeInclusive<u64>, fn(u64) -> Option<T>);
 
-/// A whole number within limits.
 pub fn number<T: TryFrom<u64>>(limits: RangeInclusive<u64>) -> Number<T> {
     Number(limits, |n| T::try_from(n).ok())
 }
@@ -206,10 +186,8 @@ pub fn any_number() -> Number<Count> {
     number(0..=u64::MAX)
 }
 
-/// One of a few counts.
 pub struct OneOf(&'static [u64]);
 
-/// One of a few counts.
 pub const fn one_of(choices: &'static [u64]) -> OneOf {
     OneOf(choices)
 }
@@ -228,10 +206,8 @@ impl Kind for OneOf {
     }
 }
 
-/// A duration within limits.
 pub struct Duration(RangeInclusive<Nanos>);
 
-/// A duration within limits.
 pub const fn duration(limits: RangeInclusive<Nanos>) -> Duration {
     Duration(limits)
 }
@@ -261,7 +237,6 @@ impl Kind for Duration {
     }
 }
 
-/// A share in parts per million.
 pub struct Share {
     may_be_zero: bool,
 }
@@ -295,7 +270,6 @@ impl Kind for Share {
     }
 }
 
-/// A rate above zero.
 pub const fn rate() -> Simple<WrittenRate> {
     fn parse(value: &Value) -> Parsed<WrittenRate> {
         match quantity::rate(words_of(value)?)? {
@@ -313,12 +287,10 @@ pub const fn ports() -> Simple<PortRange> {
     own(|value| quantity::ports(words_of(value)?), "ports", number_or_string)
 }
 
-/// A range of IPv4 addresses.
 pub const fn addresses() -> Simple<AddrRange> {
     own(|value| quantity::addresses(&text_of(value)?), "addresses", string)
 }
 
-/// An Ethernet address.
 pub const fn mac() -> Simple<Mac> {
     fn parse(value: &Value) -> Parsed<Mac> {
         text_of(value)?.parse().map_err(|what: String| Wrong::new(what, "write six octets: \"02:00:00:00:01:01\""))
@@ -326,7 +298,6 @@ pub const fn mac() -> Simple<Mac> {
     own(parse, "Ethernet address", string)
 }
 
-/// An IP address of either version.
 pub const fn ip() -> Simple<IpAddr> {
     fn parse(value: &Value) -> Parsed<IpAddr> {
         let word = text_of(value)?;
@@ -336,7 +307,6 @@ pub const fn ip() -> Simple<IpAddr> {
     own(parse, "IP address", string)
 }
 
-/// An IPv6 address.
 pub const fn ip6() -> Simple<Ipv6Addr> {
     fn parse(value: &Value) -> Parsed<Ipv6Addr> {
         let word = text_of(value)?;
@@ -346,7 +316,6 @@ pub const fn ip6() -> Simple<Ipv6Addr> {
     own(parse, "IPv6 address", string)
 }
 
-/// An IPv4 prefix or address.
 pub const fn prefix4() -> Simple<Prefix4> {
     fn parse(value: &Value) -> Parsed<Prefix4> {
         let range = quantity::addresses(&text_of(value)?)?;
@@ -370,7 +339,6 @@ pub const fn any_prefix4() -> Simple<Prefix4> {
     own(parse, "IPv4 prefix", string)
 }
 
-/// An IPv6 prefix.
 pub const fn prefix6() -> Simple<Prefix6> {
     fn parse(value: &Value) -> Parsed<Prefix6> {
         let word = text_of(value)?;
@@ -408,10 +376,8 @@ pub const fn prefix_length() -> Simple<u8> {
 /// A word, its value, and what it means.
 pub type Choice<T> = (&'static str, T, &'static str);
 
-/// One of a few words.
 pub struct Choices<T: 'static>(&'static [Choice<T>]);
 
-/// One of a few words.
 pub const fn choice<T: Copy>(choices: &'static [Choice<T>]) -> Choices<T> {
     Choices(choices)
 }
@@ -443,10 +409,8 @@ impl<T: Copy> Kind for Choices<T> {
     }
 }
 
-/// A list, or a single value for a list of one.
 pub struct List<K>(K);
 
-/// A list, or a single value for a list of one.
 pub const fn list<K: Kind>(of: K) -> List<K> {
     List(of)
 }
@@ -473,10 +437,8 @@ impl<K: Kind> Kind for List<K> {
     }
 }
 
-/// A value that may be absent.
 pub struct Maybe<K>(K);
 
-/// A value that may be absent.
 pub const fn maybe<K: Kind>(of: K) -> Maybe<K> {
     Maybe(of)
 }
@@ -515,7 +477,6 @@ impl<K: Kind> Kind for Settled<K> {
     }
 }
 
-/// Another word for a value: `"none"`, `"copy"`.
 pub struct Or<K: Kind>(&'static str, K);
 
 /// A value, or a word that stands for none.

@@ -1,9 +1,8 @@
-//! Declares, reads and documents the tables of TOML files, and shows errors in them.
-//!
-//! From one declaration by [`table!`] follow the reader, `--set`, complaints about unknown keys, the JSON Schema and
-//! the reference page. `scenario` and `tech` declare the tables.
+//! Declares, reads and documents the tables of TOML files: from one declaration by [`table!`] follow the reader, `--set`,
+//! complaints, the JSON Schema and the reference page.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
 
 mod book;
 #[doc(hidden)]

@@ -65,17 +65,11 @@ const OTHER_UNITS: &[(&str, &str)] = &[
 ];
 
 /// A number of frames, connections or entries: `250000`, `100k`, `1.5 M`.
-///
-/// # Errors
-/// When it is no whole number with one of these units.
 pub fn count(text: &str) -> Result<Count> {
     measured(text, COUNTS, "a number", "write a whole number, or one with k, M or G: \"100k\", \"4M\"")
 }
 
 /// A duration: `60 s`, `200 ms`, or zero without a unit.
-///
-/// # Errors
-/// When the unit is missing or unknown, or it is no whole number of nanoseconds.
 pub fn duration(text: &str) -> Result<Nanos> {
     if text.trim() == "0" {
         return Ok(Nanos(0));
@@ -85,9 +79,6 @@ pub fn duration(text: &str) -> Result<Nanos> {
 }
 
 /// A share in parts per million: `0.1 %`, `500 ppm`; 0.1 without a unit may be 0.1 % or 10 %.
-///
-/// # Errors
-/// When the unit is missing, it is no whole number of parts per million, or above 100 %.
 pub fn share_ppm(text: &str) -> Result<u32> {
     let how = "write a share of at most 100 %, in % or whole ppm: \"0.1 %\", \"500 ppm\"";
     let text = text.trim();
@@ -125,9 +116,6 @@ pub fn without_thousands_commas(text: &str) -> Option<String> {
 }
 
 /// A rate: `1000000`, `3.5M`, `3.5 Mfps`, `1 Mcps`, `10 Gbit/s`.
-///
-/// # Errors
-/// When it is no whole number of frames or bits per second.
 pub fn rate(text: &str) -> Result<WrittenRate> {
     let how = "write frames per second or the line rate: \"3.5 Mfps\", \"1M\", \"10 Gbit/s\"";
     let text = text.trim();
@@ -144,9 +132,6 @@ pub fn has_unit_of_rate(text: &str) -> bool {
 }
 
 /// One port or a range of ports: `80`, `1024-65535`.
-///
-/// # Errors
-/// When a port is not in 1 to 65535 or the range runs backwards.
 pub fn ports(text: &str) -> Result<PortRange> {
     let how = "write one port or first-last, from 1 to 65535: \"1024-65535\"";
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -163,9 +148,6 @@ pub fn ports(text: &str) -> Result<PortRange> {
 }
 
 /// One address, `first - last`, or a prefix.
-///
-/// # Errors
-/// When an address or prefix is malformed or the range runs backwards.
 pub fn addresses(text: &str) -> Result<AddrRange> {
     let how =
         "write an address, first - last, or a prefix: \"198.18.0.2\", \"198.18.0.2 - 198.18.0.9\", \"198.18.0.0/24\"";
@@ -253,7 +235,6 @@ pub fn show_grouped(n: u64) -> String {
     text
 }
 
-/// A share in per cent, for [`share_ppm`].
 pub fn show_share(ppm: u32) -> String {
     let (whole, rest) = (ppm / 10_000, ppm % 10_000);
     if rest == 0 {

@@ -7,9 +7,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Parses a text, called `name` in messages.
-///
-/// # Errors
-/// Every syntax error that the parser finds.
 pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
     let sources = vec![Source { name: name.to_owned(), text: text.to_owned() }];
     let (root, errors) = DeTable::parse_recoverable(text);

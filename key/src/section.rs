@@ -8,12 +8,9 @@ use crate::source::SourceSpan;
 use crate::spans::Spans;
 use crate::tree::{Node, Tree, TreeTable, Value};
 
-/// A tree while it is read.
 pub struct Sections<'a> {
     tree: &'a Tree,
-    /// Places of values, and which were refused.
     pub spans: Spans,
-    /// Faults in the order of reading.
     pub faults: Vec<Fault>,
     /// How to give several values, where a key takes one.
     pub several: Option<Several>,
@@ -23,7 +20,6 @@ pub struct Sections<'a> {
 pub type Several = fn(&str) -> String;
 
 impl<'a> Sections<'a> {
-    /// Begins to read a tree.
     pub fn of(tree: &'a Tree) -> Sections<'a> {
         Sections { tree, spans: Spans::of(tree), faults: Vec::new(), several: None }
     }
@@ -39,7 +35,6 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// Whether a key has this word as value.
     pub fn has_word(&self, table: &str, key: &str, word: &str) -> bool {
         let entry = self.tree.table(table).and_then(|table| table.get(key));
         entry.is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == word))
@@ -51,7 +46,6 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// One table while it is read.
 pub struct Section<'a> {
     path: String,
     table: Option<&'a TreeTable>,
@@ -140,7 +134,6 @@ impl<'a> Section<'a> {
         Some(tables.into_iter().enumerate().map(section).collect())
     }
 
-    /// Adds a fault of this table.
     pub fn fault(&mut self, fault: Fault) {
         self.faults.push(fault.below(&self.path));
     }

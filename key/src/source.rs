@@ -7,14 +7,11 @@ use std::ops::Range;
 pub struct SourceSpan {
     /// Index of the source: 0 is the file.
     pub source: usize,
-    /// First byte.
     pub start: usize,
-    /// Byte after the last.
     pub end: usize,
 }
 
 impl SourceSpan {
-    /// Creates a span.
     pub fn new(source: usize, range: Range<usize>) -> SourceSpan {
         SourceSpan { source, start: range.start, end: range.end }
     }
@@ -25,11 +22,9 @@ impl SourceSpan {
     }
 }
 
-/// A text that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Its name in messages: a path, or `--set`.
     pub name: String,
-    /// The complete text.
     pub text: String,
 }

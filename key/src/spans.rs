@@ -4,18 +4,15 @@ use crate::source::SourceSpan;
 use crate::tree::{Entry, Node, Tree, TreeTable, Value};
 use std::collections::HashSet;
 
-/// Spans by path.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     root: TreeTable,
     /// Lists with a range, searched only once.
     with_ranges: HashSet<SourceSpan>,
-    /// Paths of refused values.
     wrong: HashSet<String>,
 }
 
 impl Spans {
-    /// Those of a tree.
     pub fn of(tree: &Tree) -> Spans {
         let mut with_ranges = HashSet::new();
         for entry in tree.root.entries() {
@@ -42,7 +39,6 @@ impl Spans {
         self.node(path).is_some_and(|node| !node.place.is_empty() || matches!(node.value, Value::Table(_)))
     }
 
-    /// Every string below a path, with its place.
     pub fn texts(&self, path: &str) -> Vec<(&str, SourceSpan)> {
         fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, SourceSpan)>) {
             match &node.value {
@@ -59,7 +55,6 @@ impl Spans {
         all
     }
 
-    /// Notes a refused path.
     pub fn refuse(&mut self, path: &str) {
         self.wrong.insert(path.to_owned());
     }

@@ -6,17 +6,12 @@ use std::fmt;
 /// A value; numbers stay text, so that they are not rounded.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// A string, unquoted.
     Text(String),
-    /// A whole number, in decimal.
     Integer(String),
-    /// A number with a decimal point.
     Float(String),
-    /// An array.
     List(Vec<Node>),
     /// A table: inline, or an element of an array of tables.
     Table(TreeTable),
-    /// A boolean.
     Bool(bool),
     /// A type that no key has (a date).
     Other(&'static str),
@@ -56,29 +51,21 @@ impl fmt::Display for Value {
     }
 }
 
-/// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where the value stands.
     pub place: SourceSpan,
-    /// The value.
     pub value: Value,
 }
 
-/// A table, sorted by name.
 #[derive(Clone, Debug, Default)]
 pub struct TreeTable {
     entries: Vec<Entry>,
 }
 
-/// A key and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Name of the key, unquoted.
     pub name: String,
-    /// Where the key stands.
     pub key: SourceSpan,
-    /// The value, and where it stands.
     pub node: Node,
 }
 
@@ -87,27 +74,22 @@ pub struct Entry {
 pub struct Tree {
     /// The file first, then the overrides.
     pub sources: Vec<Source>,
-    /// The top level.
     pub root: TreeTable,
 }
 
 impl TreeTable {
-    /// Returns the entries, sorted by name.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Returns the entry with this key, if any.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.at(name).ok().map(|at| &self.entries[at])
     }
 
-    /// The table below this key, if any.
     pub fn table(&self, name: &str) -> Option<&TreeTable> {
         if let Value::Table(table) = &self.get(name)?.node.value { Some(table) } else { None }
     }
 
-    /// Puts an entry in, or replaces one.
     pub fn put(&mut self, entry: Entry) {
         match self.at(&entry.name) {
             Ok(at) => self.entries[at] = entry,
@@ -115,12 +97,10 @@ impl TreeTable {
         }
     }
 
-    /// Takes the entry with this key out.
     pub fn take(&mut self, name: &str) -> Option<Entry> {
         self.at(name).ok().map(|at| self.entries.remove(at))
     }
 
-    /// The entry with this key, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Entry> {
         self.at(name).ok().map(|at| &mut self.entries[at])
     }
@@ -131,7 +111,6 @@ impl TreeTable {
 }
 
 impl Tree {
-    /// The table at a dotted path.
     pub fn table(&self, path: &str) -> Option<&TreeTable> {
         if path.is_empty() {
             return Some(&self.root);

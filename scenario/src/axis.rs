@@ -1,5 +1,4 @@
-//! The axes of a scenario besides connections and cores. A point of the matrix holds their values by name. The scenario
-//! at a point is a scenario with these values set, so that later code does not depend on axes.
+//! The axes of a scenario besides connections and cores. The scenario at a point of the matrix is one with its values set.
 
 use crate::bed::Bed;
 use crate::frame_size::LARGEST;
@@ -151,12 +150,10 @@ impl Scenario {
         Some(all.unwrap_or((usual, usual)))
     }
 
-    /// The axis with this name, if it is swept.
     pub(crate) fn swept(&self, axis: &str) -> Option<&Swept> {
         self.axes.iter().find(|swept| swept.axis == axis)
     }
 
-    /// The directions of phase 2 at its points.
     pub fn directions(&self) -> Vec<Direction> {
         match self.swept(DIRECTION) {
             Some(swept) => swept.values.iter().copied().filter_map(Direction::of_code).collect(),

@@ -11,12 +11,10 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use tech::Axis;
 
-/// An axis with the values that a scenario sweeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// Name of the axis, as in [`AXES`](tech::AXES).
     pub axis: String,
-    /// Its values, in the order of the scenario.
     pub values: Vec<Count>,
 }
 
@@ -25,12 +23,10 @@ pub struct Swept {
 pub struct AxisValues(BTreeMap<String, Count>);
 
 impl AxisValues {
-    /// Returns no values.
     pub const fn new() -> AxisValues {
         AxisValues(BTreeMap::new())
     }
 
-    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -11,7 +11,6 @@ pub struct Able<'a> {
 }
 
 impl Scenario {
-    /// A device as procedures see it.
     pub fn able<'a>(&'a self, dut: &'a Dut) -> Able<'a> {
         Able { scenario: self, dut }
     }

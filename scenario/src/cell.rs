@@ -1,5 +1,4 @@
-//! A part of the matrix: `3/8` is the third of eight parts of its points. Parts are measured on several test beds, or one after
-//! the other, and `natmeter merge` joins their runs.
+//! A part of the matrix: `3/8` is the third of eight parts of its points. `natmeter merge` joins their runs.
 
 use schemars::JsonSchema;
 use std::fmt;
@@ -9,9 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Cell {
-    /// Its number, from 1.
     number: u32,
-    /// The number of parts.
     of: u32,
 }
 
@@ -21,12 +18,10 @@ impl Cell {
         (1..=of).map(move |number| Cell { number, of })
     }
 
-    /// Its number, from 1.
     pub fn number(self) -> u32 {
         self.number
     }
 
-    /// The number of parts.
     pub fn of(self) -> u32 {
         self.of
     }

@@ -1,6 +1,4 @@
-//! The label of a scenario: its settings, held against what the RFCs ask of its metrics, and the test bed. Every result prints
-//! both, so that a quick result is not mistaken for a conforming one, and a device in the same process not for one between
-//! two cables.
+//! The label of a scenario: its settings, held against what the RFCs ask of its metrics, and the test bed.
 
 use crate::{Dut, Scenario, TestBed, WarmStart};
 use method::search::mlr;
@@ -42,7 +40,6 @@ impl Scenario {
         Assessment::of(&each.collect::<Vec<_>>(), self.full)
     }
 
-    /// What all metrics have in common.
     fn conditions(&self) -> Conditions {
         let measure = &self.measure;
         Conditions {
@@ -77,7 +74,6 @@ impl Scenario {
         }
     }
 
-    /// The same of one metric.
     fn conditions_of(&self, metric: &Metric, common: &Conditions) -> Conditions {
         let mut conditions = common.clone();
         let (keys, is_throughput) = (&self.procedures, metric.gives == Some(Gives::Throughput));

@@ -5,7 +5,6 @@ use key::kind::{Kind, Series, Shape, number, series};
 use key::{Entry, Node, Refuse, Value, Wrong};
 use serde_json::json;
 
-/// The cores of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cores {
     /// The axis: cores of the device, or of the box whose cores vary.
@@ -14,7 +13,6 @@ pub struct Cores {
     pub boxes: Option<BoxCores>,
 }
 
-/// The cores of the boxes of a bed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoxCores {
     /// The box that has the cores of the axis.
@@ -24,14 +22,12 @@ pub struct BoxCores {
 }
 
 impl From<Vec<u32>> for Cores {
-    /// The cores of a device without boxes of its own.
     fn from(values: Vec<u32>) -> Cores {
         Cores { values, boxes: None }
     }
 }
 
 impl Cores {
-    /// Whether the scenario says nothing about cores.
     pub fn is_default(&self) -> bool {
         self.values == [1] && self.boxes.is_none()
     }
@@ -57,7 +53,6 @@ impl Cores {
 }
 
 impl BoxCores {
-    /// The names of all boxes.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.varying.as_str()).chain(self.fixed.iter().map(|(name, _)| name.as_str()))
     }

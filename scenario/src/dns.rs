@@ -6,12 +6,10 @@ use procedure::Sends;
 use procedure::dns::Dns;
 
 impl Scenario {
-    /// Whether a metric has trials that send this.
     pub fn sends(&self, what: Sends) -> bool {
         self.measure.metrics.iter().any(|key| self.sent(key) == Some(what))
     }
 
-    /// What the trials of a metric send.
     pub(crate) fn sent(&self, metric: &str) -> Option<Sends> {
         self.procedures.of(metric).map(|procedure| procedure.sends)
     }
@@ -21,7 +19,6 @@ impl Scenario {
         self.sent(metric).is_none_or(Sends::is_data)
     }
 
-    /// Whether call stacks are sampled.
     pub fn is_profiled(&self) -> bool {
         self.measure.metrics.iter().any(|key| self.procedures.of(key).is_some_and(|procedure| procedure.profiles))
     }

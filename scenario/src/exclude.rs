@@ -8,7 +8,6 @@ use method::Count;
 use serde_json::json;
 use tech::{AXES, Axis};
 
-/// An item of `exclude`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclusion {
     /// Devices by name; empty: every device.
@@ -19,12 +18,9 @@ pub struct Exclusion {
     pub axes: Vec<(String, Vec<Count>)>,
 }
 
-/// The names of conditions that are no axis of the technologies.
 const DEVICE: &str = "device";
 const METRIC: &str = "metric";
-/// The axis of connections.
 pub const CONNECTIONS: &str = "connections";
-/// The axis of cores.
 pub const CORES: &str = "cores";
 
 impl Exclusion {
@@ -37,7 +33,6 @@ impl Exclusion {
     }
 }
 
-/// The value of an axis at a point.
 fn value_of(point: &Point, axis: &str) -> Option<Count> {
     match axis {
         CONNECTIONS => Some(point.connections),
@@ -46,7 +41,6 @@ fn value_of(point: &Point, axis: &str) -> Option<Count> {
     }
 }
 
-/// The names of all conditions.
 fn names() -> impl Iterator<Item = &'static str> {
     [DEVICE, METRIC, CONNECTIONS, CORES].into_iter().chain(AXES.iter().map(Axis::name))
 }
@@ -102,7 +96,6 @@ impl Kind for Exclusions {
     }
 }
 
-/// The form of a condition's value.
 fn shape_of(name: &str) -> Shape {
     match (name, Axis::by_name(name)) {
         (_, Some(axis)) => axis.kind.shape(),

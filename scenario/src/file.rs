@@ -4,18 +4,10 @@ use key::Complaints;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The file cannot be read.
     #[error("reading {}: {why}; name a file that you may read, such as scenarios/quickstart.toml", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
-    /// The text has mistakes.
+    Unreadable { path: PathBuf, why: String },
     #[error(transparent)]
     Wrong(#[from] Complaints),
 }
@@ -24,7 +16,6 @@ pub enum ScenarioError {
 /// separate files.
 pub const LONGEST_FILE: u64 = 1 << 20;
 
-/// Reads the text of a file.
 pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
     let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
     let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;

@@ -9,7 +9,6 @@ use wire::Prefix6;
 
 const ALL: u32 = 1_000_000;
 
-/// Percent in parts per million.
 pub(crate) fn ppm(percent: Count) -> u32 {
     percent as u32 * (ALL / 100)
 }

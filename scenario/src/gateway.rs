@@ -10,26 +10,21 @@ use tech::{Plays, Technology};
 
 pub use crate::tables::{Io, NextHop};
 
-/// A gateway as its file describes it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
-    /// Which part of its technology it plays.
     pub plays: Plays,
     /// Number of worker threads, one core each.
     pub workers: usize,
-    /// How packets come in and go out.
     pub io: Io,
     /// Poll without a pause, for throughput; otherwise a worker without work naps.
     pub busy: bool,
     /// Answer ARP, Neighbor Solicitations and pings; otherwise that is left to the kernel.
     pub answer: bool,
-    /// Where the control socket is.
     pub socket: PathBuf,
     /// The side of the customers.
     pub left: Side,
     /// The side of the Internet.
     pub right: Side,
-    /// The technology, with its parameters.
     pub technology: Box<dyn Technology>,
 }
 
@@ -38,9 +33,6 @@ pub type Side = SideKeys;
 
 impl Gateway {
     /// Whether a running gateway can become `new` without a restart, as far as this file knows.
-    ///
-    /// # Errors
-    /// What differs.
     pub fn can_become(&self, new: &Gateway) -> Result<(), String> {
         let by_ip = |s: &Side| if let NextHop::Ip(ip) = s.next_hop { Some(ip) } else { None };
         // A neighbour that is named by its IP address was asked for before the start.
@@ -84,17 +76,11 @@ impl Gateway {
 }
 
 /// Reads and checks a gateway's file.
-///
-/// # Errors
-/// When the file cannot be read, and everything that is wrong with it.
 pub fn read(path: &Path, technologies: Technologies) -> Result<Gateway, ScenarioError> {
     Ok(parse(&path.display().to_string(), &text_of(path)?, technologies)?)
 }
 
 /// Checks a gateway's file that is already text, called `name` in messages.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gateway, Complaints> {
     let (tree, mut faults) = key::read(name, text);
     if !faults.is_empty() {
@@ -150,7 +136,6 @@ fn side(sections: &mut Sections<'_>, name: &str) -> Option<Side> {
     sections.table::<SideKeys>(&path)
 }
 
-/// The one technology of the file.
 fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Box<dyn Technology>> {
     let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
     let mut found = technologies.iter().filter(|entry| sections.has(&path(entry)));

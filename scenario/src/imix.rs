@@ -18,7 +18,6 @@ pub struct Imix {
 /// The letters of RFC 6985, section 4, of which test frames can have the size.
 const LETTERS: &[(char, usize)] =
     &[('a', 64), ('b', 128), ('c', 256), ('d', 512), ('e', 1024), ('f', 1280), ('g', 1518), ('h', 2112), ('i', 9000)];
-/// Frames of a sequence, at most.
 const LONGEST: usize = 4096;
 const PREFIX: &str = "imix:";
 
@@ -28,12 +27,10 @@ impl Imix {
         &self.sizes
     }
 
-    /// The largest size in octets.
     pub fn largest(&self) -> usize {
         self.sizes.iter().copied().max().unwrap_or_default()
     }
 
-    /// The smallest size in octets.
     pub fn smallest(&self) -> usize {
         self.sizes.iter().copied().min().unwrap_or_default()
     }
@@ -90,7 +87,6 @@ impl FromStr for Imix {
     }
 }
 
-/// Reads `A=594`.
 fn own_size(word: &str) -> Result<(char, usize), String> {
     let wrong = || format!("`{word}` is no size of a capital letter");
     let (letter, size) = word.split_once('=').ok_or_else(wrong)?;
@@ -102,7 +98,6 @@ fn own_size(word: &str) -> Result<(char, usize), String> {
     }
 }
 
-/// The kind of `frame-sizes`.
 pub(crate) struct Imixes;
 
 impl Kind for Imixes {

@@ -24,7 +24,6 @@ key::table! {
 }
 
 impl Impair {
-    /// Describes the impairments for reports.
     pub fn in_words(&self) -> String {
         let shares = [
             (self.loss_ppm, "lost"),

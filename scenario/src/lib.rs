@@ -1,12 +1,9 @@
-//! Scenarios as typed, validated values, and the files of `natmeter gateway`. A file is read and checked once, and all
-//! its errors are shown at once, under the words at fault.
-//!
-//! `tables` declares the tables and their keys; reader, `--set`, defaults, the JSON Schema and the reference page are
-//! derived from it. `reader` turns a file into a scenario, `rules` refuse what cannot be measured, `axis` sets the
-//! values of a point of the matrix, `ranges` the port ranges that follow from the connections, `summary` and `conformance` describe a scenario as text. Callers pass the
-//! technologies as an argument.
+//! Scenarios as typed, validated values, and the files of `natmeter gateway`. `tables` declares the keys, `reader` turns a file
+//! into a scenario, `rules` refuse what cannot be measured: all errors at once, under the words at fault. `axis` sets the values
+//! of a point of the matrix, `summary` and `conformance` describe a scenario. Callers pass the technologies as an argument.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
 
 pub mod axis;
 mod axis_values;
@@ -82,11 +79,8 @@ pub type Technologies = &'static [&'static tech::Entry];
 /// The technologies, kinds of devices and procedures that a file may name.
 #[derive(Clone, Copy)]
 pub struct Lists {
-    /// The technologies.
     pub technologies: Technologies,
-    /// The kinds of devices.
     pub kinds: device::Kinds,
-    /// The procedures.
     pub procedures: procedure::List,
 }
 
@@ -118,15 +112,11 @@ pub struct Scenario {
     pub duts: Vec<Dut>,
     /// The device of a point, by number, if the devices of a bed have frames of different lengths.
     pub device: Option<usize>,
-    /// How tester and DUT are joined.
     pub link: Link,
     /// The test bed, if the device is a box between two ports of the tester.
     pub bed: Option<bed::Bed>,
-    /// Impairment of the frames that the tester receives.
     pub impair: Option<Impair>,
-    /// Capture of the tester's frames.
     pub capture: Option<Capture>,
-    /// Threads of the tester.
     pub tester: Tester,
     /// Test frames. Port ranges that follow from the number of connections are those of the largest number;
     /// [`Point::of`] has those of a point.
@@ -137,7 +127,6 @@ pub struct Scenario {
     pub sweep: Sweep,
     /// Further axes with their values, in the order of `tech::AXES`.
     pub axes: Vec<axis_values::Swept>,
-    /// What is measured and how.
     pub measure: Measure,
     /// The procedures that it may ask for, with the keys of each.
     pub procedures: procedure::Keys,
@@ -151,7 +140,6 @@ pub struct Scenario {
     pub cell: Option<Cell>,
 }
 
-/// How tester and DUT are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// In-process link to the embedded gateway.

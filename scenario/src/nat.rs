@@ -13,9 +13,7 @@ pub struct Nat {
     pub state: Option<NatState>,
 }
 
-/// The state of a NAT.
 pub struct NatState {
-    /// The path of its table in the scenario.
     pub table_path: String,
     /// Which frames share a mapping.
     pub mapping: Mapping,
@@ -37,7 +35,6 @@ impl NatState {
         })
     }
 
-    /// Returns the path of one of its keys.
     pub(crate) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.table_path)
     }
@@ -55,7 +52,6 @@ pub(crate) fn usable(set: PortSet) -> u64 {
     if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }
 
-/// Returns the path of a technology's table.
 pub(crate) fn technology_path(technology: &dyn Technology) -> String {
     format!("technology.{}", technology.name())
 }

@@ -1,5 +1,4 @@
-//! A point of the matrix that a scenario spans: one device with a value of each axis that it has. Its own file because
-//! plans, test beds and reports all name points, and none of them needs more of a scenario than this.
+//! A point of the matrix that a scenario spans: one device with a value of each axis that it has.
 
 use crate::Scenario;
 use crate::axis::AxisValues;
@@ -25,7 +24,6 @@ pub struct Point {
 }
 
 impl Point {
-    /// The scenario as it is here.
     pub fn of<'a>(&self, scenario: &'a Scenario) -> Cow<'a, Scenario> {
         scenario.at(self.dut, self.connections, &self.axes)
     }

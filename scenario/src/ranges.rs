@@ -30,7 +30,6 @@ pub struct Following {
 }
 
 impl Following {
-    /// Whether any range follows.
     pub(crate) fn any(self) -> bool {
         self.source || self.destination
     }

@@ -51,16 +51,12 @@ pub struct Options {
     pub cell: Option<Cell>,
 }
 
-/// A scenario that passed all rules.
 #[derive(Clone)]
 pub struct Loaded {
-    /// The typed scenario, overrides applied.
     pub scenario: Scenario,
-    /// The text of the file, verbatim.
     pub text: String,
     /// What changed it; the bed that it names included.
     pub options: Options,
-    /// What is right and still unwise, one sentence each.
     pub advice: Vec<String>,
     sources: Vec<Source>,
     spans: Spans,
@@ -86,7 +82,6 @@ impl Loaded {
     }
 }
 
-/// What a scenario's text says about itself.
 pub fn about(text: &str) -> Option<String> {
     let (tree, _) = key::read("", text);
     tree.root
@@ -95,9 +90,6 @@ pub fn about(text: &str) -> Option<String> {
 }
 
 /// Reads and checks a scenario file.
-///
-/// # Errors
-/// When the file cannot be read, and everything that is wrong with it.
 pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, ScenarioError> {
     let text = text_of(path)?;
     let mut options = options.clone();
@@ -109,16 +101,12 @@ pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<L
     Ok(parse(&path.display().to_string(), &text, &options, lists)?)
 }
 
-/// The bed file that a scenario's text names under a scale.
 fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
     let (tree, _) = key::read("", text);
     scale::bed_of(&tree, scale).map(PathBuf::from)
 }
 
 /// Checks a scenario that is already text, called `name` in messages.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, Complaints> {
     loaded(DefaultRanges::default(), name, text, options, lists.into(), |_, _| ())
 }
@@ -126,7 +114,6 @@ pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>)
 /// The defaults with which the scenario of a run folder was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedDefaults {
-    /// Of port ranges.
     pub ranges: DefaultRanges,
     /// Whether `inside` was the address of the tester's left port, 198.18.0.2 without a bed.
     pub inside_is_port: bool,
@@ -134,9 +121,6 @@ pub struct RecordedDefaults {
 
 /// Reads the scenario of a run folder: with the defaults with which it was made, and with shares without a unit, because earlier
 /// versions read 0.1 as 10 %.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn parse_recorded(
     defaults: RecordedDefaults,
     name: &str,
@@ -360,7 +344,6 @@ fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<
     }
 }
 
-/// A tree while a scenario is made of it.
 struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
     lists: Lists,

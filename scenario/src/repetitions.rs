@@ -5,33 +5,27 @@ use key::kind::{Kind, Number, Shape, number, share};
 use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
 use serde_json::json;
 
-/// Repetitions of each search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repetitions {
-    /// The most that are made.
     pub most: u32,
     /// When fewer suffice; `None`: never.
     pub until: Option<Until>,
 }
 
-/// When the repetitions of a value end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// The fewest that are made.
     pub least: u32,
     /// The interval of their median is at most this wide, in parts per million of the median.
     pub width_ppm: u32,
 }
 
 impl From<u32> for Repetitions {
-    /// This number of repetitions.
     fn from(most: u32) -> Repetitions {
         Repetitions { most, until: None }
     }
 }
 
 impl Repetitions {
-    /// The fewest that are made.
     pub fn least(self) -> u32 {
         self.until.map_or(self.most, |until| until.least)
     }
@@ -55,7 +49,6 @@ impl Repetitions {
     }
 }
 
-/// The keys of the table.
 const KEYS: [&str; 3] = ["min", "max", "until-width"];
 /// Fewer values have no interval that covers their median with 93 %.
 const LEAST: u64 = method::stats::Interval::LEAST_VALUES as u64;
@@ -64,7 +57,6 @@ fn times() -> Number<u32> {
     number(1..=10_000)
 }
 
-/// The kind of `repetitions`.
 pub(crate) struct RepetitionsOf;
 
 impl Kind for RepetitionsOf {

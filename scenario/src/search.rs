@@ -8,18 +8,13 @@ use method::search::mlr::Goal;
 use method::{Nanos, Precision, Ratio};
 use serde_json::json;
 
-/// A method of search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Binary search: each rate has one valid trial.
     Binary,
-    /// Binary search that tries a failed rate again (ETSI GS NFV-TST 009).
     BinaryVerify,
-    /// `MLRsearch` (RFC 9971).
     Mlr,
 }
 
-/// The words for [`Method`].
 pub(crate) const METHODS: &[Choice<Method>] = &[
     ("binary", Method::Binary, "RFC 2544"),
     ("binary-verify", Method::BinaryVerify, "a failed rate is tried again: ETSI GS NFV-TST 009"),
@@ -29,22 +24,15 @@ pub(crate) const METHODS: &[Choice<Method>] = &[
 /// Trials of a failed rate with `binary-verify`.
 const TRIES: u32 = 2;
 
-/// A goal as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WrittenGoal {
-    /// The name of a preset.
     Preset(&'static str),
     /// Final trial duration, duration sum, loss ratio and exceed ratio in ppm, width in ppm.
     Own {
-        /// Length of a full-length trial.
         final_duration: Nanos,
-        /// Total length of the trials that decide.
         duration_sum: Nanos,
-        /// Loss ratio.
         loss_ppm: u32,
-        /// Exceed ratio.
         exceed_ppm: u32,
-        /// Width of the bounds.
         width_ppm: u32,
     },
 }
@@ -139,7 +127,6 @@ fn initial(final_duration: Nanos) -> Nanos {
 }
 
 impl Scenario {
-    /// How throughputs are searched.
     pub fn search(&self) -> Method {
         let verified = self.measure.verify.is_some_and(|tries| tries > 1);
         self.measure.search.unwrap_or(if verified { Method::BinaryVerify } else { Method::Binary })
@@ -150,7 +137,6 @@ impl Scenario {
         (self.search() == Method::BinaryVerify).then(|| self.measure.verify.unwrap_or(TRIES))
     }
 
-    /// The goals of `MLRsearch`; none with another search.
     pub fn goals(&self) -> Vec<Goal> {
         let written = &self.measure.goals;
         match (self.search(), written.is_empty()) {
@@ -190,7 +176,6 @@ impl Scenario {
     }
 }
 
-/// A goal as it is written.
 pub(crate) fn show(goal: WrittenGoal) -> String {
     use key::quantity::{show_duration, show_share};
     match goal {

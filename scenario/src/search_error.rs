@@ -11,9 +11,7 @@ use serde_json::json;
 /// Width of the search interval at which a search stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchError {
-    /// This share of the result, in parts per million.
     Share(u32),
-    /// This rate: frames or connections per second, per direction.
     Rate(WrittenRate),
 }
 

@@ -6,7 +6,6 @@ use key::kind::{Choice, Kind, Shape, share, words_of};
 use key::{Value, Wrong};
 use serde_json::json;
 
-/// The rate of validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alpha {
     /// This share of the rate of phase 1, in parts per million.
@@ -16,13 +15,11 @@ pub enum Alpha {
 }
 
 impl Alpha {
-    /// The share in parts per million.
     pub fn ppm(self) -> u32 {
         if let Alpha::Share(ppm) = self { ppm } else { 1_000_000 }
     }
 }
 
-/// The kind of alpha: a share, or `auto`.
 pub(crate) struct ShareOrAuto;
 
 impl Kind for ShareOrAuto {
@@ -42,18 +39,13 @@ impl Kind for ShareOrAuto {
     }
 }
 
-/// Where a binary search begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmStart {
-    /// At its upper end.
     Off,
-    /// At the bounds of the last repetition.
     Repetitions,
-    /// The same; a first repetition at those of the last point.
     Points,
 }
 
-/// The words for [`WarmStart`].
 pub(crate) const WARM_STARTS: &[Choice<WarmStart>] = &[
     ("off", WarmStart::Off, "at the upper end"),
     ("repetitions", WarmStart::Repetitions, "at the bounds of the last repetition"),
@@ -61,7 +53,6 @@ pub(crate) const WARM_STARTS: &[Choice<WarmStart>] = &[
 ];
 
 impl Scenario {
-    /// Alpha in parts per million; `None` without validation.
     pub fn alpha_ppm(&self) -> Option<u32> {
         self.measure.alpha.map(Alpha::ppm)
     }

@@ -15,7 +15,6 @@ use std::net::Ipv4Addr;
 use tech::{Flows, Outside, Ports};
 use wire::AddrRange;
 
-/// A scenario in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     rows: Vec<(&'static str, String)>,
@@ -26,7 +25,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Put a scenario into words.
     pub fn new(scenario: &Scenario) -> Summary {
         let (sweep, measure) = (&scenario.sweep, &scenario.measure);
         let all = |values: Vec<String>| values.join(", ");
@@ -264,7 +262,6 @@ pub fn show_ends(flows: &Flows) -> [String; 2] {
     })
 }
 
-/// An address range as in scenarios.
 pub fn show_range(range: AddrRange) -> String {
     if range.count == 1 { range.first.to_string() } else { format!("{} - {}", range.first, range.last()) }
 }

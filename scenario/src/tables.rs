@@ -26,18 +26,13 @@ use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, PLAYS, Plays};
 use wire::view::MOST_SOURCE_MACS;
 use wire::{AddrRange, Mac};
 
-/// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VethIo {
-    /// Packet sockets: sendmmsg(2) sends, a TPACKET ring receives.
     AfPacket,
-    /// XDP sockets, program in the kernel's general receive path.
     AfXdpGeneric,
-    /// XDP sockets, program in the driver.
     AfXdpNative,
 }
 
-/// The words for [`VethIo`].
 pub const VETH_IO: &[Choice<VethIo>] = &[
     ("af-packet", VethIo::AfPacket, "packet sockets"),
     ("af-xdp-generic", VethIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
@@ -295,18 +290,12 @@ key::table! {
     }
 }
 
-/// How packets come in and go out of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
-    /// Packet sockets.
     AfPacket,
-    /// XDP sockets, program in the kernel's general receive path.
     AfXdpGeneric,
-    /// XDP sockets, program in the driver.
     AfXdpNative,
-    /// TAP devices that the gateway makes.
     Tap,
-    /// TUN devices that the gateway makes: IP packets without Ethernet.
     Tun,
 }
 
@@ -339,7 +328,6 @@ key::table! {
 /// The neighbour that a side sends everything to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHop {
-    /// Its Ethernet address.
     Mac(Mac),
     /// Its IP address, to be asked for.
     Ip(IpAddr),
@@ -363,7 +351,6 @@ key::table! {
     }
 }
 
-/// An Ethernet or an IP address.
 fn next_hop() -> impl Kind<Out = NextHop> {
     fn parse(value: &Value) -> Result<NextHop, Wrong> {
         match mac().parse(value) {
@@ -377,7 +364,6 @@ fn next_hop() -> impl Kind<Out = NextHop> {
 /// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` where there is no technology.
 pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
 
-/// All tables of scenarios and of gateways' files.
 pub fn book(lists: impl Into<Lists>) -> Book {
     let Lists { technologies, kinds, procedures } = lists.into();
     let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
@@ -429,7 +415,6 @@ pub fn book(lists: impl Into<Lists>) -> Book {
     Book { chapters, slips: SLIPS, variants: Some(Variants { table: SCALE, about: SCALES }) }
 }
 
-/// Words that users expect to be keys.
 const SLIPS: &[Slip] = &[
     (
         &["loss", "frame-loss", "packet-loss", "loss-ratio", "loss-tolerance", "tolerance"],

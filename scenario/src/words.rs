@@ -6,14 +6,12 @@ use method::simulated::WhenFull;
 use method::{Order, Popularity, ResponderTable};
 use serde_json::json;
 
-/// What a simulated device does when its table is full.
 pub(crate) const WHEN_FULL: &[Choice<WhenFull>] = &[
     ("refuse", WhenFull::KeepOld, "new connections are refused"),
     ("drop-oldest", WhenFull::ReplaceOldest, "the oldest is replaced"),
     ("collect", WhenFull::Collect(1), "`collect` of the oldest are removed at once"),
 ];
 
-/// The kind of the key `popularity`.
 pub(crate) struct Popularities;
 
 impl Kind for Popularities {
@@ -34,10 +32,8 @@ impl Kind for Popularities {
     }
 }
 
-/// Orders in which the Responder uses its state table.
 pub(crate) const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
 
-/// What the Responder does with its state table in phase 2.
 pub(crate) const TABLES: &[Choice<ResponderTable>] = &[
     ("keep", ResponderTable::Keep, "a frame with another outside address or port than in phase 1 is wrong"),
     ("update", ResponderTable::Update, "every right frame overwrites the four-tuple of its connection"),
@@ -55,7 +51,6 @@ pub enum Sequence {
 }
 
 impl Sequence {
-    /// Returns its name in scenarios and run folders.
     pub fn name(self) -> &'static str {
         match self {
             Sequence::PointByPoint => "point-by-point",
@@ -64,7 +59,6 @@ impl Sequence {
     }
 }
 
-/// The words for [`Sequence`].
 pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
     (
         "interleaved",
@@ -77,14 +71,11 @@ pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
 /// What natmeter does before each phase 1 on a box without the hook `clear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithoutClear {
-    /// It waits until all earlier connections have timed out.
     #[default]
     Wait,
-    /// It uses source ports whose connections have timed out.
     FreshPorts,
 }
 
-/// The words for [`WithoutClear`].
 pub(crate) const WITHOUT_CLEAR: &[Choice<WithoutClear>] = &[
     ("wait", WithoutClear::Wait, "natmeter waits until the connections of all earlier phases 1 have timed out"),
     (

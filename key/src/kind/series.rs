@@ -15,7 +15,6 @@ const RULES: [(&str, u64); 3] = [("double", 2), ("fourfold", 4), ("tenfold", 10)
 
 const HOW: &str = "write \"1M..64M double\" (or fourfold, or tenfold), or \"1..8 step 1\"";
 
-/// Numbers and ranges.
 pub struct Series<T>(Number<T>);
 
 /// Numbers and ranges: `"1M..64M double"`, `"1..8 step 1"`.

@@ -330,7 +330,7 @@ pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<
         let load = Load { rate, queries: rate.frames_in(SELF_TEST), timeout, plan, expected: Expected::Zone };
         for _ in 0..TRIES {
             let seen = client.run(&load, &names, &process.interrupted)?;
-            if seen.answers.valid == load.queries && seen.finished_late.0 < SELF_TEST.0 / 100 {
+            if seen.answers.valid == load.queries && seen.timing.finished_late.0 < SELF_TEST.0 / 100 {
                 return Ok(Some(seen));
             }
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The demand on a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Demand {
+    /// Subscribers.
     pub subscribers: f64,
     /// Sessions that each of them holds.
     pub sessions: f64,

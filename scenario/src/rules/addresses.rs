@@ -109,7 +109,6 @@ impl Check<'_> {
         }
     }
 
-    /// Two ranges have no address in common.
     fn apart(&mut self, one: &Named<'_>, other: &Named<'_>) {
         // The words at fault are written ones: a default cannot be corrected.
         let (one, other) = if self.spans.has(&one.0) { (one, other) } else { (other, one) };
@@ -143,7 +142,6 @@ impl Check<'_> {
     }
 }
 
-/// An IPv6 address or prefix, if a word is one.
 fn prefix(word: &str) -> Option<Prefix6> {
     let (addr, len) = word.split_once('/').unwrap_or((word, "128"));
     Some(Prefix6 { addr: addr.parse().ok()?, len: len.parse().ok().filter(|len| *len <= 128)? })

@@ -76,7 +76,6 @@ impl Check<'_> {
         }
     }
 
-    /// The number of subscribers is said once.
     fn subscribers(&mut self) {
         let sets = |swept: &&Swept| Axis::by_name(&swept.axis).is_some_and(|axis| axis.sets_subscribers);
         let mut setting = self.scenario.axes.iter().filter(sets);

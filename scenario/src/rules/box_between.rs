@@ -15,7 +15,6 @@ use std::net::IpAddr;
 const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
 
 impl<'a> Check<'a> {
-    /// The devices that are boxes of the bed.
     fn of_boxes(&self) -> impl Iterator<Item = &'a Dut> + use<'a> {
         let scenario = self.scenario;
         scenario.duts.iter().filter(|dut| dut.boxes(scenario).is_some())
@@ -234,7 +233,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The tester's addresses are not those of the box.
     fn addresses_of_box(&mut self, bed: &Bed) {
         let [inside, remote] = self.scenario.traffic.flows.ends();
         for ((side, port), (key, range)) in bed.ports().into_iter().zip([("inside", inside), ("remote", remote)]) {

@@ -6,7 +6,6 @@ use key::{Fault, did_you_mean};
 /// The published tables and figures with their numbers, which the crate `record` ships.
 pub const PUBLISHED: &str = include_str!("../../../record/published/tables.toml");
 
-/// The numbers of the published tables and figures.
 pub fn published_numbers() -> impl Iterator<Item = &'static str> {
     PUBLISHED.lines().filter_map(|line| line.strip_prefix("number = \"")?.strip_suffix('"'))
 }

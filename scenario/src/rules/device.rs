@@ -18,7 +18,6 @@ impl Check<'_> {
         self.something_empties_the_table();
     }
 
-    /// The place of a metric among those of the scenario.
     fn metric_at(&self, metric: &str) -> Option<String> {
         let at = self.scenario.measure.metrics.iter().position(|key| key == metric)?;
         Some(format!("{}[{at}]", self.measure("metrics")))

@@ -39,7 +39,6 @@ impl Check<'_> {
     }
 }
 
-/// What is wrong with an item.
 fn faults(scenario: &Scenario, at: usize, exclusion: &Exclusion) -> Vec<Fault> {
     let path = |name: &str, value: usize| format!("sweep.exclude[{at}].{name}[{value}]");
     let devices: Vec<&str> = scenario.duts.iter().map(|dut| dut.name()).collect();
@@ -70,7 +69,6 @@ fn faults(scenario: &Scenario, at: usize, exclusion: &Exclusion) -> Vec<Fault> {
     faults
 }
 
-/// The values of an axis that the scenario sweeps.
 fn swept(scenario: &Scenario, axis: &str) -> Vec<Count> {
     if axis == CORES {
         return scenario.sweep.cores.values.iter().map(|&n| n.into()).collect();

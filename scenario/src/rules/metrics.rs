@@ -67,7 +67,6 @@ impl Check<'_> {
         is_applicable.then_some((of, metric))
     }
 
-    /// Whether a device is one whose call stacks can be sampled.
     fn is_profiled(&self) -> bool {
         self.scenario.duts.iter().any(|dut| dut.can_be_profiled(self.scenario))
     }
@@ -101,7 +100,6 @@ impl Check<'_> {
         self.fault(fault);
     }
 
-    /// The metric with this key, if it gives this.
     pub(super) fn gives(&self, key: &str, what: Gives) -> Option<&'static Metric> {
         self.scenario.procedures.metric(key).filter(|metric| metric.gives == Some(what))
     }
@@ -213,7 +211,6 @@ impl Check<'_> {
         }
     }
 
-    /// The longest trial of any metric.
     fn longest(&self) -> Nanos {
         let Scenario { measure, procedures, .. } = self.scenario;
         let most = self.scenario.most_connections();

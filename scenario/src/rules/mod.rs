@@ -1,6 +1,5 @@
-//! Rules between values: they refuse valid values that together cannot be measured or must not be sent. Each rule marks
-//! the words at fault and names a way out. All rules check the scenario with its quick values and with those of
-//! `--full`, so that one run shows every error.
+//! Rules between values: they refuse valid values that together cannot be measured or must not be sent, with the scenario's
+//! quick values and with those of `--full`.
 
 mod addresses;
 mod axes;

@@ -1,6 +1,5 @@
-//! Shares: what a worker has of a table, and what a customer of a NAT may have: ports of its outside address at its
-//! worker, quotas, port blocks. Without these rules natmeter would report a failure of a device that rightly refuses
-//! connections.
+//! Shares: what a worker has of a table, and what a customer of a NAT may have: ports of its outside address at its worker,
+//! quotas, port blocks. A device rightly refuses connections beyond them.
 
 use super::{Check, dut_at};
 use crate::nat::technology_path;
@@ -30,7 +29,6 @@ impl Check<'_> {
     }
 }
 
-/// Where a value of an axis stands.
 fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
     let values = scenario.swept(axis).map_or(&[][..], |swept| &swept.values);
     let at = values.iter().position(|&n| n == value).unwrap_or(0);
@@ -90,7 +88,6 @@ pub(super) fn ports_in_use(flows: &Flows, mapping: Mapping, connections: Count) 
 
 struct Device<'a> {
     scenario: &'a Scenario,
-    /// The flows at this point of the matrix.
     flows: &'a Flows,
     dut: &'a Dut,
     technology: &'a dyn Technology,
