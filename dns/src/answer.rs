@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 
 /// The fault of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum AnswerFault {
     /// Another question, truncated, or no DNS message.
     Message,
     /// Not NOERROR (RFC 1035, section 4.1.1).
@@ -45,9 +45,9 @@ impl Expected {
     ///
     /// # Errors
     /// The fault of the answer.
-    pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), Wrong> {
+    pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), AnswerFault> {
         match (self, judge(message, i, self.address(names, i))) {
-            (Expected::Nothing, Err(Wrong::NoRecord)) => Ok(()),
+            (Expected::Nothing, Err(AnswerFault::NoRecord)) => Ok(()),
             (_, verdict) => verdict,
         }
     }
@@ -62,31 +62,31 @@ pub fn id(message: &[u8]) -> Option<u16> {
 ///
 /// # Errors
 /// The fault of the answer.
-pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wrong> {
-    let message = Message::from_slice(message).map_err(|_| Wrong::Message)?;
+pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), AnswerFault> {
+    let message = Message::from_slice(message).map_err(|_| AnswerFault::Message)?;
     let header = message.header();
     if !header.qr() || header.tc() {
-        return Err(Wrong::Message);
+        return Err(AnswerFault::Message);
     }
-    let question = message.sole_question().map_err(|_| Wrong::Message)?;
+    let question = message.sole_question().map_err(|_| AnswerFault::Message)?;
     if question.qtype() != Rtype::AAAA || question.qclass() != Class::IN || !is_name(question.qname(), i) {
-        return Err(Wrong::Message);
+        return Err(AnswerFault::Message);
     }
     if header.rcode() != Rcode::NOERROR {
-        return Err(Wrong::Code);
+        return Err(AnswerFault::Code);
     }
     let mut found = false;
-    for record in message.answer().map_err(|_| Wrong::Message)?.limit_to_in::<Aaaa>() {
-        let record = record.map_err(|_| Wrong::Message)?;
+    for record in message.answer().map_err(|_| AnswerFault::Message)?.limit_to_in::<Aaaa>() {
+        let record = record.map_err(|_| AnswerFault::Message)?;
         if !is_name(record.owner(), i) {
             continue;
         }
         if Some(record.data().addr()) != address {
-            return Err(Wrong::Address);
+            return Err(AnswerFault::Address);
         }
         found = true;
     }
-    if found { Ok(()) } else { Err(Wrong::NoRecord) }
+    if found { Ok(()) } else { Err(AnswerFault::NoRecord) }
 }
 
 /// In any case (RFC 1035, section 2.3.3).
@@ -130,24 +130,24 @@ mod tests {
         assert_eq!(Expected::Dns64.address(&names, NAME), Some(RIGHT));
         assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, Some(RIGHT)), Ok(()));
         let other = Ipv6Addr::from(RIGHT.to_bits() + 1);
-        assert_eq!(judge(&message([0x81, 0x80], other), NAME, Some(RIGHT)), Err(Wrong::Address));
-        assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, None), Err(Wrong::Address));
+        assert_eq!(judge(&message([0x81, 0x80], other), NAME, Some(RIGHT)), Err(AnswerFault::Address));
+        assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, None), Err(AnswerFault::Address));
     }
 
     #[test]
     fn each_kind_of_wrong_answer_is_told_apart() {
         let of = |message: &[u8], name| judge(message, name, Some(RIGHT)).unwrap_err();
-        assert_eq!(of(&message([0x81, 0x82], RIGHT), NAME), Wrong::Code);
-        assert_eq!(of(&message([0x01, 0x00], RIGHT), NAME), Wrong::Message, "a query");
-        assert_eq!(of(&message([0x83, 0x80], RIGHT), NAME), Wrong::Message, "truncated");
-        assert_eq!(of(&message([0x81, 0x80], RIGHT), NAME + 1), Wrong::Message, "another name");
+        assert_eq!(of(&message([0x81, 0x82], RIGHT), NAME), AnswerFault::Code);
+        assert_eq!(of(&message([0x01, 0x00], RIGHT), NAME), AnswerFault::Message, "a query");
+        assert_eq!(of(&message([0x83, 0x80], RIGHT), NAME), AnswerFault::Message, "truncated");
+        assert_eq!(of(&message([0x81, 0x80], RIGHT), NAME + 1), AnswerFault::Message, "another name");
         let mut empty = message([0x81, 0x80], RIGHT);
         empty[7] = 0;
-        assert_eq!(of(&empty, NAME), Wrong::NoRecord);
+        assert_eq!(of(&empty, NAME), AnswerFault::NoRecord);
         let mut other_owner = message([0x81, 0x80], RIGHT);
         other_owner[49] = 28;
-        assert_eq!(of(&other_owner, NAME), Wrong::NoRecord, "the owner is dns64perf.test");
-        assert_eq!(of(&message([0x81, 0x80], RIGHT)[..60], NAME), Wrong::Message);
+        assert_eq!(of(&other_owner, NAME), AnswerFault::NoRecord, "the owner is dns64perf.test");
+        assert_eq!(of(&message([0x81, 0x80], RIGHT)[..60], NAME), AnswerFault::Message);
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             let same = changed[at] == octet;
             changed[at] = octet;
             let verdict = judge(&changed, NAME, Some(RIGHT));
-            prop_assert!(same || at < changed.len() - 16 || verdict == Err(Wrong::Address));
+            prop_assert!(same || at < changed.len() - 16 || verdict == Err(AnswerFault::Address));
             let _ = judge(&changed[..length.min(changed.len())], NAME, Some(RIGHT));
         }
     }

@@ -3,7 +3,7 @@
 use crate::answer::Expected;
 use crate::names::Names;
 use crate::plan::QueryPlan;
-use crate::sent::{self, Sent};
+use crate::sent::{self, SentQueries};
 use crate::worker::{Pair, Receiver, SENDING, Sender, Trial};
 use method::trial::Answers;
 use method::{Count, Nanos, Rate, Timing, TrialError};
@@ -120,7 +120,7 @@ impl Client {
 }
 
 fn pair<'a>(trial: &'a Trial<'a>, number: u64, sockets: &'a [UdpSocket]) -> Pair<'a> {
-    let sent = Sent::new(trial.queries_of(number), sockets.len() as u64);
+    let sent = SentQueries::new(trial.queries_of(number), sockets.len() as u64);
     Pair { trial, number, sockets, sent, last_sent: AtomicU64::new(SENDING), failed: AtomicBool::new(false) }
 }
 

@@ -13,7 +13,7 @@ mod sent;
 pub mod tester;
 mod worker;
 
-pub use answer::{Expected, Wrong};
+pub use answer::{AnswerFault, Expected};
 pub use client::{Client, Ports};
 pub use names::Names;
 pub use plan::QueryPlan;

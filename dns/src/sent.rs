@@ -10,7 +10,7 @@ const NOT_SENT: u32 = 0;
 const ANSWERED: u32 = u32::MAX;
 
 /// Query `l` leaves from port `l % ports` with ID `l / ports`.
-pub(crate) struct Sent {
+pub(crate) struct SentQueries {
     times: Vec<AtomicU32>,
     ports: u64,
     next: AtomicU64,
@@ -27,9 +27,9 @@ pub(crate) enum Match {
     None,
 }
 
-impl Sent {
-    pub(crate) fn new(queries: u64, ports: u64) -> Sent {
-        Sent { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
+impl SentQueries {
+    pub(crate) fn new(queries: u64, ports: u64) -> SentQueries {
+        SentQueries { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
     }
 
     /// Of query `l`.
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn an_answer_finds_its_query_by_port_and_id() {
-        let sent = Sent::new(200_000, 3);
+        let sent = SentQueries::new(200_000, 3);
         for l in 0..200_000 {
             sent.note(l, l * 1_000);
         }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn duplicates_and_answers_to_nothing_are_told_apart() {
-        let sent = Sent::new(10, 2);
+        let sent = SentQueries::new(10, 2);
         assert_eq!(sent.find(0, 0), Match::None);
         (0..3).for_each(|l| sent.note(l, 0));
         assert_eq!(sent.find(1, 1), Match::None, "query 3 was not sent");

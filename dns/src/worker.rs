@@ -1,10 +1,10 @@
 //! A thread pair of the client: one sends queries at their due times, the other judges the answers.
 
-use crate::answer::{self, Wrong};
+use crate::answer::{self, AnswerFault};
 use crate::client::Load;
 use crate::names::Names;
 use crate::query::Query;
-use crate::sent::{Match, Sent};
+use crate::sent::{Match, SentQueries};
 use method::trial::Answers;
 use method::{Nanos, Timing, TrialError};
 use port::host;
@@ -68,7 +68,7 @@ pub(crate) struct Pair<'a> {
     pub trial: &'a Trial<'a>,
     pub number: u64,
     pub sockets: &'a [UdpSocket],
-    pub sent: Sent,
+    pub sent: SentQueries,
     /// Set after the last query; the receiver then waits for one time-out.
     pub last_sent: AtomicU64,
     pub failed: AtomicBool,
@@ -227,10 +227,10 @@ impl Pair<'_> {
                 answers.slowest = answers.slowest.max(took);
             }
             Ok(()) => answers.late += 1,
-            Err(Wrong::Message) => answers.malformed += 1,
-            Err(Wrong::Code) => answers.error_codes += 1,
-            Err(Wrong::NoRecord) => answers.without_record += 1,
-            Err(Wrong::Address) => answers.wrong_address += 1,
+            Err(AnswerFault::Message) => answers.malformed += 1,
+            Err(AnswerFault::Code) => answers.error_codes += 1,
+            Err(AnswerFault::NoRecord) => answers.without_record += 1,
+            Err(AnswerFault::Address) => answers.wrong_address += 1,
         }
     }
 }

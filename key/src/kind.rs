@@ -457,14 +457,14 @@ impl<K: Kind> Kind for Maybe<K> {
 }
 
 /// A value, computed from others if its key is absent.
-pub struct Settled<K: Kind>(K, fn() -> K::Out);
+pub struct Computed<K: Kind>(K, fn() -> K::Out);
 
 /// A value that is `placeholder` until computed if its key is absent.
-pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Settled<K> {
-    Settled(of, placeholder)
+pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Computed<K> {
+    Computed(of, placeholder)
 }
 
-impl<K: Kind> Kind for Settled<K> {
+impl<K: Kind> Kind for Computed<K> {
     type Out = K::Out;
     fn shape(&self) -> Shape {
         self.0.shape()

@@ -28,7 +28,7 @@ pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
 pub use kind::{Kind, Refuse, Shape};
 pub use read::{override_value, read};
-pub use section::{Section, Sections, Several};
+pub use section::{ListAdvice, Section, Sections};
 pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, Value};

@@ -13,11 +13,11 @@ pub struct Sections<'a> {
     pub spans: Spans,
     pub faults: Vec<Fault>,
     /// How to give several values, where a key takes one.
-    pub several: Option<Several>,
+    pub several: Option<ListAdvice>,
 }
 
 /// What to write instead of a list, at a path.
-pub type Several = fn(&str) -> String;
+pub type ListAdvice = fn(&str) -> String;
 
 impl<'a> Sections<'a> {
     pub fn of(tree: &'a Tree) -> Sections<'a> {
@@ -51,7 +51,7 @@ pub struct Section<'a> {
     table: Option<&'a TreeTable>,
     spans: &'a mut Spans,
     faults: &'a mut Vec<Fault>,
-    several: Option<Several>,
+    several: Option<ListAdvice>,
 }
 
 impl<'a> Section<'a> {

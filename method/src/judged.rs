@@ -112,7 +112,7 @@ pub enum Life {
 
 /// Judges trials and repeats invalid ones.
 #[derive(Debug)]
-pub struct Judged<T> {
+pub struct TrialJudge<T> {
     trials: T,
     criteria: Criteria,
     phase1_cap: Option<Rate>,
@@ -120,16 +120,16 @@ pub struct Judged<T> {
     invalid_time: Nanos,
 }
 
-impl<T: Trials> Judged<T> {
+impl<T: Trials> TrialJudge<T> {
     /// Creates a judge of `trials` by `criteria`.
     pub fn new(trials: T, criteria: Criteria) -> Self {
-        Judged { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
+        TrialJudge { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
     }
 
     /// Limits the total time of invalid trials.
     #[must_use]
     pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
-        Judged { invalid_at_most: time, ..self }
+        TrialJudge { invalid_at_most: time, ..self }
     }
 
     /// The criteria for a pass.

@@ -3,7 +3,7 @@
 //! A procedure requests one [`TrialOutcome`] after the other from a [`Trials`]. This crate handles
 //! no packets, reads no clock or file, and prints nothing.
 //!
-//! [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a
+//! [`validity::judge`] gives the verdict on one trial, [`TrialJudge`] repeats invalid trials, a
 //! [`search`] chooses the rates, [`stats`], [`scaling`] and [`model`] work on results.
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,7 @@ pub mod units;
 pub mod validity;
 mod verdict;
 
-pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
+pub use judged::{Attempt, Decision, Judgement, Patience, TrialJudge};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use rules::RULES;

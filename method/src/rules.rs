@@ -1,6 +1,6 @@
 //! The version of the rules that judge trials and find results, in a run's record.
 
-/// Version of [`crate::judge`], [`crate::Judged`] and the procedures; a record of another version keeps its verdicts.
+/// Version of [`crate::judge`], [`crate::TrialJudge`] and the procedures; a record of another version keeps its verdicts.
 /// Raise it with every change that could give recorded trials another verdict or result.
 ///
 /// - 1: natmeter 0.1.0, whose records have no version.

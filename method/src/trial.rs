@@ -11,7 +11,7 @@ mod profile;
 mod queries;
 
 use crate::units::{Count, Nanos, Rate};
-pub use delays::{Drawn, LOST, Sample};
+pub use delays::{DelayHistogram, LOST, Sample};
 pub use device::{Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Sampler, Survivors, TableMemory, TearDown};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};

@@ -145,7 +145,7 @@ pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -
 }
 
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct StreamPart<'a> {
     stream: Stream,
     leg: &'a Leg,
     frames: Count,
@@ -153,7 +153,7 @@ struct Part<'a> {
     acceptance: Ratio,
 }
 
-impl Part<'_> {
+impl StreamPart<'_> {
     fn send_time(&self) -> Nanos {
         self.pace.time_for(self.frames)
     }
@@ -218,21 +218,21 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     Ok(())
 }
 
-fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Option<Part<'a>> {
+fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Option<StreamPart<'a>> {
     let leg = outcome.phase1.as_ref()?;
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
     let (frames, pace, acceptance) = (leg.planned, rate.into(), criteria.phase1_acceptance);
-    Some(Part { stream: Stream::Forward, leg, frames, pace, acceptance })
+    Some(StreamPart { stream: Stream::Forward, leg, frames, pace, acceptance })
 }
 
 /// Each active direction, and the validation.
-fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
+fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<StreamPart<'a>> {
     // Only the Initiator may open connections.
     let (acceptance, direction) = match spec.kind {
         PhaseKind::Establish => (criteria.phase1_acceptance, Direction::Forward),
         PhaseKind::Stateless | PhaseKind::Established => (criteria.acceptance, spec.direction),
     };
-    let main = |forward, stream, leg| Part {
+    let main = |forward, stream, leg| StreamPart {
         stream,
         leg,
         frames: direction.frames(forward, spec.frames()),
@@ -243,7 +243,7 @@ fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -
     let reverse = direction.reverse().then(|| main(false, Stream::Reverse, &outcome.reverse));
     // With a loss tolerance, the Responder may have learned fewer connections.
     let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned).min(spec.connections);
-    let validation = spec.validate_rate.zip(outcome.validation.as_ref()).map(|(rate, leg)| Part {
+    let validation = spec.validate_rate.zip(outcome.validation.as_ref()).map(|(rate, leg)| StreamPart {
         stream: Stream::Validation,
         leg,
         frames: learned,
@@ -253,7 +253,7 @@ fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -
     forward.into_iter().chain(reverse).chain(validation).collect()
 }
 
-fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
+fn counters_agree(part: &StreamPart<'_>) -> Result<(), Invalid> {
     let (stream, leg) = (part.stream, part.leg);
     if part.frames == 0 {
         return Err(Invalid::NothingToSend { stream });
@@ -266,11 +266,11 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
 
 /// A fail if a stream lost more than a full trial may, and more than the noise can have touched;
 /// else it shows nothing.
-fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
+fn ended_early(parts: &[StreamPart<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(part) = parts.iter().find(|part| part.late()) {
         return late(part, parts, outcome);
     }
-    let too_many = |part: &&Part<'_>| part.leg.lost() > part.frames - part.acceptance.ceil_of(part.frames);
+    let too_many = |part: &&StreamPart<'_>| part.leg.lost() > part.frames - part.acceptance.ceil_of(part.frames);
     if let Some(part) = parts.iter().find(too_many).filter(|_| exceeds_noise(parts, outcome)) {
         loss(part, outcome)
     } else {
@@ -280,7 +280,7 @@ fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
 }
 
 /// `None` also if a closed loop was slower than its rate (rule 4).
-fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
+fn sent_too_few(part: &StreamPart<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let (stream, planned, sent) = (part.stream, part.planned(), part.leg.sent);
     if sent >= planned {
         return None;
@@ -291,7 +291,7 @@ fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
 }
 
 /// The cause is the host that descheduled the tester, the DUT in a closed loop, or the tester.
-fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
+fn late(part: &StreamPart<'_>, parts: &[StreamPart<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(reason) = kept_from_sending(part, outcome) {
         return Verdict::Invalid(reason);
     }
@@ -304,7 +304,7 @@ fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict 
 
 /// Any wait above the allowed lateness counts; in a closed loop, in which kernel threads do the
 /// DUT's work, only what queues do not absorb.
-fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
+fn kept_from_sending(part: &StreamPart<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
     let explained = part.late_limit().0.saturating_add(tester_off(outcome).0);
     let off = off_core(outcome).find(|off| !off.of_dut && off.time > noticed)?;
@@ -313,7 +313,7 @@ fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid>
 
 /// Rule 4. Both directions' times are added, as on one thread; on two, the error is towards
 /// tester-limited. That of a sender that gave up is extrapolated.
-fn own_share_fits(parts: &[Part<'_>]) -> bool {
+fn own_share_fits(parts: &[StreamPart<'_>]) -> bool {
     let own: u128 = parts
         .iter()
         .map(|part| {
@@ -324,7 +324,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| part.leg.sent > 0 && own <= u128::from(part.send_time().0))
 }
 
-fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
+fn loss(part: &StreamPart<'_>, outcome: &TrialOutcome) -> Verdict {
     let (stream, sent, received) = (part.stream, part.leg.sent, part.leg.received);
     let reason = FailReason::Loss { stream, sent, received, needed: part.needed() };
     Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() })
@@ -372,12 +372,12 @@ fn tester_off(outcome: &TrialOutcome) -> Nanos {
 }
 
 /// Rule 3.
-fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
+fn exceeds_noise(parts: &[StreamPart<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());
     let off = Nanos(tester_off(outcome).0.saturating_add(dut.0));
-    let sum = |of: &dyn Fn(&Part<'_>) -> Count| parts.iter().map(of).fold(0, Count::saturating_add);
-    let in_bursts = |part: &Part<'_>| part.leg.timing.crowded;
+    let sum = |of: &dyn Fn(&StreamPart<'_>) -> Count| parts.iter().map(of).fold(0, Count::saturating_add);
+    let in_bursts = |part: &StreamPart<'_>| part.leg.timing.crowded;
     let touched = sum(&|part| part.pace.frames_in(off).saturating_add(1).saturating_add(in_bursts(part)));
     let touched = touched.saturating_add(host.tester_drops);
     let (lost, sent) = (sum(&|part| part.leg.lost()), sum(&|part| part.leg.sent));

@@ -4,7 +4,7 @@ use crate::rig::boxes;
 use crate::rig::cores::{are_too_few, listed, testers};
 use crate::rig::kernel::device_config;
 use record::plan::Plan;
-use scenario::{Dut, Loaded, Point, Scenario};
+use scenario::{Dut, LoadedScenario, Point, Scenario};
 use std::collections::BTreeSet;
 
 /// Properties of a machine that the notes depend on.
@@ -25,7 +25,7 @@ impl Machine {
 }
 
 /// Returns the notes, one sentence each.
-pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
+pub fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
     points.dedup();

@@ -14,7 +14,7 @@ use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::bottleneck::{CoreLoads, Limit, Seen};
+use method::search::bottleneck::{CoreLoads, Limit, Symptoms};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
 use method::trial::{self, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
@@ -140,7 +140,7 @@ fn of_samples(sampling: Sampling, mut result: SearchResult) -> Result<SearchResu
     };
     result.parts = parts(&boxes);
     let Sampling { limit, boxes: number, .. } = sampling;
-    result.evidence.bottleneck = Seen { limit, boxes: number, loads: boxes, locks: None }.bottleneck();
+    result.evidence.bottleneck = Symptoms { limit, boxes: number, loads: boxes, locks: None }.bottleneck();
     Ok(SearchResult { rate: Rate(busiest.into()), kind: ResultKind::Observed, ..result })
 }
 

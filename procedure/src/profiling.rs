@@ -14,7 +14,7 @@ use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
+use method::search::bottleneck::{CoreLoads, Limit, LockWait, Symptoms};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
 use method::trial::{Load, Profile, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
@@ -113,7 +113,7 @@ pub fn measure(
         || TrialError::NotMeasurable("no call stack of the device was sampled; use a longer trial".to_owned());
     let locks = LockWait::of_profile(&profile).ok_or_else(nothing)?;
     let loads = CoreLoads::of_profile(&profile).into_iter().collect();
-    result.evidence.bottleneck = Seen { limit, boxes: 1, loads, locks: Some(locks) }.bottleneck();
+    result.evidence.bottleneck = Symptoms { limit, boxes: 1, loads, locks: Some(locks) }.bottleneck();
     result.observed.profile = Some(profile);
     Ok(SearchResult { rate: Rate(locks.waits.into()), kind: ResultKind::Observed, ..result })
 }

@@ -23,12 +23,12 @@ pub struct Enough {
 
 #[derive(Clone, Debug, Default)]
 struct Value {
-    made: BTreeMap<u32, Made>,
-    judged: Judged,
+    made: BTreeMap<u32, RateBounds>,
+    judged: RateSeries,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct RateBounds {
     /// Highest rate that passed.
     rate: u64,
     /// Lowest rate that did not pass.
@@ -38,7 +38,7 @@ struct Made {
 
 /// The first repetitions of a value, without gaps.
 #[derive(Clone, Debug, Default)]
-struct Judged {
+struct RateSeries {
     /// Highest rates that passed, sorted.
     rates: Vec<f64>,
     /// Lowest rates that did not pass, sorted.
@@ -64,9 +64,9 @@ impl Enough {
         let of_point = self.values.entry(m.point.clone()).or_default();
         let value = of_point.entry(m.metric.clone()).or_default();
         let (rate, is_exact) = (result.rate.0, result.kind == ResultKind::Exact);
-        let made = Made { rate, upper: rate.saturating_add(result.error.0), is_exact };
+        let made = RateBounds { rate, upper: rate.saturating_add(result.error.0), is_exact };
         if value.made.insert(m.repetition, made).is_some() {
-            value.judged = Judged::default();
+            value.judged = RateSeries::default();
         }
         value.judged.advance(until, &value.made);
     }
@@ -87,9 +87,9 @@ impl Enough {
     }
 }
 
-impl Judged {
+impl RateSeries {
     /// Judges the repetitions after those judged, up to the first that is missing or has no figure.
-    fn advance(&mut self, until: Until, made: &BTreeMap<u32, Made>) {
+    fn advance(&mut self, until: Until, made: &BTreeMap<u32, RateBounds>) {
         while self.last.is_none() {
             let number = self.rates.len() as u32 + 1;
             let Some(next) = made.get(&number).filter(|made| made.is_exact) else { return };
@@ -207,10 +207,10 @@ mod tests {
         let (mut covered, mut nominal, values) = (0.0, 0.0, 20_000);
         for _ in 0..values {
             let mut made = BTreeMap::new();
-            let mut judged = Judged::default();
+            let mut judged = RateSeries::default();
             while judged.last.is_none() && made.len() < most as usize {
                 let rate = (1e9 * (1.0 + sigma * random())) as u64;
-                made.insert(made.len() as u32 + 1, Made { rate, upper: rate, is_exact: true });
+                made.insert(made.len() as u32 + 1, RateBounds { rate, upper: rate, is_exact: true });
                 judged.advance(until, &made);
             }
             let interval = Interval::of(&judged.rates).unwrap();

@@ -47,7 +47,7 @@ impl fmt::Display for ImportError {
 
 /// A result of a file: one search, or one test case.
 #[derive(Clone, Debug, PartialEq)]
-struct Single {
+struct ForeignResult {
     under: Conditions,
     /// Key of the metric, or a name of the tester's own.
     metric: &'static str,
@@ -75,7 +75,7 @@ pub struct Series {
 struct Format {
     name: &'static str,
     is: fn(&str) -> bool,
-    read: fn(&str) -> Result<Vec<Single>, ImportError>,
+    read: fn(&str) -> Result<Vec<ForeignResult>, ImportError>,
 }
 
 const KNOWN: [Format; 3] = [
@@ -86,14 +86,14 @@ const KNOWN: [Format; 3] = [
 
 /// Reads files, each with its name, and joins their results: those of the same tester and metric are one series.
 pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Series>, (String, ImportError)> {
-    let mut all: Vec<(&str, Single)> = Vec::new();
+    let mut all: Vec<(&str, ForeignResult)> = Vec::new();
     for (name, text) in files {
         let found = one(text).map_err(|error| (name.to_owned(), error))?;
         all.extend(found.into_iter().map(|single| (name, single)));
     }
-    let mut series: Vec<Vec<(&str, Single)>> = Vec::new();
+    let mut series: Vec<Vec<(&str, ForeignResult)>> = Vec::new();
     for (name, single) in all {
-        let same = |other: &Single| {
+        let same = |other: &ForeignResult| {
             let [a, b] = [&other.under, &single.under];
             (&a.table, &a.implementation, a.tolerance) == (&b.table, &b.implementation, b.tolerance)
                 && (other.metric, other.x_name, &other.title) == (single.metric, single.x_name, &single.title)
@@ -106,7 +106,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<V
     Ok(series.into_iter().map(joined).collect())
 }
 
-fn one(text: &str) -> Result<Vec<Single>, ImportError> {
+fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     if text.len() > LONGEST {
         return Err(ImportError::new("", "the file is longer than 64 MiB"));
     }
@@ -122,10 +122,10 @@ fn one(text: &str) -> Result<Vec<Single>, ImportError> {
 }
 
 /// One series of results of the same kind.
-fn joined(singles: Vec<(&str, Single)>) -> Series {
+fn joined(singles: Vec<(&str, ForeignResult)>) -> Series {
     let mut files: Vec<String> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
-    let mut places: Vec<(Single, Vec<f64>)> = Vec::new();
+    let mut places: Vec<(ForeignResult, Vec<f64>)> = Vec::new();
     // A file may have a place for each of many lines.
     let mut at: HashMap<String, usize> = HashMap::new();
     for (name, single) in singles {
@@ -144,7 +144,7 @@ fn joined(singles: Vec<(&str, Single)>) -> Series {
     Series { cite, files, title, values: places.into_iter().flat_map(statistics).collect(), notes }
 }
 
-fn statistics((single, mut values): (Single, Vec<f64>)) -> Vec<Value> {
+fn statistics((single, mut values): (ForeignResult, Vec<f64>)) -> Vec<Value> {
     values.sort_by(f64::total_cmp);
     let ends = [median_of(&values), values.first().copied(), values.last().copied()];
     let under = Conditions { experiments: Some(values.len() as u64), ..single.under };

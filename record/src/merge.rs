@@ -205,7 +205,7 @@ pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<(Record, Audit), R
         }
         let record = Record::below(&all.folder(&name)?, lists)?;
         let audit = audit(&record);
-        parts.push(join::Part { name, record, audit });
+        parts.push(join::MergedRun { name, record, audit });
     }
     join::join(parts, merge.alike).ok_or_else(|| not_a_run(folder.to_path_buf(), PARTS).into())
 }

@@ -30,15 +30,15 @@ const MERGE_AT_MOST: u64 = 1 << 20;
 const LAST_EVENT: u64 = 8 << 10;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
+pub struct RunEntry {
     pub name: String,
     /// When one of its files was last written.
     pub written: Option<SystemTime>,
-    pub found: Result<Brief, String>,
+    pub found: Result<RunSummary, String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Brief {
+pub struct RunSummary {
     pub scenario: String,
     /// The scenario in words, by the name of each property.
     pub words: BTreeMap<String, String>,
@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-impl Listed {
+impl RunEntry {
     pub fn state(&self) -> State {
         match &self.found {
             Err(_) => State::Damaged,
@@ -113,7 +113,7 @@ pub type Stamp = Vec<Option<(u64, SystemTime)>>;
 #[derive(Debug)]
 pub struct Runs {
     folder: PathBuf,
-    known: HashMap<String, (Stamp, Listed)>,
+    known: HashMap<String, (Stamp, RunEntry)>,
 }
 
 impl Runs {
@@ -122,7 +122,7 @@ impl Runs {
     }
 
     /// Lists the runs, the latest start first; damaged runs come first. Other files and folders are not listed.
-    pub fn list(&mut self) -> Result<Vec<Listed>, StoreError> {
+    pub fn list(&mut self) -> Result<Vec<RunEntry>, StoreError> {
         let mut known = HashMap::with_capacity(self.known.len());
         let all = Dir::open(&self.folder)?;
         for (name, kind) in all.names()? {
@@ -141,10 +141,10 @@ impl Runs {
             known.insert(name, (stamp, listed));
         }
         self.known = known;
-        let mut all: Vec<Listed> = self.known.values().map(|(_, listed)| listed.clone()).collect();
+        let mut all: Vec<RunEntry> = self.known.values().map(|(_, listed)| listed.clone()).collect();
         all.sort_by(|a, b| {
-            let started = |listed: &Listed| listed.found.as_ref().map(|brief| brief.started.clone()).ok();
-            let order = |listed: &Listed| (listed.found.is_err(), started(listed));
+            let started = |listed: &RunEntry| listed.found.as_ref().map(|brief| brief.started.clone()).ok();
+            let order = |listed: &RunEntry| (listed.found.is_err(), started(listed));
             order(b).cmp(&order(a)).then_with(|| b.name.cmp(&a.name))
         });
         Ok(all)
@@ -269,9 +269,9 @@ fn stamp_of(run: &Dir, names: &[&str]) -> Stamp {
     files.chain([of(run, MERGE)]).collect()
 }
 
-fn listed(run: &Dir, name: &str, stamp: &Stamp) -> Listed {
+fn listed(run: &Dir, name: &str, stamp: &Stamp) -> RunEntry {
     let found = summary(run).map_err(|why| printable(&why).into_owned());
-    Listed { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
+    RunEntry { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
 }
 
 /// The fields of every header, with the scenario in words.
@@ -295,14 +295,14 @@ fn without_version() -> u32 {
 }
 
 /// The summary of a run, or of a merged folder.
-fn summary(folder: &Dir) -> Result<Brief, String> {
+fn summary(folder: &Dir) -> Result<RunSummary, String> {
     let Some(parts) = parts_of(folder)? else { return brief(folder) };
-    let mut all: Option<Brief> = None;
+    let mut all: Option<RunSummary> = None;
     for part in &parts {
         let next = brief(part).map_err(|why| within(folder, part, &why))?;
         all = Some(match all {
             None => next,
-            Some(all) => Brief {
+            Some(all) => RunSummary {
                 planned: all.planned + next.planned,
                 measured: all.measured + next.measured,
                 has_ended: all.has_ended && next.has_ended,
@@ -311,10 +311,10 @@ fn summary(folder: &Dir) -> Result<Brief, String> {
             },
         });
     }
-    all.map(|all| Brief { parts: Some(parts.len()), ..all }).ok_or_else(|| is_missing("parts"))
+    all.map(|all| RunSummary { parts: Some(parts.len()), ..all }).ok_or_else(|| is_missing("parts"))
 }
 
-fn brief(run: &Dir) -> Result<Brief, String> {
+fn brief(run: &Dir) -> Result<RunSummary, String> {
     size_of(run)?;
     let text = read_at_most(run, HEADER, HEADER_AT_MOST)?;
     let header: Header = serde_json::from_slice(&text)
@@ -326,7 +326,7 @@ fn brief(run: &Dir) -> Result<Brief, String> {
     let words: BTreeMap<String, String> =
         header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();
     let end = end(run);
-    Ok(Brief {
+    Ok(RunSummary {
         scenario: words.get("name").cloned().unwrap_or_default(),
         words,
         version: header.version,

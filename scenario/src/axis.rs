@@ -2,12 +2,12 @@
 
 use crate::bed::Bed;
 use crate::frame_size::LARGEST;
-use crate::{Device, Dut, Following, Scenario, foreground};
+use crate::{DerivedRanges, Device, Dut, Scenario, foreground};
 use method::{Count, Direction};
 use std::borrow::Cow;
 use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, OF_TRAFFIC, TABLE};
 
-pub use crate::axis_values::{AxisValues, Swept};
+pub use crate::axis_values::{AxisValues, SweptAxis};
 pub use tech::{AXES, Axis, Fit};
 
 /// The axes that a point has, with their values, in the order of [`AXES`].
@@ -114,7 +114,7 @@ impl Scenario {
             scenario.traffic.direction = direction;
         }
         self.fill_ranges(connections, &mut scenario.traffic.flows);
-        scenario.following = Following::default();
+        scenario.following = DerivedRanges::default();
         Cow::Owned(scenario)
     }
 
@@ -150,7 +150,7 @@ impl Scenario {
         Some(all.unwrap_or((usual, usual)))
     }
 
-    pub(crate) fn swept(&self, axis: &str) -> Option<&Swept> {
+    pub(crate) fn swept(&self, axis: &str) -> Option<&SweptAxis> {
         self.axes.iter().find(|swept| swept.axis == axis)
     }
 
@@ -173,7 +173,7 @@ impl Scenario {
     }
 
     /// The axis that is the number of inside addresses or subscribers, if one is swept.
-    pub(crate) fn host_axis(&self) -> Option<&Swept> {
+    pub(crate) fn host_axis(&self) -> Option<&SweptAxis> {
         let sets = |axis: &Axis| axis.sets_subscribers || axis.name() == "inside-addresses";
         self.axes.iter().find(|swept| Axis::by_name(&swept.axis).is_some_and(sets))
     }

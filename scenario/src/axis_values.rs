@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 use tech::Axis;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweptAxis {
     /// Name of the axis, as in [`AXES`](tech::AXES).
     pub axis: String,
     pub values: Vec<Count>,
@@ -55,17 +55,17 @@ impl FromIterator<(String, Count)> for AxisValues {
 /// A value as files write it.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a number or a word")]
-enum Written {
+enum NumberOrWord {
     Number(Count),
     Word(String),
 }
 
-impl Written {
+impl NumberOrWord {
     /// Returns the value that is written, of the axis with this name; an error if the axis has no such word.
     fn read(self, axis: &str) -> Result<Count, String> {
         match self {
-            Written::Number(value) => Ok(value),
-            Written::Word(word) => {
+            NumberOrWord::Number(value) => Ok(value),
+            NumberOrWord::Word(word) => {
                 let value = Axis::by_name(axis).and_then(|axis| axis.value(&word));
                 value.ok_or_else(|| format!("`{word}` is no value of the axis `{axis}`"))
             }
@@ -88,8 +88,8 @@ impl Serialize for AxisValues {
 
 impl<'de> Deserialize<'de> for AxisValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AxisValues, D::Error> {
-        let written = BTreeMap::<String, Written>::deserialize(deserializer)?;
-        let read = |(axis, written): (String, Written)| written.read(&axis).map(|value| (axis, value));
+        let written = BTreeMap::<String, NumberOrWord>::deserialize(deserializer)?;
+        let read = |(axis, written): (String, NumberOrWord)| written.read(&axis).map(|value| (axis, value));
         written.into_iter().map(read).collect::<Result<AxisValues, String>>().map_err(D::Error::custom)
     }
 }

@@ -5,18 +5,18 @@ use method::Nanos;
 use procedure::Capabilities;
 
 /// A device in its scenario, whose test bed says what its boxes can do.
-pub struct Able<'a> {
+pub struct DeviceCapabilities<'a> {
     scenario: &'a Scenario,
     dut: &'a Dut,
 }
 
 impl Scenario {
-    pub fn able<'a>(&'a self, dut: &'a Dut) -> Able<'a> {
-        Able { scenario: self, dut }
+    pub fn able<'a>(&'a self, dut: &'a Dut) -> DeviceCapabilities<'a> {
+        DeviceCapabilities { scenario: self, dut }
     }
 }
 
-impl Capabilities for Able<'_> {
+impl Capabilities for DeviceCapabilities<'_> {
     fn forgets_after(&self) -> Nanos {
         self.dut.udp_timeout().unwrap_or(tech::TEST_TIMEOUT)
     }

@@ -42,7 +42,7 @@ mod truth;
 mod uncleared;
 mod words;
 
-pub use capabilities::Able;
+pub use capabilities::DeviceCapabilities;
 pub use cell::Cell;
 pub use conformance::{conformance, label};
 pub use cores::{BoxCores, Cores};
@@ -52,8 +52,8 @@ pub use impair::Impair;
 pub use key::quantity;
 pub use key::{Complaints, Wrong, did_you_mean};
 pub use point::Point;
-pub use ranges::{DefaultRanges, Following};
-pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, read};
+pub use ranges::{DefaultRanges, DerivedRanges};
+pub use reader::{LoadedScenario, Options, RecordedDefaults, about, parse, parse_recorded, read};
 pub use rules::compare::{PUBLISHED, published_numbers};
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;
@@ -122,11 +122,11 @@ pub struct Scenario {
     /// [`Point::of`] has those of a point.
     pub traffic: Traffic,
     /// Which port ranges follow from the number of connections.
-    pub following: Following,
+    pub following: DerivedRanges,
     /// Connections (N; one entry 0 for stateless scenarios) and cores of the DUT.
     pub sweep: Sweep,
     /// Further axes with their values, in the order of `tech::AXES`.
-    pub axes: Vec<axis_values::Swept>,
+    pub axes: Vec<axis_values::SweptAxis>,
     pub measure: Measure,
     /// The procedures that it may ask for, with the keys of each.
     pub procedures: procedure::Keys,

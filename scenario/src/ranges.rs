@@ -22,14 +22,14 @@ pub enum DefaultRanges {
 
 /// Which port ranges follow from the number of connections; none at a point of the matrix, where they are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Following {
+pub struct DerivedRanges {
     pub(crate) source: bool,
     pub(crate) destination: bool,
     /// The largest number that divides all numbers of connections.
     pub(crate) divisor: Count,
 }
 
-impl Following {
+impl DerivedRanges {
     pub(crate) fn any(self) -> bool {
         self.source || self.destination
     }
@@ -120,7 +120,7 @@ impl Scenario {
         if connections == 0 {
             return;
         }
-        let Following { source, destination, divisor } = self.following;
+        let DerivedRanges { source, destination, divisor } = self.following;
         // A phase 1 with ports of its own has a part of the flows.
         let parts = if self.duts.iter().any(|dut| self.has_fresh_ports(dut)) { PARTS } else { 1 };
         let [connections, divisor] = [connections, divisor].map(|n| n.saturating_mul(parts));

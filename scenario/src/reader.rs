@@ -2,14 +2,14 @@
 
 #![allow(clippy::option_option, reason = "none where a value was refused; `Some(None)` where the file has none")]
 
-use crate::axis_values::Swept;
+use crate::axis_values::SweptAxis;
 use crate::bed::{self, Bed, BedText};
 use crate::device::Given;
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
 use crate::over_bed;
 use crate::overrides;
-use crate::ranges::{DefaultRanges, Following, divisor};
+use crate::ranges::{DefaultRanges, DerivedRanges, divisor};
 use crate::rules;
 use crate::scale;
 use crate::settle::settle;
@@ -52,7 +52,7 @@ pub struct Options {
 }
 
 #[derive(Clone)]
-pub struct Loaded {
+pub struct LoadedScenario {
     pub scenario: Scenario,
     pub text: String,
     /// What changed it; the bed that it names included.
@@ -62,13 +62,13 @@ pub struct Loaded {
     spans: Spans,
 }
 
-impl fmt::Debug for Loaded {
+impl fmt::Debug for LoadedScenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loaded").field("scenario", &self.scenario.name).finish_non_exhaustive()
+        f.debug_struct("LoadedScenario").field("scenario", &self.scenario.name).finish_non_exhaustive()
     }
 }
 
-impl Loaded {
+impl LoadedScenario {
     /// What is wrong with the file that a technology's key names, under the words that name it.
     pub fn complaint_about_file(&self, key: &str, why: &str) -> Complaints {
         let has = |name: &str| self.spans.has(&format!("technology.{name}.{key}"));
@@ -90,7 +90,7 @@ pub fn about(text: &str) -> Option<String> {
 }
 
 /// Reads and checks a scenario file.
-pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, ScenarioError> {
+pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<LoadedScenario, ScenarioError> {
     let text = text_of(path)?;
     let mut options = options.clone();
     if options.bed.is_none()
@@ -107,7 +107,7 @@ fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
 }
 
 /// Checks a scenario that is already text, called `name` in messages.
-pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, Complaints> {
+pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<LoadedScenario, Complaints> {
     loaded(DefaultRanges::default(), name, text, options, lists.into(), |_, _| ())
 }
 
@@ -127,7 +127,7 @@ pub fn parse_recorded(
     text: &str,
     options: &Options,
     lists: impl Into<Lists>,
-) -> Result<Loaded, Complaints> {
+) -> Result<LoadedScenario, Complaints> {
     loaded(defaults.ranges, name, text, options, lists.into(), |tree, book| {
         give_units_to_shares(tree, book);
         if defaults.inside_is_port {
@@ -173,7 +173,7 @@ fn loaded(
     options: &Options,
     lists: Lists,
     update: impl FnOnce(&mut Tree, &Book),
-) -> Result<Loaded, Complaints> {
+) -> Result<LoadedScenario, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
     if !faults.is_empty() {
         let spans = Spans::of(&tree);
@@ -218,7 +218,7 @@ fn loaded(
             scenario.cell = options.cell;
             settle(&mut scenario);
             admit_customers(&mut scenario, &spans);
-            Ok(Loaded {
+            Ok(LoadedScenario {
                 scenario,
                 text: text.to_owned(),
                 options: options.clone(),
@@ -360,7 +360,7 @@ impl Reading<'_, '_> {
         let duts = self.duts(technologies);
         let traffic = self.sections.table::<Traffic>("traffic");
         let sweep = self.sections.table::<Sweep>("sweep");
-        let axes: Vec<Option<Swept>> = AXES.iter().filter_map(|axis| self.axis(axis)).collect();
+        let axes: Vec<Option<SweptAxis>> = AXES.iter().filter_map(|axis| self.axis(axis)).collect();
         let tester = self.sections.table::<Tester>("tester");
         let quick = self.sections.table::<Measure>("measure");
         let time_limit = self.sections.table::<TimeLimit>("measure");
@@ -413,17 +413,17 @@ impl Reading<'_, '_> {
     }
 
     /// Which port ranges the scenario leaves to the number of connections.
-    fn following(&self) -> Following {
+    fn following(&self) -> DerivedRanges {
         let follows = |key: &str| self.ranges == DefaultRanges::OfConnections && !self.sections.has(key);
         let (source, destination) = (follows("traffic.source-ports"), follows("traffic.destination-ports"));
-        Following { source, destination, divisor: 0 }
+        DerivedRanges { source, destination, divisor: 0 }
     }
 
     /// An axis that the scenario sweeps; none inside where its values are refused.
-    fn axis(&mut self, axis: &'static tech::Axis) -> Option<Option<Swept>> {
+    fn axis(&mut self, axis: &'static tech::Axis) -> Option<Option<SweptAxis>> {
         self.sections.has(&format!("sweep.{}", axis.name())).then(|| {
             let values = self.sections.section("sweep").get(axis.name(), &axis.kind, axis.key.default);
-            values.map(|values| Swept { axis: axis.name().to_owned(), values })
+            values.map(|values| SweptAxis { axis: axis.name().to_owned(), values })
         })
     }
 

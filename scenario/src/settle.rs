@@ -11,7 +11,7 @@ pub(crate) fn settle(scenario: &mut Scenario) {
     if scenario.sweep.connections.is_empty() {
         scenario.sweep.connections = vec![0];
     }
-    let most = Most::of(scenario, scenario.most_connections());
+    let most = TableSizes::of(scenario, scenario.most_connections());
     let packet = scenario.widest_packet();
     for dut in &mut scenario.duts {
         let sessions = most.sessions(dut);
@@ -27,7 +27,7 @@ impl Scenario {
     /// Sessions that there must be room for in a device's table with so many connections, at the point where they are shared
     /// out worst.
     pub(crate) fn sessions(&self, dut: &Dut, connections: Count) -> Count {
-        Most::of(self, connections).sessions(dut)
+        TableSizes::of(self, connections).sessions(dut)
     }
 
     /// Maximum number of rings of a link: every worker of the gateway has one from each worker of the tester.
@@ -37,7 +37,7 @@ impl Scenario {
 }
 
 /// What a table is made for that the scenario does not give a size.
-struct Most {
+struct TableSizes {
     connections: Count,
     workers: u64,
     customers: u64,
@@ -45,11 +45,11 @@ struct Most {
     ports: u64,
 }
 
-impl Most {
-    fn of(scenario: &Scenario, connections: Count) -> Most {
+impl TableSizes {
+    fn of(scenario: &Scenario, connections: Count) -> TableSizes {
         let swept = scenario.host_axis().and_then(|axis| axis.values.iter().copied().min());
         let ports = scenario.all_flows().into_iter().map(|flows| u64::from(flows.source_ports.count()));
-        Most {
+        TableSizes {
             connections,
             workers: scenario.most_workers(),
             customers: swept.unwrap_or_else(|| scenario.traffic.flows.hosts()).max(1),

@@ -54,7 +54,7 @@ pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -
         return Ok(image);
     }
     let kernel = kernel(kind, cache, &recipe, &of_kernel, say)?;
-    let work = Work::on(cache, image.folder.clone())?;
+    let work = BuildFolder::on(cache, image.folder.clone())?;
     let root = of_programs.unpacked(&work, "root", say)?;
     say("writing the image");
     write_image(&work, &image, &kernel, &root)?;
@@ -76,7 +76,7 @@ fn kernel(
     if folder.exists() {
         return Ok(folder);
     }
-    let work = Work::on(cache, folder.clone())?;
+    let work = BuildFolder::on(cache, folder.clone())?;
     let unpacked = packages.unpacked(&work, "packages", say)?;
     say("compiling what has to be compiled");
     let config = work.folder.join("config");
@@ -151,7 +151,7 @@ impl Packages {
         hash(&[&self.text(), recipe.script, recipe.config])
     }
 
-    fn unpacked(&self, work: &Work, name: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, DutError> {
+    fn unpacked(&self, work: &BuildFolder, name: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, DutError> {
         let (debs, to) = (work.made("debs")?, work.made(name)?);
         say(&format!("downloading {} packages", self.list.len()));
         let names = self.list.iter().map(|(name, _)| name);
@@ -201,7 +201,7 @@ fn versions(uris: &str) -> Vec<(String, String)> {
     list
 }
 
-fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result<(), DutError> {
+fn write_image(work: &BuildFolder, image: &Image, kernel: &Path, root: &Path) -> Result<(), DutError> {
     script(DEPMOD, &[root.as_ref()], kernel)?;
     let [to, initrd] =
         [image.kernel(), image.initrd()].map(|path| work.folder.join(path.file_name().unwrap_or_default()));
@@ -237,17 +237,17 @@ fn is_wanted(path: &Path) -> bool {
 }
 
 /// The folder of a build, removed unless the build succeeds.
-struct Work {
+struct BuildFolder {
     folder: PathBuf,
     becomes: PathBuf,
 }
 
-impl Work {
-    fn on(cache: &Cache, becomes: PathBuf) -> Result<Work, DutError> {
+impl BuildFolder {
+    fn on(cache: &Cache, becomes: PathBuf) -> Result<BuildFolder, DutError> {
         fs::create_dir_all(cache.folder()).map_err(|e| failed("making", cache.folder(), e))?;
         let folder = becomes.with_extension(format!("new{}", std::process::id()));
         fs::create_dir(&folder).map_err(|e| failed("making", &folder, e))?;
-        Ok(Work { folder, becomes })
+        Ok(BuildFolder { folder, becomes })
     }
 
     fn made(&self, name: &str) -> Result<PathBuf, DutError> {
@@ -274,7 +274,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for BuildFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }

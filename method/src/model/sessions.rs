@@ -219,7 +219,7 @@ impl Data {
     }
 
     /// Weighted, over log2 of the connections.
-    fn line(&self) -> Line {
+    fn line(&self) -> DriftLine {
         let doublings: Vec<f64> = self.x.iter().map(|x| (x / self.x[0]).log2()).collect();
         let sum = |of: &dyn Fn(usize) -> f64| (0..self.y.len()).map(|i| self.weight(i) * of(i)).sum::<f64>();
         let weights = sum(&|_| 1.0);
@@ -227,14 +227,14 @@ impl Data {
         let xx = sum(&|i| (doublings[i] - x).powi(2));
         let slope = sum(&|i| (doublings[i] - x) * (self.y[i] - y)) / xx;
         let fitted = doublings.iter().map(|d| y + slope * (d - x)).collect();
-        Line { slope, deviation: xx.powf(-0.5), fitted }
+        DriftLine { slope, deviation: xx.powf(-0.5), fitted }
     }
 
-    fn misfit_of(&self, line: &Line) -> f64 {
+    fn misfit_of(&self, line: &DriftLine) -> f64 {
         (0..self.y.len()).map(|i| self.weight(i) * (self.y[i] - line.fitted[i]).powi(2)).sum()
     }
 
-    fn trend(&self, line: &Line) -> SessionModel {
+    fn trend(&self, line: &DriftLine) -> SessionModel {
         let trend = Trend {
             first: line.fitted[0].exp(),
             least: self.x[0],
@@ -307,7 +307,7 @@ impl Data {
     }
 }
 
-struct Line {
+struct DriftLine {
     slope: f64,
     deviation: f64,
     fitted: Vec<f64>,

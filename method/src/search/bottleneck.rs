@@ -82,7 +82,7 @@ pub struct LockWait {
 
 /// What was seen at one rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Symptoms {
     /// What is known of the rate.
     pub limit: Limit,
     /// Number of boxes.
@@ -108,7 +108,7 @@ enum Locks {
     Unseen,
 }
 
-impl Seen {
+impl Symptoms {
     /// Judges the box with the busiest core; `None` if not enough was seen.
     pub fn bottleneck(&self) -> Option<Bottleneck> {
         let boxes = self.boxes.max(1);

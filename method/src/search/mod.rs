@@ -16,7 +16,7 @@ pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep
 pub use strict::Strict;
 pub use warm::Warm;
 
-use crate::judged::{Decision, Judged, Judgement, Life, Patience};
+use crate::judged::{Decision, Judgement, Life, Patience, TrialJudge};
 use crate::ratio::Ratio;
 use crate::trial::{
     Direction, Load, Order, PhaseKind, ResponderTable, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
@@ -224,7 +224,7 @@ pub fn probe(spec: &TrialSpec) -> TrialSpec {
 
 /// Decides about rates, with loss verification and the probe for a dead DUT.
 pub struct Decider<'a> {
-    judged: Judged<&'a mut dyn Trials>,
+    judged: TrialJudge<&'a mut dyn Trials>,
     verify: Option<Verify>,
     keep_table: bool,
     phases1: Count,
@@ -233,7 +233,7 @@ pub struct Decider<'a> {
 impl<'a> Decider<'a> {
     /// Runs these trials with the settings' verification and criteria.
     pub fn new(trials: &'a mut dyn Trials, settings: &SearchSettings) -> Self {
-        let judged = Judged::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
+        let judged = TrialJudge::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
         Decider { judged, verify: settings.verify, keep_table: false, phases1: 0 }
     }
 

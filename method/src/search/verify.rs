@@ -1,12 +1,12 @@
 //! Loss verification (ETSI GS NFV-TST 009): repeats the trial at a failed rate.
 
 use super::Verify;
-use crate::judged::{Decision, Judged, Judgement, Patience};
+use crate::judged::{Decision, Judgement, Patience, TrialJudge};
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
 pub(super) fn decide(
-    judged: &mut Judged<&mut dyn Trials>,
+    judged: &mut TrialJudge<&mut dyn Trials>,
     spec: &TrialSpec,
     patience: Patience,
     verify: Option<Verify>,

@@ -38,7 +38,7 @@ impl Sample<'_> {
             source: source.to_owned(),
             ..Delays::default()
         };
-        let mut drawn = Drawn::default();
+        let mut drawn = DelayHistogram::default();
         for &delay in &*delays {
             if delay == LOST {
                 found.lost += 1;
@@ -96,9 +96,9 @@ fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
 
 /// A histogram with buckets of at most 1/32 of their upper end.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn(Vec<Count>);
+pub struct DelayHistogram(Vec<Count>);
 
-impl Drawn {
+impl DelayHistogram {
     /// Counts a value.
     pub fn add(&mut self, value: u64) {
         let shift = shift_of(value);
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn buckets_are_narrow_and_hold_what_they_should() {
         for value in (0..10_000).chain((0..64).map(|bit| 1u64 << bit)).chain([u64::MAX]) {
-            let mut drawn = Drawn::default();
+            let mut drawn = DelayHistogram::default();
             drawn.add(value);
             let [(end, 1)] = drawn.buckets()[..] else { panic!("one value, one bucket") };
             assert!(end >= value && end - value <= end / BUCKETS, "{value} in the bucket up to {end}");

@@ -54,7 +54,7 @@ pub(super) mod directions {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum TableOrArray {
         Named(HopLimits),
         Array([Option<u8>; 2]),
     }
@@ -70,9 +70,9 @@ pub(super) mod directions {
     pub(in crate::trial) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<[Option<u8>; 2], D::Error> {
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Named(HopLimits { forward, reverse }) => [forward, reverse],
-            Written::Array(both) => both,
+        Ok(match TableOrArray::deserialize(deserializer)? {
+            TableOrArray::Named(HopLimits { forward, reverse }) => [forward, reverse],
+            TableOrArray::Array(both) => both,
         })
     }
 }

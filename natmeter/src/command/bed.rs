@@ -10,7 +10,7 @@ use crate::run;
 use crate::term::{self, err, folded, out};
 use record::report::number::grouped;
 use record::store::date::rfc3339;
-use scenario::Loaded;
+use scenario::LoadedScenario;
 use scenario::bed::T0;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -163,7 +163,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
     Exit::Done
 }
 
-fn carry_out(loaded: &Loaded, is_nat44: bool, process: &crate::rig::Process, output: Output) -> Exit {
+fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &crate::rig::Process, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
     let say = |line: check::Line| {
         if output.json {

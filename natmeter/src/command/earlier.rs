@@ -6,7 +6,7 @@ use record::folder::{Header, Outcome};
 use record::plan::Measurement;
 use record::read::Record;
 use record::store::{Dir, SCENARIO};
-use scenario::{Loaded, Point};
+use scenario::{LoadedScenario, Point};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ pub(super) enum Earlier {
 }
 
 /// None without the option, or without an earlier run.
-pub(super) fn earlier(folder: &Folder, loaded: &Loaded) -> Option<Earlier> {
+pub(super) fn earlier(folder: &Folder, loaded: &LoadedScenario) -> Option<Earlier> {
     if folder.go_on { latest(folder.path(), loaded) } else { None }
 }
 
 /// With the same text and options. Skips folders that are not readable runs.
-fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
+fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<Earlier> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {
         Dir::open(run).and_then(|run| run.text(SCENARIO)).is_ok_and(|text| text.as_ref() == Some(&loaded.text))

@@ -11,7 +11,7 @@ use crate::rig;
 use crate::term::{self, err, err_lines};
 use record::plan::Plan;
 use record::{merge, store};
-use scenario::{Loaded, Options, Scenario, ScenarioError};
+use scenario::{LoadedScenario, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
@@ -24,12 +24,12 @@ pub(super) fn name(file: Option<&Path>) -> String {
 }
 
 /// Also checks the files that the scenario names. Returns the exit code after printing all errors.
-pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
+pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<LoadedScenario, Exit> {
     checked(output, read(file, changes))
 }
 
 /// Without its messages and the files that it names.
-pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<Loaded, ScenarioError> {
+pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<LoadedScenario, ScenarioError> {
     let options = options(changes)?;
     match file {
         Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
@@ -40,11 +40,11 @@ pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<Loaded, Sce
 }
 
 /// For a text of natmeter's own.
-pub(super) fn given(name: &str, text: &str, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
+pub(super) fn given(name: &str, text: &str, changes: &Changes, output: Output) -> Result<LoadedScenario, Exit> {
     checked(output, options(changes).and_then(|options| Ok(scenario::parse(name, text, &options, tech::ALL)?)))
 }
 
-fn checked(output: Output, loaded: Result<Loaded, ScenarioError>) -> Result<Loaded, Exit> {
+fn checked(output: Output, loaded: Result<LoadedScenario, ScenarioError>) -> Result<LoadedScenario, Exit> {
     let checked = loaded.and_then(|loaded| {
         rig::files::check(&loaded)?;
         Ok(loaded)

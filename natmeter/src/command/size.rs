@@ -8,7 +8,7 @@ use crate::term::{columns, err, out};
 use record::report::Report;
 use record::report::sizing::SIZING_FORMATS;
 use record::size::Sizing;
-use record::size::demand::{Demand, Partial};
+use record::size::demand::{Demand, DemandValues};
 use std::path::Path;
 
 pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
@@ -40,13 +40,13 @@ fn demand(args: &SizeArgs) -> Result<Demand, Exit> {
         Exit::Usage
     };
     let file = match &args.demand {
-        None => Partial::default(),
+        None => DemandValues::default(),
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| wrong(Some(path), &error))?;
-            Partial::parse(&text).map_err(|error| wrong(Some(path), &error))?
+            DemandValues::parse(&text).map_err(|error| wrong(Some(path), &error))?
         }
     };
-    let options = Partial {
+    let options = DemandValues {
         subscribers: args.subscribers,
         sessions: args.sessions,
         new_sessions: args.new_sessions,

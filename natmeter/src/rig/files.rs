@@ -1,7 +1,7 @@
 //! The files that a scenario or a bed names, which natmeter checks before any change.
 
 use scenario::bed::{Bed, BoxKeys};
-use scenario::{Complaints, Loaded};
+use scenario::{Complaints, LoadedScenario};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 ///
 /// # Errors
 /// Marked at the file's name in the scenario.
-pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
+pub fn check(loaded: &LoadedScenario) -> Result<(), Complaints> {
     let scenario = &loaded.scenario;
     for (at, dut) in scenario.duts.iter().enumerate() {
         let Some((plays, technology)) = dut.technology() else { continue };

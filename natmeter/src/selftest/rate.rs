@@ -14,7 +14,7 @@ use crate::rig::RigError;
 use crate::rig::cores::Cores;
 use crate::until::{Until, is_over};
 use gateway::TruthConfig;
-use method::judged::{Judged, Patience};
+use method::judged::{Patience, TrialJudge};
 use method::ratio::Ratio;
 use method::search::{Precision, SearchResult, SearchSettings};
 use method::validity::Criteria;
@@ -189,7 +189,7 @@ impl Comparison<'_> {
     /// If the contradiction is reproducible.
     fn reproduced(&self, trials: &mut impl Trials, trial: &TrialRecord) -> Result<Option<TrialRecord>, TrialError> {
         let (before, truth) = (self.kept.count(), self.known.truth);
-        let mut judged = Judged::new(trials, Criteria::default());
+        let mut judged = TrialJudge::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
             // The last trial of a judgement decides.

@@ -9,7 +9,7 @@ use super::reports::Reports;
 use hyper::header::{ALLOW, CONTENT_DISPOSITION, HeaderMap, LOCATION, SET_COOKIE};
 use hyper::{Method, Response, StatusCode, Uri};
 use record::report::KNOWN;
-use record::runs::{Listed, Runs, is_merged, path_of, scenario_text};
+use record::runs::{RunEntry, Runs, is_merged, path_of, scenario_text};
 use record::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -71,7 +71,7 @@ impl Site {
     }
 
     /// Lists the runs. Nothing else waits for that.
-    fn listed(&self, answer: impl FnOnce(&[Listed]) -> Response<String>) -> Response<String> {
+    fn listed(&self, answer: impl FnOnce(&[RunEntry]) -> Response<String>) -> Response<String> {
         let list = self.runs.lock().unwrap_or_else(PoisonError::into_inner).list();
         match list {
             Ok(runs) => answer(&runs),

@@ -5,7 +5,7 @@ use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
 use scenario::bed::software::{self, Seen};
-use scenario::{Link, Loaded, Options, SearchError, conformance, parse, read};
+use scenario::{Link, LoadedScenario, Options, SearchError, conformance, parse, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn load(path: &Path, full: bool) -> Loaded {
+fn load(path: &Path, full: bool) -> LoadedScenario {
     read(path, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL)
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -75,7 +75,7 @@ fn files_of_the_page() -> Vec<&'static str> {
     page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-fn of_the_page(text: &str) -> Loaded {
+fn of_the_page(text: &str) -> LoadedScenario {
     parse("docs/scenario.md", text, &Options::default(), tech::ALL).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -271,7 +271,7 @@ fn the_form_of_the_page_has_the_defaults() {
     // The text differs; the meaning is the same.
     let meaning = |text| scenario::Scenario {
         parameters: BTreeMap::new(),
-        following: scenario::Following::default(),
+        following: scenario::DerivedRanges::default(),
         ..of_the_page(text).scenario
     };
     assert_eq!(meaning(short), meaning(form));

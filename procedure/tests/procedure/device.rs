@@ -1,6 +1,6 @@
 //! Procedures that look at the device or act on it: what is injected into a simulated device is what they find.
 
-use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
+use method::search::bottleneck::{CoreLoads, Limit, LockWait, Symptoms};
 use method::search::{Bottleneck, Phase2};
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::trial::{Action, CoreSamples, Disruption, Profile};
@@ -184,7 +184,7 @@ fn seen(idle: &[&[u32]], waits: Option<u32>, limit: Limit) -> Option<Bottleneck>
         cores: cores.iter().zip(0..).map(|(idle, at)| (format!("core {at}"), *idle)).collect(),
     });
     let locks = waits.map(|waits| LockWait { of: 0, waits });
-    Seen { limit, boxes: 2, loads: loads.collect(), locks }.bottleneck()
+    Symptoms { limit, boxes: 2, loads: loads.collect(), locks }.bottleneck()
 }
 
 /// A core that spins on a lock is busy: the profile decides before the idle times.

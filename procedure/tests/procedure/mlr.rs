@@ -1,6 +1,6 @@
 //! MLRsearch (RFC 9971): classification of loads by the RFC's example, and searches on simulated devices.
 
-use method::search::mlr::{Class, Goal, Seen};
+use method::search::mlr::{Class, Goal, LoadTrial};
 use method::simulated::{SimulatedDut, Truth};
 use method::{
     Loop, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec,
@@ -36,9 +36,9 @@ fn pdr() -> Goal {
     goal("pdr", (1, 21), 5_000, 500_000)
 }
 
-fn seen(seconds: u64, loss_ppm: u64) -> Seen {
+fn seen(seconds: u64, loss_ppm: u64) -> LoadTrial {
     let expected = 1_000_000 * seconds;
-    Seen { duration: Nanos::from_secs(seconds), expected, lost: Ratio::from_ppm(loss_ppm).floor_of(expected) }
+    LoadTrial { duration: Nanos::from_secs(seconds), expected, lost: Ratio::from_ppm(loss_ppm).floor_of(expected) }
 }
 
 /// RFC 9971, appendix C, at a load of 1,000,000. Its tables 5 and 6 print the last two cells of the fourth goal as lower

@@ -28,7 +28,7 @@ fn verdicts(record: &Record) -> impl Iterator<Item = Finding> {
 }
 
 fn results(record: &Record) -> impl Iterator<Item = Finding> {
-    let again = Again::new(record);
+    let again = Rerun::new(record);
     (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
         let key = outcome.measurement.key();
         let what = match again.search(&outcome.measurement, &again.filed_under(outcome)) {
@@ -41,7 +41,7 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
 
 /// Measurements whose recorded trials give a result that is not recorded; without the last one, which a kill may have cost.
 pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
-    let again = Again::new(record);
+    let again = Rerun::new(record);
     let last = record.trials.last().map(|t| t.measurement.as_str());
     let found: BTreeSet<String> = record.outcomes.iter().map(|o| again.filed_under(o)).collect();
     record.header.plan.measurements.iter().filter_map(move |m| {
@@ -57,24 +57,24 @@ pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
 }
 
 /// Repeats the searches of a record over their recorded trials.
-struct Again<'a> {
+struct Rerun<'a> {
     record: &'a Record,
     by_key: ByKey<'a>,
     last: BTreeMap<&'a str, u64>,
     calibration: Calibration,
 }
 
-struct Found {
+struct RerunResult {
     result: SearchResult,
     directions: u32,
     /// Recorded trials that it did not ask for.
     pending: usize,
 }
 
-impl<'a> Again<'a> {
-    fn new(record: &'a Record) -> Again<'a> {
+impl<'a> Rerun<'a> {
+    fn new(record: &'a Record) -> Rerun<'a> {
         let calibration = record.calibration.clone().unwrap_or_default();
-        Again { record, by_key: by_key(&record.trials), last: last_trials(&record.trials), calibration }
+        Rerun { record, by_key: by_key(&record.trials), last: last_trials(&record.trials), calibration }
     }
 
     /// The key of the trials that gave a result.
@@ -83,19 +83,19 @@ impl<'a> Again<'a> {
     }
 
     /// Repeats the search of a measurement over the trials that are filed under `key`.
-    fn search(&self, measurement: &Measurement, key: &str) -> Result<Found, TrialError> {
+    fn search(&self, measurement: &Measurement, key: &str) -> Result<RerunResult, TrialError> {
         let trials = filed_under(key, &self.by_key);
         let (scenario, first) = (&self.record.header.scenario, trials.first().map(|t| t.seq));
         let known = known_before(measurement, scenario, first, &self.record.outcomes, &self.last);
         let search = Search::new(measurement, scenario, &self.calibration, &known)?;
         let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;
         let result = search.run(&mut replay, &mut |_| ())?;
-        Ok(Found { result, directions: search.direction().count() as u32, pending: replay.pending() })
+        Ok(RerunResult { result, directions: search.direction().count() as u32, pending: replay.pending() })
     }
 }
 
 /// How a result differs from that of the repeated search. Reasons of steps are not compared, because their text may change.
-fn differs(Found { result, directions, pending }: &Found, outcome: &Outcome) -> Option<String> {
+fn differs(RerunResult { result, directions, pending }: &RerunResult, outcome: &Outcome) -> Option<String> {
     let without_reasons = |result: &SearchResult| {
         let mut result = result.clone();
         result.trace.iter_mut().for_each(|step| step.reason.clear());

@@ -1,7 +1,7 @@
 //! Test cases of FD.io CSIT: `*.info.json` in version 1 of its data model (docs/model of the repository csit). Its rates are totals
 //! of both directions. NDR, PDR and critical rate have a lower and an upper bound; the lower one is the result.
 
-use super::{ImportError, Single, short, unstated};
+use super::{ForeignResult, ImportError, short, unstated};
 use procedure::establishment::MAX_CONN_EST_RATE;
 use procedure::throughput::THROUGHPUT;
 use serde_json::Value as Json;
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 const TESTER: &str = "CSIT";
 
 /// A result that a type of test has: its path below `result`, and what it is.
-struct Kind {
+struct TestType {
     of: &'static str,
     path: &'static [&'static str],
     title: &'static str,
@@ -20,8 +20,8 @@ struct Kind {
     note: Option<&'static str>,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind {
+const KINDS: [TestType; 4] = [
+    TestType {
         of: "ndrpdr",
         path: &["ndr", "lower", "rate"],
         title: "NDR, lower bound",
@@ -29,7 +29,7 @@ const KINDS: [Kind; 4] = [
         is_search: true,
         note: None,
     },
-    Kind {
+    TestType {
         of: "ndrpdr",
         path: &["pdr", "lower", "rate"],
         title: "PDR, lower bound",
@@ -37,7 +37,7 @@ const KINDS: [Kind; 4] = [
         is_search: true,
         note: None,
     },
-    Kind {
+    TestType {
         of: "soak",
         path: &["critical_rate", "lower", "rate"],
         title: "critical rate, lower bound",
@@ -45,7 +45,7 @@ const KINDS: [Kind; 4] = [
         is_search: true,
         note: Some("The critical rate of CSIT is an estimate for an average loss ratio of 10^-7."),
     },
-    Kind {
+    TestType {
         of: "mrr",
         path: &["receive_rate", "rate"],
         title: "maximum receive rate",
@@ -62,7 +62,7 @@ pub(super) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Single>, ImportError> {
+pub(super) fn read(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     let case: Json = serde_json::from_str(text)
         .map_err(|error| ImportError::new("", format!("this is not JSON: {error}")).at(error.line().max(1)))?;
     let version = string(&case, "version")?;
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Single>, ImportError> {
     }
     let result = case.get("result").ok_or_else(|| ImportError::new("result", "missing"))?;
     let of = result.get("type").and_then(Json::as_str).ok_or_else(|| ImportError::new("result.type", "missing"))?;
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.of == of).collect();
+    let kinds: Vec<&TestType> = KINDS.iter().filter(|kind| kind.of == of).collect();
     if kinds.is_empty() {
         let why = format!("`{}` has no rate that natmeter reads; it reads mrr, ndrpdr and soak", short(of));
         return Err(ImportError::new("result.type", why));
@@ -96,7 +96,7 @@ fn string<'a>(case: &'a Json, field: &str) -> Result<&'a str, ImportError> {
 }
 
 /// The unit and the values at the path of a result: one, or those of a list.
-fn rates<'a>(result: &'a Json, kind: &Kind) -> Result<(&'a str, Vec<f64>), ImportError> {
+fn rates<'a>(result: &'a Json, kind: &TestType) -> Result<(&'a str, Vec<f64>), ImportError> {
     let path = format!("result.{}", kind.path.join("."));
     let rate = kind.path.iter().try_fold(result, |json, name| json.get(name));
     let rate = rate.ok_or_else(|| ImportError::new(&path, "missing"))?;
@@ -118,7 +118,7 @@ fn rates<'a>(result: &'a Json, kind: &Kind) -> Result<(&'a str, Vec<f64>), Impor
     }
 }
 
-fn single(case: &Json, kind: &Kind, unit: &str, value: f64) -> Result<Single, ImportError> {
+fn single(case: &Json, kind: &TestType, unit: &str, value: f64) -> Result<ForeignResult, ImportError> {
     let test = string(case, "test_id")?;
     let tags: Vec<&str> =
         case.get("tags").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
@@ -145,7 +145,7 @@ fn single(case: &Json, kind: &Kind, unit: &str, value: f64) -> Result<Single, Im
         (None, Some(cores)) => ("cpu_cores", cores.to_string()),
         (None, None) => ("all", String::new()),
     };
-    Ok(Single {
+    Ok(ForeignResult {
         metric,
         unit: if is_cps { "cps" } else { "fps, both directions" },
         x_name,

@@ -1,7 +1,7 @@
 //! `rate.csv` and `ratetest.log` of the scripts that come with siitperf (binary-rate-alg.sh and its variants `-R` and `-sf`,
 //! cttc.sh). Their rates are those of one direction. Their frame sizes are those as IPv6, 20 octets above those as IPv4.
 
-use super::{ImportError, Single, short, unstated};
+use super::{ForeignResult, ImportError, short, unstated};
 use procedure::capacity::CONN_TABLE_CAPACITY;
 use procedure::establishment::MAX_CONN_EST_RATE;
 use procedure::throughput::THROUGHPUT;
@@ -62,13 +62,13 @@ pub(super) fn is_csv(text: &str) -> bool {
     text.starts_with("No, ") || text.starts_with("No,")
 }
 
-struct Row<'a> {
+struct CsvRow<'a> {
     names: &'a [&'a str],
     fields: Vec<&'a str>,
     line: usize,
 }
 
-impl<'a> Row<'a> {
+impl<'a> CsvRow<'a> {
     fn text(&self, name: &str) -> Option<&'a str> {
         let at = self.names.iter().position(|known| *known == name)?;
         self.fields.get(at).copied()
@@ -91,7 +91,7 @@ fn whole(field: &str, text: &str) -> Result<u64, ImportError> {
 }
 
 /// Reads a `rate.csv`: one result a line.
-pub(super) fn csv(text: &str) -> Result<Vec<Single>, ImportError> {
+pub(super) fn csv(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     let mut lines = text.lines().enumerate();
     let header = lines.next().map_or("", |(_, line)| line);
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
@@ -104,7 +104,7 @@ pub(super) fn csv(text: &str) -> Result<Vec<Single>, ImportError> {
         return Err(ImportError::new(script.result, "this column is missing").at(1));
     }
     let rows = lines.filter(|(_, line)| !line.trim().is_empty()).map(|(at, line)| {
-        let row = Row { names: &names, fields: line.split(',').map(str::trim).collect(), line: at + 1 };
+        let row = CsvRow { names: &names, fields: line.split(',').map(str::trim).collect(), line: at + 1 };
         if row.fields.len() != names.len() {
             let why = format!("{} fields, but the header has {}", row.fields.len(), names.len());
             return Err(ImportError::new("", why).at(row.line));
@@ -130,7 +130,7 @@ struct Header<'a> {
 }
 
 impl Header<'_> {
-    fn single(&self, script: &Script, value: u64, line: usize) -> Result<Single, ImportError> {
+    fn single(&self, script: &Script, value: u64, line: usize) -> Result<ForeignResult, ImportError> {
         let direction = match self.direction {
             "" | "b" => "",
             "f" => ", left to right",
@@ -155,7 +155,7 @@ impl Header<'_> {
             Some(connections) => ("connections", connections.to_string()),
             None => ("all", String::new()),
         };
-        Ok(Single {
+        Ok(ForeignResult {
             under,
             metric: script.metric,
             unit: script.unit,
@@ -173,7 +173,7 @@ pub(super) fn is_log(text: &str) -> bool {
 }
 
 /// Reads a `ratetest.log`: the highest rate that passed in each search. A search without one has no result.
-pub(super) fn log(text: &str) -> Result<Vec<Single>, ImportError> {
+pub(super) fn log(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     let value = |name: &str| {
         let mut lines = text.lines().take(30).enumerate();
         lines.find_map(|(at, line)| Some((at + 1, line.strip_prefix(name)?.trim().trim_end_matches(':'))))

@@ -9,7 +9,7 @@ use crate::read::Record;
 use scenario::{Point, Scenario};
 use std::collections::BTreeMap;
 
-pub(super) struct Part {
+pub(super) struct MergedRun {
     pub(super) name: String,
     pub(super) record: Record,
     pub(super) audit: Audit,
@@ -23,7 +23,7 @@ struct Bed {
 }
 
 impl Bed {
-    fn of(part: &Part, first: usize) -> Bed {
+    fn of(part: &MergedRun, first: usize) -> Bed {
         let file = part.record.header.options.bed.as_ref().map(|bed| (bed.name.clone(), bed.text.clone()));
         Bed { facts: part.record.facts.clone(), file, first }
     }
@@ -61,7 +61,7 @@ impl Bed {
     }
 
     /// Adds the devices of a further run on it.
-    fn learn(&mut self, part: &Part) {
+    fn learn(&mut self, part: &MergedRun) {
         for (device, facts) in &part.record.facts.duts {
             self.facts.duts.entry(device.clone()).or_insert_with(|| facts.clone());
         }
@@ -69,7 +69,7 @@ impl Bed {
 }
 
 /// Joins runs; none without a run.
-pub(super) fn join(mut parts: Vec<Part>, alike: bool) -> Option<(Record, Audit)> {
+pub(super) fn join(mut parts: Vec<MergedRun>, alike: bool) -> Option<(Record, Audit)> {
     let (beds, of_parts) = beds(&parts);
     let is_apart = beds.len() > 1 && !alike;
     let labels = labels(&beds);
@@ -100,7 +100,7 @@ pub(super) fn join(mut parts: Vec<Part>, alike: bool) -> Option<(Record, Audit)>
 }
 
 /// The test beds of the runs, and which of them each run has.
-fn beds(parts: &[Part]) -> (Vec<Bed>, Vec<usize>) {
+fn beds(parts: &[MergedRun]) -> (Vec<Bed>, Vec<usize>) {
     let mut beds: Vec<Bed> = Vec::new();
     let mut of_parts = Vec::new();
     for (at, part) in parts.iter().enumerate() {
@@ -124,7 +124,7 @@ fn labels(beds: &[Bed]) -> Vec<String> {
     stems.filter(distinct).unwrap_or_else(|| (0..beds.len()).map(|at| format!("bed {}", at + 1)).collect())
 }
 
-fn differing(beds: &[Bed], labels: &[String], parts: &[Part], is_apart: bool) -> Vec<String> {
+fn differing(beds: &[Bed], labels: &[String], parts: &[MergedRun], is_apart: bool) -> Vec<String> {
     let Some((first, others)) = beds.split_first() else { return Vec::new() };
     let what = if is_apart {
         "their points are kept apart"
@@ -176,7 +176,7 @@ impl Renaming<'_> {
 }
 
 /// A doubt for each file of a run that ends in an incomplete line.
-fn torn(part: &Part) -> Vec<String> {
+fn torn(part: &MergedRun) -> Vec<String> {
     let doubt = |(file, torn): &(&str, crate::store::Torn)| {
         format!(
             "{file} of {} ends in an incomplete line of {} bytes: continue the run with `natmeter resume`, then merge again",
@@ -186,9 +186,9 @@ fn torn(part: &Part) -> Vec<String> {
     part.record.torn.iter().map(doubt).collect()
 }
 
-fn audits(parts: &[Part]) -> Audit {
+fn audits(parts: &[MergedRun]) -> Audit {
     let is_derived = parts.iter().all(|part| part.audit.basis == Basis::DerivedAgain);
-    let of_part = |part: &Part| {
+    let of_part = |part: &MergedRun| {
         let name = part.name.clone();
         let named = move |finding: &Finding| Finding { what: format!("{name}: {}", finding.what), ..finding.clone() };
         let found: Vec<Finding> = part.audit.findings.iter().map(named).collect();

@@ -8,7 +8,7 @@ use crate::plan::Measurement;
 use document::Finding;
 use method::ResultKind;
 use method::search::Bottleneck;
-use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
+use method::search::bottleneck::{CoreLoads, Limit, LockWait, Symptoms};
 use method::trial::{CpuIdle, Profile};
 use procedure::cpu_idle::{CPU_IDLE, name_of};
 use procedure::metric::Gives;
@@ -60,7 +60,7 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
         loads.extend(profile.and_then(|(profile, of)| Some(CoreLoads { of, ..CoreLoads::of_profile(profile)? })));
     }
     let locks = profile.and_then(|(profile, of)| Some(LockWait { of, ..LockWait::of_profile(profile)? }));
-    Seen { limit, boxes, loads, locks }.bottleneck()
+    Symptoms { limit, boxes, loads, locks }.bottleneck()
 }
 
 /// Number of the box that a profile shows, and the number of boxes. A profile of a kernel that forwards packets of several boxes

@@ -23,7 +23,7 @@ pub struct Demand {
 /// Parts of a demand, from options of the command line or from a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Partial {
+pub struct DemandValues {
     #[serde(default, deserialize_with = "count")]
     pub subscribers: Option<f64>,
     #[serde(default, deserialize_with = "count")]
@@ -50,15 +50,15 @@ pub enum DemandError {
 
 pub const HEADROOM: f64 = 0.3;
 
-impl Partial {
-    pub fn parse(text: &str) -> Result<Partial, DemandError> {
+impl DemandValues {
+    pub fn parse(text: &str) -> Result<DemandValues, DemandError> {
         toml::from_str(text).map_err(|error| DemandError::File(error.to_string().trim_end().to_owned()))
     }
 
     /// Returns these values, and those of another demand where these have none.
     #[must_use]
-    pub fn or(self, other: Partial) -> Partial {
-        Partial {
+    pub fn or(self, other: DemandValues) -> DemandValues {
+        DemandValues {
             subscribers: self.subscribers.or(other.subscribers),
             sessions: self.sessions.or(other.sessions),
             new_sessions: self.new_sessions.or(other.new_sessions),
@@ -92,7 +92,7 @@ impl Partial {
 }
 
 /// A value that a demand must have: its key, the value, its least and its most, and these in words.
-type Bounded = (&'static str, fn(&Partial) -> Option<f64>, (f64, f64), &'static str);
+type Bounded = (&'static str, fn(&DemandValues) -> Option<f64>, (f64, f64), &'static str);
 
 /// All of them, in the order of [`Demand`].
 const BOUNDED: [Bounded; 5] = [
@@ -125,7 +125,7 @@ impl Demand {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum NumberOrText {
     Number(f64),
     Text(String),
 }
@@ -142,9 +142,9 @@ fn number<'de, D: serde::Deserializer<'de>>(
     value: D,
     of_text: fn(&str) -> Result<f64, String>,
 ) -> Result<Option<f64>, D::Error> {
-    match Written::deserialize(value)? {
-        Written::Number(number) => Ok(Some(number)),
-        Written::Text(text) => of_text(&text).map(Some).map_err(serde::de::Error::custom),
+    match NumberOrText::deserialize(value)? {
+        NumberOrText::Number(number) => Ok(Some(number)),
+        NumberOrText::Text(text) => of_text(&text).map(Some).map_err(serde::de::Error::custom),
     }
 }
 
@@ -172,18 +172,18 @@ mod tests {
 
     #[test]
     fn a_file_and_options_make_a_demand() {
-        let options = Partial { mbit: Some(4.0), headroom: Some(0.2), ..Partial::default() };
-        let demand = options.or(Partial::parse(FILE).unwrap()).whole().unwrap();
+        let options = DemandValues { mbit: Some(4.0), headroom: Some(0.2), ..DemandValues::default() };
+        let demand = options.or(DemandValues::parse(FILE).unwrap()).whole().unwrap();
         assert_eq!((demand.subscribers, demand.mbit, demand.headroom), (1e4, 4.0, 0.2));
         assert_eq!((demand.all_sessions(), demand.all_new_sessions()), (1e6, 5e3));
         // 40 Gbit/s in packets of 5,600 bits.
         assert!((demand.packets() - 4e10 / 5_600.0).abs() < 1e-3);
-        assert_eq!(Partial::parse(FILE).unwrap().whole().unwrap().headroom, HEADROOM);
+        assert_eq!(DemandValues::parse(FILE).unwrap().whole().unwrap().headroom, HEADROOM);
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let error = |text: &str| Partial::parse(text).and_then(Partial::whole).unwrap_err().to_string();
+        let error = |text: &str| DemandValues::parse(text).and_then(DemandValues::whole).unwrap_err().to_string();
         assert!(
             error("sessions = 1")
                 .contains("missing in the demand: subscribers, new-sessions, mbit, packet-size; write --subscribers")

@@ -9,13 +9,13 @@ use tech::{is_allowed, is_laboratory_prefix, may_be_requested, overlap};
 use wire::{AddrRange, Prefix6};
 
 /// A range of a scenario: its path, its name in messages, and its addresses.
-type Named<'a> = (String, &'a str, AddrRange);
+type NamedRange<'a> = (String, &'a str, AddrRange);
 
 impl Check<'_> {
     pub(super) fn addresses(&mut self) {
         self.requested();
         let flows = &self.scenario.traffic.flows;
-        let named = |inside, remote| -> [Named<'_>; 2] {
+        let named = |inside, remote| -> [NamedRange<'_>; 2] {
             [("traffic.inside".to_owned(), "inside", inside), ("traffic.remote".to_owned(), "remote", remote)]
         };
         let [inside, remote] = flows.ends();
@@ -25,8 +25,8 @@ impl Check<'_> {
             let (key, beside) = (nat.outside.key, nat.outside.beside_inside);
             nat.outside.pool.iter().map(move |(path, range)| ((path.clone(), key, *range), beside)).collect::<Vec<_>>()
         };
-        let pools: Vec<(Named<'_>, bool)> = nats.iter().flat_map(pool).collect();
-        let all: Vec<Named<'_>> = ends.iter().cloned().chain(pools.iter().map(|(pool, _)| pool.clone())).collect();
+        let pools: Vec<(NamedRange<'_>, bool)> = nats.iter().flat_map(pool).collect();
+        let all: Vec<NamedRange<'_>> = ends.iter().cloned().chain(pools.iter().map(|(pool, _)| pool.clone())).collect();
         for range in &all {
             self.laboratory(range);
         }
@@ -62,7 +62,7 @@ impl Check<'_> {
     }
 
     /// A range is for laboratories, and the embedded gateway forwards packets with its addresses.
-    fn laboratory(&mut self, (path, name, range): &Named<'_>) {
+    fn laboratory(&mut self, (path, name, range): &NamedRange<'_>) {
         let besides: Vec<AddrRange> =
             self.scenario.allow_addresses.iter().copied().filter(|range| may_be_requested(*range)).collect();
         if self.scenario.bed.as_ref().is_some_and(|bed| bed.allows(*range)) {
@@ -96,7 +96,7 @@ impl Check<'_> {
 
     /// A device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the network and
     /// broadcast addresses of its links, would not be forwarded. The embedded gateway would, but is measured as others are.
-    fn own(&mut self, (path, name, range): &Named<'_>, hosts: &[u8]) {
+    fn own(&mut self, (path, name, range): &NamedRange<'_>, hosts: &[u8]) {
         let taken =
             [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
         if let Some(address) = taken.into_iter().find(|&address| range.contains(address)) {
@@ -109,7 +109,7 @@ impl Check<'_> {
         }
     }
 
-    fn apart(&mut self, one: &Named<'_>, other: &Named<'_>) {
+    fn apart(&mut self, one: &NamedRange<'_>, other: &NamedRange<'_>) {
         // The words at fault are written ones: a default cannot be corrected.
         let (one, other) = if self.spans.has(&one.0) { (one, other) } else { (other, one) };
         if overlap(one.2, other.2) {

@@ -2,7 +2,7 @@
 //! every point.
 
 use super::{Check, quoted};
-use crate::axis_values::Swept;
+use crate::axis_values::SweptAxis;
 use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
 use key::Fault;
@@ -28,7 +28,7 @@ impl Check<'_> {
     }
 
     /// Some device has the axis, and room for all its values.
-    fn devices(&mut self, axis: &Axis, swept: &Swept) {
+    fn devices(&mut self, axis: &Axis, swept: &SweptAxis) {
         let scenario = self.scenario;
         let fits: Vec<(&Dut, Fit)> =
             scenario.duts.iter().map(|dut| (dut, dut.fit(axis.name(), &scenario.traffic.flows))).collect();
@@ -77,7 +77,7 @@ impl Check<'_> {
     }
 
     fn subscribers(&mut self) {
-        let sets = |swept: &&Swept| Axis::by_name(&swept.axis).is_some_and(|axis| axis.sets_subscribers);
+        let sets = |swept: &&SweptAxis| Axis::by_name(&swept.axis).is_some_and(|axis| axis.sets_subscribers);
         let mut setting = self.scenario.axes.iter().filter(sets);
         let Some(first) = setting.next() else { return };
         for second in setting {
@@ -108,7 +108,7 @@ impl Check<'_> {
     }
 
     /// With fewer outside addresses the pool still has a port for every inside address and port.
-    fn outside_addresses(&mut self, swept: &Swept) {
+    fn outside_addresses(&mut self, swept: &SweptAxis) {
         let scenario: &Scenario = self.scenario;
         let flows = scenario.most_sources();
         let sources = flows.hosts() * u64::from(flows.source_ports.count());
@@ -129,7 +129,7 @@ impl Check<'_> {
     }
 }
 
-fn path(swept: &Swept) -> String {
+fn path(swept: &SweptAxis) -> String {
     format!("sweep.{}", swept.axis)
 }
 

@@ -27,7 +27,7 @@ pub struct Goal {
 
 /// One valid trial at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct LoadTrial {
     /// Its length.
     pub duration: Nanos,
     /// In all directions.
@@ -56,13 +56,13 @@ struct Sums {
     short_bad: u128,
 }
 
-impl Seen {
+impl LoadTrial {
     fn is_bad(&self, goal: &Goal) -> bool {
         self.lost > goal.loss.floor_of(self.expected)
     }
 
-    fn by_loss(&self, other: &Seen) -> Ordering {
-        let cross = |a: &Seen, b: &Seen| u128::from(a.lost) * u128::from(b.expected);
+    fn by_loss(&self, other: &LoadTrial) -> Ordering {
+        let cross = |a: &LoadTrial, b: &LoadTrial| u128::from(a.lost) * u128::from(b.expected);
         cross(self, other).cmp(&cross(other, self))
     }
 
@@ -73,7 +73,7 @@ impl Seen {
 }
 
 impl Goal {
-    fn sums(&self, trials: &[Seen]) -> Sums {
+    fn sums(&self, trials: &[LoadTrial]) -> Sums {
         let mut sums = Sums::default();
         for trial in trials {
             let sum = match (trial.duration >= self.final_duration, trial.is_bad(self)) {
@@ -88,7 +88,7 @@ impl Goal {
     }
 
     /// Good short trials only offset bad short ones.
-    pub fn classify(&self, trials: &[Seen]) -> Class {
+    pub fn classify(&self, trials: &[LoadTrial]) -> Class {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
         let (exceed, of) = (u128::from(exceed), u128::from(of));
@@ -106,12 +106,12 @@ impl Goal {
     }
 
     /// The worst trial within the goal; time without a trial counts as lost.
-    pub fn conditional_throughput(&self, load: Rate, trials: &[Seen]) -> Rate {
+    pub fn conditional_throughput(&self, load: Rate, trials: &[LoadTrial]) -> Rate {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
         let whole = u128::from(self.duration_sum.0).max(sums.full_good + sums.full_bad);
         let mut left = whole * u128::from(of - exceed);
-        let mut full: Vec<&Seen> = trials.iter().filter(|trial| trial.duration >= self.final_duration).collect();
+        let mut full: Vec<&LoadTrial> = trials.iter().filter(|trial| trial.duration >= self.final_duration).collect();
         full.sort_by(|a, b| a.by_loss(b));
         let mut forwarded = Rate(0);
         for (at, trial) in full.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 mod goal;
 
-pub use goal::{Class, Goal, Seen};
+pub use goal::{Class, Goal, LoadTrial};
 
 use super::{GoalResult, Precision, Progress, ResultKind, SearchResult};
 use crate::judged::{Attempt, Decision, Judgement};
@@ -48,7 +48,7 @@ struct Controller<'w, M> {
     hi: Rate,
     measure: M,
     watch: &'w mut dyn FnMut(&Progress),
-    trials: BTreeMap<Rate, Vec<Seen>>,
+    trials: BTreeMap<Rate, Vec<LoadTrial>>,
     blocked: BTreeMap<Rate, Invalid>,
     undecided_before: bool,
     stopped: Option<Invalid>,
@@ -224,7 +224,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
 }
 
 /// Of a late sender in a closed loop, only frames in the planned time count.
-fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
+fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> LoadTrial {
     let (spec, outcome) = (&attempt.spec, &attempt.outcome);
     let arrived = |leg: &Leg, forward: bool| {
         let planned = spec.pace_of(forward).time_for(leg.planned).0;
@@ -237,7 +237,7 @@ fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
     let legs = [(&outcome.forward, true), (&outcome.reverse, false)];
     let expected = legs.iter().map(|(leg, _)| leg.planned).sum::<u64>();
     let arrived = legs.iter().map(|(leg, forward)| arrived(leg, *forward)).sum::<u64>();
-    Seen { duration, expected, lost: expected.saturating_sub(arrived) }
+    LoadTrial { duration, expected, lost: expected.saturating_sub(arrived) }
 }
 
 /// Shortest trial of these goals.

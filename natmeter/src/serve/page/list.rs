@@ -2,7 +2,7 @@
 
 use super::e;
 use crate::serve::query::{Query, encoded};
-use record::runs::{Brief, Listed, State};
+use record::runs::{RunEntry, RunSummary, State};
 use record::store::date::rfc3339;
 use record::versioned::Versioned;
 use serde_json::{Value, json};
@@ -27,14 +27,14 @@ impl Filter<'_> {
         Filter { text, words, state }
     }
 
-    fn select<'r>(&self, runs: &'r [Listed]) -> Vec<&'r Listed> {
-        let selects = |run: &&Listed| self.state.is_none_or(|state| run.state() == state) && run.has(&self.words);
+    fn select<'r>(&self, runs: &'r [RunEntry]) -> Vec<&'r RunEntry> {
+        let selects = |run: &&RunEntry| self.state.is_none_or(|state| run.state() == state) && run.has(&self.words);
         runs.iter().filter(selects).collect()
     }
 }
 
 /// Returns the page of these runs.
-pub(in super::super) fn page(folder: &Path, runs: &[Listed], query: &Query) -> String {
+pub(in super::super) fn page(folder: &Path, runs: &[RunEntry], query: &Query) -> String {
     let filter = Filter::of(query);
     let selected = filter.select(runs);
     let shown = &selected[..selected.len().min(ON_THE_PAGE)];
@@ -76,7 +76,7 @@ fn form(filter: &Filter<'_>) -> String {
     )
 }
 
-fn item(run: &Listed) -> String {
+fn item(run: &RunEntry) -> String {
     let (name, link, state) = (e(&run.name), encoded(&run.name), run.state().name());
     let (counts, summary) = match &run.found {
         Ok(brief) => {
@@ -93,7 +93,7 @@ fn item(run: &Listed) -> String {
     )
 }
 
-fn summary(brief: &Brief, link: &str, state: State) -> String {
+fn summary(brief: &RunSummary, link: &str, state: State) -> String {
     let words = SHOWN.iter().filter_map(|name| Some(format!("{name}: {}", brief.words.get(*name)?)));
     let words = words.collect::<Vec<_>>().join(" · ");
     let live = format!(" · <a href=\"/run/{link}/live\">live view</a>");
@@ -103,12 +103,12 @@ fn summary(brief: &Brief, link: &str, state: State) -> String {
 }
 
 /// Returns all selected runs as JSON.
-pub(in super::super) fn json(runs: &[Listed], query: &Query) -> String {
+pub(in super::super) fn json(runs: &[RunEntry], query: &Query) -> String {
     let entries: Vec<Value> = Filter::of(query).select(runs).into_iter().map(entry).collect();
     serde_json::to_string(&Versioned::of(&json!({ "runs": entries }))).unwrap_or_default()
 }
 
-fn entry(run: &Listed) -> Value {
+fn entry(run: &RunEntry) -> Value {
     let brief = run.found.as_ref().ok();
     let mut entry = json!({
         "name": run.name,
