@@ -1,34 +1,35 @@
 //! CPU times of cores: Linux in `/proc/stat`, OpenBSD in `kern.cp_time`.
 
-/// Nanoseconds of a tick of `/proc/stat` (`USER_HZ` is 100).
+/// Of `/proc/stat` (`USER_HZ` is 100).
 const TICK: u64 = 10_000_000;
 
-/// Times of one core since the host started, in nanoseconds.
+/// Since the host started, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTimes {
     /// Number of the core.
     pub core: usize,
-    /// Idle time, waiting for input or output included.
+    /// Waiting for input or output included.
     pub idle: u64,
     /// All time.
     pub all: u64,
 }
 
-/// Returns the times of all cores in the text of `/proc/stat`.
+/// From the text of `/proc/stat`.
 pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
 
-/// Returns the times of all cores of this machine; none if its kernel does not tell.
+/// None if the kernel does not tell.
 pub fn of_this_machine() -> Vec<CoreTimes> {
     std::fs::read_to_string("/proc/stat").map(|stat| cores(&stat)).unwrap_or_default()
 }
 
-/// Returns idle time and all time, in nanoseconds, of OpenBSD's `kern.cp_time`, averages over its cores; none for any
-/// other text.
+/// Idle time and all time, in nanoseconds, of OpenBSD's `kern.cp_time`, averages over its cores;
+/// none for any other text.
 ///
-/// sysctl(8) prints user, nice, sys, spin, intr and idle, no spin before OpenBSD 6.4, and cannot print the times of
-/// each core (`kern.cp_time2`). A tick is one of `stathz`, usually 100 a second; shares of time do not depend on it.
+/// sysctl(8) prints user, nice, sys, spin, intr and idle, no spin before OpenBSD 6.4, and cannot
+/// print the times of each core (`kern.cp_time2`). A tick is one of `stathz`, usually 100 a second;
+/// shares of time do not depend on it.
 pub fn of_openbsd(cp_time: &str) -> Option<(u64, u64)> {
     let ticks: Vec<u64> = cp_time.trim().split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let idle = ticks.last().filter(|_| [5, 6].contains(&ticks.len()))?;

@@ -11,26 +11,26 @@ use std::path::PathBuf;
 /// Why a device under test could not be brought into the requested state.
 #[derive(Debug, thiserror::Error)]
 pub enum DutError {
-    /// Programs are not installed. Nothing was changed.
+    /// Nothing was changed.
     #[error(transparent)]
     MissingTools(#[from] MissingTools),
-    /// The request is unsupported on this machine. Nothing was changed.
+    /// Unsupported on this machine. Nothing was changed.
     #[error("{what}: {way_out}")]
     Refused {
-        /// The request, and why it is refused.
+        /// With the reason.
         what: String,
         /// What to do instead.
         way_out: String,
     },
-    /// A step failed; the steps before it were undone.
+    /// The steps before it were undone.
     #[error("{0}")]
     Step(Box<FailedStep>),
     /// Another run has the lock.
     #[error("{what} is in use by {holder}: wait until it ends, or stop it")]
     Busy {
-        /// The locked resource.
+        /// Locked resource.
         what: String,
-        /// The process that has it.
+        /// Lock holder.
         holder: Holder,
     },
     /// The machine lock could not be examined.
@@ -38,32 +38,32 @@ pub enum DutError {
         "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
     MachineLock {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The journal or a lock could not be read or written.
+    /// Reading or writing a journal or a lock failed.
     #[error("{doing} {path}: {source}")]
     Journal {
         /// The operation.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Settings could not be restored; the journal is kept.
+    /// The journal is kept.
     #[error(
         "machine-wide settings are not restored: {}. The journal {journal} keeps the old values: fix the cause, then run \
          `natmeter clean` as root",
         .failures.join("; ")
     )]
     NotRestored {
-        /// Each setting with the kernel's error.
+        /// With the kernel's errors.
         failures: Vec<String>,
-        /// Path of the journal with the old values.
+        /// With the old values.
         journal: PathBuf,
     },
-    /// The connection tracking table is not empty after it was cleared.
+    /// Not empty after it was cleared.
     #[error(
         "after `{how}` the table still holds {count} connections ({waited_ms} ms later): make sure that no other traffic passes the DUT"
     )]
@@ -72,22 +72,22 @@ pub enum DutError {
         how: String,
         /// Remaining connections.
         count: u64,
-        /// Time from the command to the last count, in milliseconds.
+        /// From the command to the last count, in milliseconds.
         waited_ms: u64,
     },
-    /// The device does not answer.
+    /// No answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
-    /// A host is not reachable by ssh.
+    /// Unreachable by ssh.
     #[error("{0}")]
     Ssh(Box<SshFailure>),
-    /// A guest cannot be used.
+    /// Unusable.
     #[error("{0}")]
     Guest(Box<GuestFailure>),
-    /// A hook of an external device failed, or exceeded its time.
+    /// Failed, or exceeded its time.
     #[error("{0}")]
     Hook(Box<FailedHook>),
-    /// An earlier run left an external device changed.
+    /// By an earlier run.
     #[error(
         "{what} is still as an earlier run left it: {cause}\n{note} keeps its hook `restore`: fix the cause, then run \
          `natmeter clean`; or restore the device by hand, then remove that file"
@@ -116,19 +116,19 @@ impl DutError {
     }
 }
 
-/// The process that has a lock.
+/// Process with a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// A process visible in this pid namespace, or that wrote its pid into the lock file.
+    /// Visible in this pid namespace, or its pid is in the lock file.
     Process {
         /// Its pid.
         pid: String,
         /// Its command line.
         command: String,
     },
-    /// A process outside this pid namespace.
+    /// Outside this pid namespace.
     Elsewhere,
-    /// A process that has not written its pid yet, or is ending.
+    /// Without its pid yet, or ending.
     Unknown,
 }
 
@@ -145,17 +145,17 @@ impl fmt::Display for Holder {
 /// A step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedStep {
-    /// The reason of the step.
+    /// Of the step.
     pub why: String,
-    /// The target of the step.
+    /// Of the step.
     pub target: Target,
     /// The action.
     pub action: Action,
-    /// How it failed, with its output.
+    /// With its output.
     pub outcome: String,
-    /// Reasons of the steps that were undone afterwards.
+    /// Reasons of undone steps.
     pub undone: Vec<String>,
-    /// What could not be undone, with the error.
+    /// With the errors.
     pub left: Vec<String>,
 }
 
@@ -177,17 +177,17 @@ impl fmt::Display for FailedStep {
 pub struct FailedHook {
     /// Name of the hook.
     pub hook: &'static str,
-    /// Where it ran.
+    /// Place.
     pub on: String,
     /// Its command line.
     pub command: String,
-    /// How it failed.
+    /// Cause.
     pub outcome: String,
-    /// The last lines of its output.
+    /// Of its output.
     pub lines: Vec<String>,
-    /// What was restored afterwards.
+    /// Restored afterwards.
     pub undone: Vec<String>,
-    /// What could not be restored, with the error.
+    /// With the errors.
     pub left: Vec<String>,
 }
 

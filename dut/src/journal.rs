@@ -1,14 +1,17 @@
-//! The journal of machine-wide settings: the old value is on disk before a setting changes. Teardown, and `natmeter
-//! clean` after a kill, restore exactly what natmeter changed, except what another program changed since.
+//! The journal of machine-wide settings: the old value is on disk before a setting changes.
+//! Teardown, and `natmeter clean` after a kill, restore exactly what natmeter changed, except what
+//! another program changed since.
 //!
-//! It consists of JSON lines, each flushed before the change that it describes. Opening it takes the lock of the
-//! settings; a journal whose lock is free is a killed run's, which the next run restores first.
+//! It consists of JSON lines, each flushed before the change that it describes. Opening it takes
+//! the lock of the settings; a journal whose lock is free is a killed run's, which the next run
+//! restores first.
 //!
-//! Because root acts on it, natmeter replays only a file that no other user can write, and an entry names a
-//! [`Setting`], never a command or an arbitrary path.
+//! Because root acts on it, natmeter replays only a file that no other user can write, and an entry
+//! names a [`Setting`], never a command or an arbitrary path.
 //!
-//! A kill can truncate the journal after any octet: an incomplete last line is removed before the next, and values are
-//! noted as the kernel will round them, so that each prefix identifies natmeter's values.
+//! A kill can truncate the journal after any octet: an incomplete last line is removed before the
+//! next, and values are noted as the kernel will round them, so that each prefix identifies
+//! natmeter's values.
 
 use crate::DutError;
 use crate::host::Host;
@@ -26,15 +29,15 @@ mod restored;
 pub use restored::{Restored, failures};
 
 const FILE: &str = "machine.journal";
-/// Changes of this machine that stay until the user undoes them.
+/// They stay until the user undoes them.
 const KEPT: &str = "doctor.journal";
-/// Prefix of those of other hosts.
+/// Of other hosts.
 const KEPT_OF: &str = "doctor-of-";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// A setting is about to change to `new`, as the kernel will round it; version 0.1.0 wrote the path instead.
+    /// To `new`, as the kernel will round it; version 0.1.0 wrote the path instead.
     Change {
         #[serde(alias = "path")]
         setting: Setting,
@@ -43,7 +46,7 @@ enum Line {
     },
     /// The kernel rounded the previous change to an unforeseen value.
     Became { value: String },
-    /// This change is undone, or another program has changed the setting since.
+    /// Undone, or another program has changed the setting since.
     Done { change: usize },
 }
 
@@ -56,7 +59,7 @@ struct Change {
     done: bool,
 }
 
-/// An open journal, with the lock of the settings.
+/// With the lock of the settings.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -64,7 +67,7 @@ pub struct Journal {
     /// Octets up to the end of the last complete line.
     sound: u64,
     changes: Vec<Change>,
-    // Last field: dropped after all others.
+    // Dropped after all others.
     _lock: Lock,
 }
 
@@ -72,7 +75,7 @@ impl Journal {
     /// Takes the lock of the settings, and restores and returns those that a killed run left behind.
     ///
     /// # Errors
-    /// When another run has the lock, an existing journal is refused, or its settings cannot be restored.
+    /// Another run has the lock, an existing journal is refused, or its settings cannot be restored.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
         let mut journal = Journal::open(dir, FILE)?;
         let restored = journal.all_restored(host)?;
@@ -82,12 +85,12 @@ impl Journal {
     /// Opens the journal of changes that stay until [`undo_kept`] or [`clean`], with the lock of the settings.
     ///
     /// # Errors
-    /// When another process has the lock, or an existing journal is refused.
+    /// Another process has the lock, or an existing journal is refused.
     pub fn keep(dir: &RunDir) -> Result<Journal, DutError> {
         Journal::open(dir, KEPT)
     }
 
-    /// The same for another host, by its ssh destination; [`clean`] does not undo it.
+    /// For another host, by its ssh destination; [`clean`] does not undo it.
     ///
     /// # Errors
     /// As [`Journal::keep`].
@@ -102,10 +105,7 @@ impl Journal {
         Ok(Journal { path, file, sound, changes, _lock: lock })
     }
 
-    /// Undoes all changes.
-    ///
-    /// # Errors
-    /// When some cannot be undone; the journal keeps them.
+    /// The journal keeps changes that cannot be undone.
     fn all_restored(&mut self, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
         let restored = self.restore(host);
         let failures = failures(&restored);
@@ -167,7 +167,7 @@ impl Journal {
         result
     }
 
-    /// Undoes all changes, the last first.
+    /// The last first.
     pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
         let restored = open.into_iter().map(|number| self.undo(host, number)).collect();
@@ -175,7 +175,7 @@ impl Journal {
         restored
     }
 
-    /// Marks a change as done; without this line it is replayed, which does no harm.
+    /// Without this line the change is replayed, which does no harm.
     fn finish(&mut self, change: usize) {
         self.changes[change].done = true;
         let _ = self.append(&Line::Done { change });
@@ -203,7 +203,7 @@ impl Journal {
         let mut text = serde_json::to_string(line).expect("a line of strings");
         text.push('\n');
         let file = self.file.as_mut().expect("opened above");
-        // Removes an incomplete line, left by a crash or a full disk, which would corrupt this one.
+        // An incomplete line, left by a crash or a full disk, would corrupt this one.
         file.set_len(self.sound)
             .and_then(|()| file.write_all(text.as_bytes()))
             .and_then(|()| file.sync_all())
@@ -222,7 +222,7 @@ impl Drop for Journal {
 /// Restores what a killed run, then what [`Journal::keep`] recorded, and removes free lock files.
 ///
 /// # Errors
-/// When a run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
+/// A run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());
@@ -255,7 +255,7 @@ pub fn undo_kept_of(dir: &RunDir, destination: &str, host: &mut dyn Host) -> Res
     Journal::keep_of(dir, destination)?.all_restored(host)
 }
 
-/// The other hosts that have changes, by their destinations.
+/// Other hosts with changes, by destination.
 pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
     let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -272,7 +272,7 @@ fn kept_of(destination: &str) -> String {
     format!("{KEPT_OF}{}.journal", destination.replace('%', "%25").replace('/', "%2F"))
 }
 
-/// Whether a journal exists, of a killed run or of one in progress.
+/// Whether a journal exists, also of a run in progress.
 pub fn is_left(dir: &RunDir) -> bool {
     fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
@@ -326,7 +326,7 @@ fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Writes a setting; a program that fails is an error.
+/// A program that fails is an error.
 fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Result<()> {
     let output = host.perform(Target::Machine, why, &Action::set(setting, value))?;
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
@@ -356,7 +356,7 @@ fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     }
 }
 
-/// Compares without blanks, because the kernel prints tabs in some values.
+/// Without blanks, because the kernel prints tabs in some values.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }

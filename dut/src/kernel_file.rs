@@ -1,5 +1,5 @@
-//! Opens the file of a setting: it must, all links followed, be in the folder of its kind on procfs or sysfs. Check and
-//! access use one descriptor.
+//! Opens the file of a setting: it must, all links followed, be in the folder of its kind on procfs
+//! or sysfs. Check and access use one descriptor.
 
 use crate::setting::Setting;
 use rustix::fs::{Mode, OFlags};
@@ -8,10 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Opens the file of `setting` below `root`; below `/` it must be on procfs or sysfs.
-///
-/// # Errors
-/// When the file does not exist, is not in the folder of this kind of setting, or cannot be opened.
+/// Below `root`; below `/` the file must be on procfs or sysfs, and in the folder of this kind of setting.
 pub(crate) fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<File> {
     let path = setting.path().ok_or_else(|| refused(&format!("{setting} is not a file")))?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -43,7 +40,7 @@ fn real_path(file: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(by_descriptor(file))
 }
 
-/// Whether a file is on procfs or sysfs (statfs(2)).
+/// statfs(2).
 fn is_of_the_kernel(file: &OwnedFd) -> io::Result<bool> {
     const SYSFS_MAGIC: u64 = 0x6265_6572;
     let kind = rustix::fs::fstatfs(file)?.f_type.cast_unsigned();

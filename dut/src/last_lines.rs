@@ -1,4 +1,4 @@
-//! The last lines of the output of a program that runs beside natmeter.
+//! The last lines of a program's output.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Read};

@@ -1,5 +1,5 @@
-//! The folder for files that outlive a killed run, and locks that prevent two runs at a time. A lock is a kernel lock
-//! (flock), released when the process ends, even after a kill.
+//! The folder for files that outlive a killed run, and locks that prevent two runs at a time. A
+//! lock is a kernel lock (flock), released when the process ends, even after a kill.
 
 use crate::{DutError, Holder, private_file};
 use rustix::fs::{FlockOperation, flock};
@@ -9,15 +9,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The folder for locks and the journal: `/run/natmeter` for root, else `natmeter` in the user's runtime folder. It
-/// exists only while it has a file.
+/// `/run/natmeter` for root, else `natmeter` in the user's runtime folder. It exists only while it has a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
 }
 
 impl RunDir {
-    /// The folder of this user, inside and outside a user namespace.
+    /// Inside and outside a user namespace.
     pub fn of_this_user() -> RunDir {
         let uid = first_user_id();
         if uid == 0 {
@@ -29,7 +28,7 @@ impl RunDir {
         }
     }
 
-    /// The folder of root: only root changes machine-wide settings.
+    /// Only root changes machine-wide settings.
     pub fn of_root() -> RunDir {
         RunDir::at("/run/natmeter")
     }
@@ -47,7 +46,7 @@ impl RunDir {
     /// Creates the folder if necessary.
     ///
     /// # Errors
-    /// When it cannot be created, or another user can write to it.
+    /// It cannot be created, or another user can write to it.
     pub fn make(&self) -> Result<(), DutError> {
         let failed = |doing, source| DutError::Journal { doing, path: self.path.clone(), source };
         match fs::DirBuilder::new().mode(0o755).create(&self.path) {
@@ -64,13 +63,13 @@ impl RunDir {
         Err(failed("using", theirs))
     }
 
-    /// Removes the folder if it is empty.
+    /// Removes an empty folder.
     pub fn tidy(&self) {
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// The user that started natmeter: inside a user namespace, the outer uid to which root is mapped.
+/// Inside a user namespace, the outer uid to which root is mapped.
 fn first_user_id() -> u32 {
     let own = rustix::process::geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -84,14 +83,14 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
-/// A resource that can be locked.
+/// Resource of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The machine-wide settings.
+    /// Machine-wide settings.
     Settings,
-    /// The cores and caches of this machine, for this user's runs.
+    /// Cores and caches of this machine, for this user's runs.
     Measuring,
-    /// The test bed in namespaces of this machine.
+    /// In namespaces of this machine.
     Bed,
 }
 
@@ -112,7 +111,7 @@ impl What {
     }
 }
 
-/// A held lock, whose file is removed on drop.
+/// The lock file is removed on drop.
 #[derive(Debug)]
 pub struct Lock {
     dir: RunDir,
@@ -129,7 +128,7 @@ impl Lock {
         Lock::take_file(dir, what.file(), what.words())
     }
 
-    /// Takes the lock of this file; `words` names the resource in the error.
+    /// `words` names the resource in the error.
     pub(crate) fn take_file(dir: &RunDir, file: &str, words: &str) -> Result<Lock, DutError> {
         let path = dir.path.join(file);
         let failed = |doing, source| DutError::Journal { doing, path: path.clone(), source };
@@ -162,7 +161,7 @@ impl Lock {
     }
 }
 
-/// A command line, whose arguments may have any octets.
+/// Arguments may have any octets.
 fn in_words(arguments: impl Iterator<Item = OsString>) -> String {
     arguments.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>().join(" ")
 }
@@ -176,10 +175,10 @@ impl Drop for Lock {
     }
 }
 
-/// Checks that no run has the test bed, so that a caller can refuse early.
+/// Refuses early.
 ///
 /// # Errors
-/// [`DutError::Busy`] when another process has it.
+/// [`DutError::Busy`] when another process has the test bed.
 pub fn see_that_bed_is_free(dir: &RunDir) -> Result<(), DutError> {
     if dir.path.join(What::Bed.file()).exists() { Lock::take(dir, What::Bed).map(drop) } else { Ok(()) }
 }

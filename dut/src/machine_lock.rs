@@ -1,5 +1,6 @@
-//! One measurement at a time per machine, of any device and user. Ordinary users lock an abstract socket, whose name
-//! all users see. Any process can bind it, so root's runs exclude each other with a file ([`crate::lock`]).
+//! One measurement at a time per machine, of any device and user. Ordinary users lock an abstract
+//! socket, whose name all users see. Any process can bind it, so root's runs exclude each other
+//! with a file ([`crate::lock`]).
 
 use crate::lock::{Lock, RunDir, What};
 use crate::{DutError, Holder};
@@ -9,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 const NAME: &str = "natmeter: measuring";
 
-/// The right of this process to measure; released on drop or when the process ends, even after a kill.
+/// Released on drop or when the process ends, even after a kill.
 #[derive(Debug)]
 pub struct MachineLock {
     _file: Option<Lock>,
@@ -18,7 +19,7 @@ pub struct MachineLock {
 }
 
 impl MachineLock {
-    /// Takes the lock, which containers in other network namespaces do not see.
+    /// Containers in other network namespaces do not see the lock.
     ///
     /// # Errors
     /// [`DutError::Busy`] when another process measures; for root, another process of root.
@@ -38,7 +39,7 @@ impl MachineLock {
         Ok(lock)
     }
 
-    /// The process of an ordinary user that measures although root has the lock, if any.
+    /// A process of an ordinary user that measures although root has the lock, if any.
     pub fn disturbed_by(&mut self) -> Option<Holder> {
         match self.announce() {
             Err(DutError::Busy { holder, .. }) => Some(holder),
@@ -62,7 +63,7 @@ impl MachineLock {
     }
 }
 
-/// The process that has bound the name, as the kernel reports it.
+/// As the kernel reports the process that has bound the name.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
     DutError::Busy { what: What::Measuring.words().to_owned(), holder: holder(owner.ok()) }
@@ -70,7 +71,7 @@ fn busy(address: &SocketAddr) -> DutError {
 
 fn holder(pid: Option<i32>) -> Holder {
     let Some(pid) = pid else { return Holder::Unknown };
-    // The kernel reports pid 0 for a process outside this pid namespace.
+    // A process outside this pid namespace.
     if pid == 0 {
         return Holder::Elsewhere;
     }

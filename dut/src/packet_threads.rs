@@ -1,33 +1,33 @@
-//! Measures the run delay of the kernel threads (`ksoftirqd/N`) that forward the DUT's packets. While one is preempted,
-//! frames are lost that the device would have forwarded.
+//! Measures the run delay of the kernel threads (`ksoftirqd/N`) that forward the DUT's packets.
+//! While one is preempted, frames are lost that the device would have forwarded.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The `ksoftirqd` threads of a set of cores.
+/// Of a set of cores.
 pub struct PacketThreads {
     /// `/proc/PID` of each, and its last statistics.
     accounts: Vec<(PathBuf, Account)>,
 }
 
-/// Scheduler statistics of a thread (`/proc/PID/schedstat`).
+/// `/proc/PID/schedstat`.
 #[derive(Clone, Copy, PartialEq)]
 struct Account {
-    /// Nanoseconds that it ran.
+    /// Nanoseconds.
     ran: u64,
     /// Run delay: nanoseconds, runnable without a core.
     waited: u64,
     turns: u64,
 }
 
-/// Run delay per time slice, in nanoseconds, that counts as wake-up and not as preemption: the thread sleeps whenever
-/// no packet waits.
+/// Run delay per time slice, in nanoseconds, that counts as wake-up and not as preemption: the
+/// thread sleeps whenever no packet waits.
 const WAKE_UP: u64 = 20_000;
-/// Maximum wait for a preempted thread, whose statistics include the delay only after it runs again.
+/// A preempted thread's statistics include the delay only after it runs again.
 const BACK_WITHIN: Duration = Duration::from_secs(1);
 
 impl PacketThreads {
-    /// Finds the threads of these cores; none in a container, which hides them.
+    /// None in a container, which hides them.
     pub fn of(cores: &[usize]) -> PacketThreads {
         PacketThreads::under(Path::new("/proc"), cores)
     }
@@ -44,7 +44,7 @@ impl PacketThreads {
         PacketThreads { accounts: accounts.collect() }
     }
 
-    /// Returns the longest run delay of a visible thread since the last call, in nanoseconds without wake-ups.
+    /// Longest of a visible thread since the last call, in nanoseconds without wake-ups.
     pub fn run_delay(&mut self) -> Option<u64> {
         let since = |(path, last): &mut (PathBuf, Account)| {
             let now = settled(path)?;
@@ -56,7 +56,7 @@ impl PacketThreads {
     }
 }
 
-/// A thread's statistics, once it no longer waits for its core.
+/// Once it no longer waits for its core.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {
@@ -69,9 +69,9 @@ fn settled(thread: &Path) -> Option<Account> {
     }
 }
 
-/// Whether a thread runs or waits for its core.
+/// It runs or waits for its core.
 fn is_runnable(thread: &Path) -> bool {
-    // The state follows the name in parentheses, which may contain parentheses.
+    // The name in parentheses may contain parentheses.
     read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 const PREFIX: &str = "port-";
 const SUFFIX: &str = ".lock";
 
-/// Takes all or none of these interfaces of this thread's network namespace, as far as they exist.
+/// All or none of these interfaces of this thread's network namespace, as far as they exist.
 ///
 /// # Errors
 /// [`DutError::Busy`] when another process has one of them.
@@ -27,7 +27,7 @@ pub fn take(dir: &RunDir, names: &[&str]) -> Result<Vec<Lock>, DutError> {
     indices.into_iter().map(lock).collect()
 }
 
-/// Removes the files of free locks.
+/// Files of free locks.
 pub fn clean(dir: &RunDir) {
     for entry in fs::read_dir(dir.path()).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };

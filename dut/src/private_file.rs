@@ -1,5 +1,5 @@
-//! Files that only this user can write: journal, locks and notes, on which root acts. Each is created with an explicit
-//! mode, and its owner checked before it is read.
+//! Files that only this user can write: journal, locks and notes, on which root acts. Each is
+//! created with an explicit mode, and its owner checked before it is read.
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Appends, follows no link at the end, and never blocks on a FIFO.
+/// Follows no link at the end, and never blocks on a FIFO.
 const FLAGS: OFlags =
     OFlags::RDWR.union(OFlags::APPEND).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 /// Reading suffices to take the lock, so other users must not.
@@ -16,7 +16,7 @@ const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Creates a new file.
 ///
 /// # Errors
-/// When the name exists, even as a link, or the system's error.
+/// The name exists, even as a link, or the system's error.
 pub fn create(path: &Path) -> io::Result<File> {
     // The umask may have removed bits.
     Ok(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE | OFlags::EXCL, MODE)?))
@@ -25,7 +25,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Opens an existing file.
 ///
 /// # Errors
-/// When it is no file that this user alone can write, or the system's error.
+/// It is no file that this user alone can write, or the system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
 }
@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a file, or creates it.
 ///
 /// # Errors
-/// When it is no file that this user alone can write, or the system's error.
+/// As [`open`].
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE, MODE)?))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// What surrounds the number of a queue in names of counters: virtio, igb, ixgbe, gve; mlx4, mlx5, virtio since Linux
-/// 6.8; i40e, ice; ena; bnxt.
+/// What surrounds the number of a queue in names of counters: virtio, igb, ixgbe, gve; mlx4, mlx5,
+/// virtio since Linux 6.8; i40e, ice; ena; bnxt.
 const NAMES: &[(&str, &str)] = &[
     ("rx_queue_", "_packets"),
     ("rx", "_packets"),
@@ -11,14 +11,14 @@ const NAMES: &[(&str, &str)] = &[
     ("queue_", "_rx_cnt"),
     ("[", "]: rx_ucast_packets"),
 ];
-/// Percent of an even share below which a spread is lopsided, as in `natmeter doctor`.
+/// Percent of an even share, as in `natmeter doctor`.
 const LEAST: u64 = 50;
 const ENOUGH: u64 = 1_000;
 
-/// Packets by the number of the queue.
+/// By the number of the queue.
 pub type Queues = BTreeMap<u32, u64>;
 
-/// Returns the received packets of each queue in the output of `ethtool -S`, as far as the driver counts them.
+/// In the output of `ethtool -S`, as far as the driver counts them.
 pub fn received(statistics: &str) -> Queues {
     let lines: Vec<(&str, u64)> = statistics.lines().filter_map(counter).collect();
     let of_name = |&(before, after): &(&str, &str)| -> Queues {
@@ -33,7 +33,7 @@ fn counter(line: &str) -> Option<(&str, u64)> {
     Some((name, value.trim().parse().ok()?))
 }
 
-/// Returns what is wrong with the spread between two readings; none if it is even, or there is too little to tell.
+/// Between two readings; none if it is even, or there is too little to tell.
 pub fn lopsided(before: &Queues, after: &Queues) -> Option<String> {
     let since = |(queue, packets): (&u32, &u64)| {
         let earlier = before.get(queue).copied().unwrap_or(0);

@@ -7,31 +7,31 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files of the facts of every run; a `*` stands for any part of one name.
+/// For every run; a `*` stands for any part of one name.
 pub const OF_FACTS: &[&str] = &[GOVERNORS, SMT_ACTIVE, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, MEMORY, LOAD];
 
-/// The frequency governors.
+/// Frequency governors.
 pub const GOVERNORS: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
-/// Whether cores have several threads in use: 1 or 0.
+/// Several threads of a core in use: 1 or 0.
 pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
-/// The clock source in use.
+/// In use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// The kernel's mitigations of vulnerabilities.
+/// Of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
 /// Sizes of the memory.
 pub const MEMORY: &str = "/proc/meminfo";
 /// Runnable processes.
 pub const LOAD: &str = "/proc/loadavg";
 
-/// Texts of files by path, without final newline, as far as they exist.
+/// By path, without final newline, as far as files exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     files: BTreeMap<String, String>,
 }
 
 impl Readings {
-    /// Reads the files of these patterns below `root`; `/` is this machine.
+    /// `/` is this machine.
     pub fn below(root: &Path, patterns: &[&str]) -> Readings {
         let mut files = BTreeMap::new();
         for pattern in patterns {
@@ -41,10 +41,10 @@ impl Readings {
         Readings { files }
     }
 
-    /// The same of a machine that a host reaches, with one command.
+    /// Of a machine that a host reaches, with one command.
     ///
     /// # Errors
-    /// When the host cannot be reached.
+    /// The host cannot be reached.
     pub fn over(host: &mut dyn Host, patterns: &[&str]) -> io::Result<Readings> {
         // The shell resolves the patterns, and `grep` prints what exists.
         let script = format!("grep -sH '' {}", patterns.join(" "));
@@ -67,12 +67,12 @@ impl Readings {
         Readings { files: files.into_iter().map(|(path, text)| (path, text.trim().to_owned())).collect() }
     }
 
-    /// Returns the text of a file, if it exists.
+    /// If the file exists.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Returns the files of a pattern, by path.
+    /// By path.
     pub fn all<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.files.iter().filter(|(path, _)| is_of(path, pattern)).map(|(path, text)| (path.as_str(), text.as_str()))
     }
@@ -82,42 +82,42 @@ impl Readings {
         self.text(path)?.parse().ok()
     }
 
-    /// Returns the value of a key in a file of lines `key: value`.
+    /// In a file of lines `key: value`.
     pub fn value(&self, path: &str, key: &str) -> Option<&str> {
         self.text(path)?.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
     }
 
-    /// Returns the frequency governors, each once.
+    /// Each once.
     pub fn governors(&self) -> BTreeSet<&str> {
         self.all(GOVERNORS).map(|(_, governor)| governor).collect()
     }
 
-    /// Returns the state of simultaneous multithreading: `on`, `off`, `notsupported`, …
+    /// `on`, `off`, `notsupported`, …
     pub fn smt_control(&self) -> Option<&str> {
         self.text(SMT_CONTROL)
     }
 
-    /// Returns the vulnerabilities of this processor, with the kernel's answer to each.
+    /// Of this processor, with the kernel's answer to each.
     pub fn vulnerabilities(&self) -> impl Iterator<Item = (&str, &str)> {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let affects = self.all(MITIGATIONS).filter(|(_, state)| *state != "Not affected");
         affects.map(move |(path, state)| (&path[name(path)..], state))
     }
 
-    /// Returns the mitigated vulnerabilities, if the kernel tells.
+    /// If the kernel tells.
     pub fn mitigations(&self) -> Option<Vec<&str>> {
         self.all(MITIGATIONS).next()?;
         let active = self.vulnerabilities().filter(|(_, state)| state.starts_with("Mitigation"));
         Some(active.map(|(name, _)| name).collect())
     }
 
-    /// Returns the load average of the last minute.
+    /// Of the last minute.
     pub fn load(&self) -> Option<f64> {
         self.text(LOAD)?.split(' ').next()?.parse().ok()
     }
 }
 
-/// Reads the files whose path continues `path` with these names.
+/// Files whose path continues `path` with these names.
 fn read(root: &Path, path: String, names: &[&str], files: &mut BTreeMap<String, String>) {
     let here = root.join(path.trim_start_matches('/'));
     let Some((name, rest)) = names.split_first() else {
@@ -145,7 +145,7 @@ fn is_of(path: &str, pattern: &str) -> bool {
     }
 }
 
-/// Whether a name is one of a pattern with at most one `*`.
+/// A pattern has at most one `*`.
 fn matches(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,

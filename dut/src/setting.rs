@@ -1,5 +1,5 @@
-//! Machine-wide settings, by kind; natmeter changes nothing else outside its namespaces. A file must be in the folder
-//! of its kind below `/proc` or `/sys`.
+//! Machine-wide settings, by kind; natmeter changes nothing else outside its namespaces. A file
+//! must be in the folder of its kind below `/proc` or `/sys`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,63 +9,63 @@ use std::path::{Component, Path};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Written")]
 pub enum Setting {
-    /// A network setting of the kernel.
+    /// Of the kernel's network.
     Sysctl {
-        /// Its path below `/proc/sys`, such as `net/core/netdev_max_backlog`.
+        /// Below `/proc/sys`, such as `net/core/netdev_max_backlog`.
         name: String,
     },
-    /// An attribute of a network interface.
+    /// Of a network interface.
     SysfsAttribute {
         /// The interface.
         interface: String,
-        /// Its path below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
+        /// Below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
         attribute: String,
     },
-    /// The cores that handle an interrupt, as a list.
+    /// Cores that handle an interrupt, as a list.
     IrqAffinity {
-        /// Number of the interrupt.
+        /// Interrupt.
         irq: u32,
     },
-    /// A feature of an interface that ethtool switches.
+    /// Of an interface, switched by ethtool.
     Ethtool {
         /// The interface.
         interface: String,
-        /// Its name as `ethtool -k` prints it.
+        /// As `ethtool -k` prints it.
         feature: String,
     },
     /// Whether a core is online.
     CpuOnline {
-        /// Number of the core.
+        /// Core.
         cpu: u32,
     },
     /// How the clocks of the cores follow the load.
     CpuFrequency {
-        /// Its path below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or `intel_pstate/no_turbo`.
+        /// Below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or `intel_pstate/no_turbo`.
         attribute: String,
     },
-    /// A parameter of an interface that ethtool sets.
+    /// Of an interface, set by ethtool.
     EthtoolParameter {
         /// The interface.
         interface: String,
-        /// What it is.
+        /// Kind.
         of: Parameter,
-        /// Of which direction.
+        /// Direction.
         side: Side,
     },
 }
 
-/// A parameter that ethtool sets for each direction.
+/// Set by ethtool for each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parameter {
-    /// Pause frames: `on` or `off`.
+    /// `on` or `off`.
     Pause,
     /// Entries of each ring.
     Ring,
 }
 
 impl Parameter {
-    /// ethtool's options to show and set it, and the line before its values in use.
+    /// To show and set it, and the line before its values in use.
     fn options(self) -> [&'static str; 3] {
         match self {
             Parameter::Pause => ["-a", "-A", ""],
@@ -74,7 +74,7 @@ impl Parameter {
     }
 }
 
-/// A direction of an interface.
+/// Direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -85,7 +85,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Its name as ethtool writes it.
+    /// As ethtool writes it.
     pub fn name(self) -> &'static str {
         match self {
             Side::Rx => "rx",
@@ -94,7 +94,7 @@ impl Side {
     }
 }
 
-/// A name that is not a setting.
+/// Not a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
@@ -106,12 +106,12 @@ pub struct NotASetting(String);
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
-    /// The path, as version 0.1.0 wrote it.
+    /// As version 0.1.0 wrote it.
     Path(String),
     Typed(Typed),
 }
 
-/// A [`Setting`] before validation.
+/// Before validation.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Typed {
@@ -147,10 +147,10 @@ impl TryFrom<Written> for Setting {
 }
 
 impl Setting {
-    /// Returns the setting with this path.
+    /// By its path.
     ///
     /// # Errors
-    /// When no kind of setting has such a path.
+    /// No kind of setting has such a path.
     pub fn at(path: &str) -> Result<Setting, NotASetting> {
         let parsed = if let Some(name) = path.strip_prefix("/proc/sys/") {
             Some(Setting::Sysctl { name: name.to_owned() })
@@ -172,7 +172,7 @@ impl Setting {
             .ok_or_else(|| NotASetting(path.to_owned()))
     }
 
-    /// Returns the kernel's file for the setting, if it has one.
+    /// Kernel's file, if there is one.
     pub fn path(&self) -> Option<String> {
         match self {
             Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
@@ -184,8 +184,8 @@ impl Setting {
         }
     }
 
-    /// Returns the value as the kernel rounds it, so that natmeter recognises it later: the hash table of connection
-    /// tracking fills pages with list heads of eight octets.
+    /// As the kernel rounds the value, so that natmeter recognises it later: the hash table of
+    /// connection tracking fills pages with list heads of eight octets.
     pub fn rounded(&self, value: &str) -> String {
         match (self, value.parse::<u64>()) {
             (Setting::Sysctl { name }, Ok(number)) if name == "net/netfilter/nf_conntrack_buckets" => {
@@ -198,7 +198,7 @@ impl Setting {
         }
     }
 
-    /// Arguments with which ethtool shows the setting, unless it is a file.
+    /// For ethtool, unless the setting is a file.
     pub(crate) fn to_show(&self) -> Option<[&str; 2]> {
         match self {
             Setting::Ethtool { interface, .. } => Some(["-k", interface]),
@@ -221,7 +221,7 @@ impl Setting {
         }
     }
 
-    /// Arguments with which ethtool sets `value`, unless the setting is a file.
+    /// For ethtool, unless the setting is a file.
     pub(crate) fn to_set<'a>(&'a self, value: &'a str) -> Option<[&'a str; 4]> {
         match self {
             Setting::Ethtool { interface, feature } => Some(["-K", interface, feature, value]),
@@ -230,7 +230,7 @@ impl Setting {
         }
     }
 
-    /// Whether `real`, a path without links, is the kernel's file; an interface's leads to its device.
+    /// `real` is without links; an interface's leads to its device.
     pub(crate) fn is_at(&self, real: &Path) -> bool {
         match self {
             Setting::SysfsAttribute { interface, attribute } => {
@@ -255,7 +255,7 @@ impl Setting {
         }
     }
 
-    /// Whether a setting of this kind can have this value: one line; for ethtool `on` or `off`.
+    /// One line; for ethtool `on` or `off`.
     pub(crate) fn takes(&self, value: &str) -> bool {
         let is_line = value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
         let is_of_kind = match self {
@@ -296,7 +296,7 @@ fn number(path: &str, before: &str, after: &str) -> Option<u32> {
 
 fn are_names(path: &str) -> bool {
     let is_name = |c| matches!(c, Component::Normal(name) if name.to_str().is_some_and(is_word));
-    // Compare the text, too: `components` treats "a//b/" and "a/./b" as "a/b".
+    // `components` treats "a//b/" and "a/./b" as "a/b".
     let is_plain = path.split('/').all(|name| !name.is_empty() && name != ".");
     is_plain && Path::new(path).components().all(is_name)
 }
@@ -305,7 +305,7 @@ fn is_interface(name: &str) -> bool {
     name.len() < 16 && is_word(name) && ![".", ".."].contains(&name)
 }
 
-/// Whether the text is a plain name, without blanks, slashes or leading dash.
+/// Without blanks, slashes or leading dash.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')

@@ -1,6 +1,7 @@
-//! A DUT that is a foreground process in a namespace, started from a command line. A watcher in its process group holds
-//! the read end of a pipe of natmeter; when natmeter ends, it sends SIGTERM, and SIGKILL 5 s later. A process that
-//! leaves the group (`setsid`) escapes this, and keeps its namespace.
+//! A DUT that is a foreground process in a namespace, started from a command line. A watcher in its
+//! process group holds the read end of a pipe of natmeter; when natmeter ends, it sends SIGTERM,
+//! and SIGKILL 5 s later. A process that leaves the group (`setsid`) escapes this, and keeps its
+//! namespace.
 
 use crate::DutError;
 use crate::external::fill;
@@ -18,10 +19,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Time from SIGTERM to SIGKILL, as in the watcher.
+/// From SIGTERM to SIGKILL, as in the watcher.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time for the rest of the output.
+/// For the rest of the output.
 const REST: Duration = Duration::from_secs(1);
 
 /// Starts the watcher and the line `$1`, and exits with the line's status; the shell survives SIGTERM.
@@ -38,18 +39,18 @@ while :; do
     kill -0 "$program" || exit "$status"
 done"#;
 
-/// What a process is, in the record of the run.
+/// In the record of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Its name.
     pub name: &'static str,
-    /// Where it runs.
+    /// Place.
     pub target: Target,
 }
 
 const DUT: Role = Role { name: "the DUT", target: Target::Dut };
 
-/// A process that runs until it ends or this is dropped.
+/// Runs until it ends or this is dropped.
 pub struct Started {
     line: String,
     role: Role,
@@ -58,7 +59,6 @@ pub struct Started {
     lines: LastLines,
     output_end: Receiver<()>,
     sink: Sink,
-    /// How it ended, if it did.
     end: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Started {
     /// Starts `sh -c LINE` in a namespace and a folder, with `{name}` for one of `values`.
     ///
     /// # Errors
-    /// When the line has an unknown placeholder, or the process cannot be started.
+    /// The line has an unknown placeholder, or the process cannot be started.
     pub fn spawn(
         line: &str,
         values: &[(String, String)],
@@ -79,10 +79,7 @@ impl Started {
         Started::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
     }
 
-    /// Starts `sh -c LINE` as this part of a bed.
-    ///
-    /// # Errors
-    /// Why it cannot be started, in words.
+    /// `sh -c LINE`; an error is in words.
     pub(crate) fn spawn_as(role: Role, line: &str, ns: &Netns, folder: &Path, sink: &Sink) -> Result<Started, String> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let mut command = ns.command(shell, Sight::NetworkAndSysfs);
@@ -109,17 +106,17 @@ impl Started {
         }
     }
 
-    /// Returns how the process ended by itself, with its last lines of output, if it did.
+    /// By itself, with the last lines of output.
     pub fn ended(&mut self) -> Option<String> {
         if self.is_running() { None } else { self.end.clone() }
     }
 
-    /// The last lines of its output, both streams.
+    /// Of its output, both streams.
     pub fn last_lines(&self) -> Vec<String> {
         self.lines.all()
     }
 
-    /// Ends the process group with SIGTERM, and SIGKILL after 5 s; returns how it ended.
+    /// SIGTERM to the process group, and SIGKILL after 5 s; returns how it ended.
     pub fn stop(mut self) -> String {
         self.down();
         self.end.clone().unwrap_or_default()
@@ -215,7 +212,7 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
     Ok(started)
 }
 
-/// Whether an unwaited child ends within this time.
+/// The child is unwaited.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };

@@ -5,17 +5,17 @@ use crate::tool::ETHTOOL;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The target of a step: what it changes.
+/// What a step changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
-    /// The machine, outside natmeter's namespaces: only a [`Setting`] can change, after its old value is journalled.
+    /// Outside natmeter's namespaces: only a [`Setting`] can change, after its old value is journalled.
     Machine,
     /// The device under test.
     Dut,
-    /// The tester's namespace, if any.
+    /// If any.
     Tester,
-    /// The namespace of a server behind the DUT.
+    /// Behind the DUT.
     Server,
 }
 
@@ -25,41 +25,41 @@ pub enum Target {
 pub enum Action {
     /// Run a program.
     Command {
-        /// Its name, which is looked up in PATH.
+        /// In PATH.
         program: String,
-        /// Its arguments, with [`NETNS_OF_DUT`] for the DUT's network namespace.
+        /// With [`NETNS_OF_DUT`] for the DUT's network namespace.
         args: Vec<String>,
         /// Standard input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
-    /// Write a setting of a namespace, below `/proc/sys` or `/sys`.
+    /// Below `/proc/sys` or `/sys`, in a namespace.
     Write {
         /// The file.
         path: String,
-        /// The value, without a newline.
+        /// Without a newline.
         value: String,
     },
-    /// Give a machine-wide setting a value.
+    /// Machine-wide.
     Set {
         /// The setting.
         setting: Setting,
-        /// Its value, without a newline.
+        /// Without a newline.
         value: String,
     },
 }
 
-/// Stands for a path to the DUT's network namespace, known only when the action is carried out.
+/// Known only when the action is carried out.
 pub const NETNS_OF_DUT: &str = "{namespace of the DUT}";
 
 impl Action {
-    /// Returns a command from words separated by blanks, without quoting.
+    /// Words separated by blanks, without quoting.
     pub fn words(line: &str) -> Action {
         let mut words = line.split_ascii_whitespace().map(str::to_owned);
         Action::Command { program: words.next().unwrap_or_default(), args: words.collect(), stdin: None }
     }
 
-    /// Returns a command with `text` as standard input.
+    /// `text` is standard input.
     pub fn reading(line: &str, text: impl Into<String>) -> Action {
         let mut action = Action::words(line);
         if let Action::Command { stdin, .. } = &mut action {
@@ -68,12 +68,12 @@ impl Action {
         action
     }
 
-    /// Returns the action that sets a machine-wide setting.
+    /// Machine-wide.
     pub fn set(setting: &Setting, value: impl Into<String>) -> Action {
         Action::Set { setting: setting.clone(), value: value.into() }
     }
 
-    /// Returns the action that writes `name`, a path below `/proc/sys`.
+    /// `name` is a path below `/proc/sys`.
     pub fn sysctl(name: &str, value: u64) -> Action {
         Action::Write { path: format!("/proc/sys/{name}"), value: value.to_string() }
     }
@@ -115,7 +115,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// How to check that a step took effect.
+/// Of a step's effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
@@ -133,7 +133,7 @@ pub enum Check {
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The reason, as `natmeter plan --steps` and errors print it.
+    /// For `natmeter plan --steps` and errors.
     pub why: String,
     /// The target.
     #[serde(rename = "place")]
@@ -141,30 +141,30 @@ pub struct Step {
     /// The action.
     #[serde(rename = "do")]
     pub action: Action,
-    /// How to check the effect, beyond success.
+    /// Beyond success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// The undo action, unless the change vanishes with its namespace or is restored from the journal.
+    /// None if the change vanishes with its namespace or is restored from the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
-    /// Whether to skip the step if the setting does not exist.
+    /// Skipped if the setting does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
 impl Step {
-    /// Returns a step in the DUT, undone with its namespace.
+    /// In the DUT, undone with its namespace.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
         let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
         Step { why: why.into(), target: Target::Dut, action, check, undo: None, optional: false }
     }
 
-    /// The same in the tester's namespace.
+    /// In the tester's namespace.
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
-    /// The same in the server's namespace.
+    /// In the server's namespace.
     pub fn server(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Server, ..Step::dut(why, action) }
     }
@@ -179,7 +179,7 @@ impl Step {
         Step { undo: Some(undo), ..self }
     }
 
-    /// Adds a check of a command's output.
+    /// Of a command's output.
     pub fn shown_by(self, action: Action, contains: &[&str]) -> Step {
         let contains = contains.iter().map(|&s| s.to_owned()).collect();
         Step { check: Some(Check::Shows { action, contains }), ..self }
@@ -214,12 +214,12 @@ impl fmt::Display for Step {
     }
 }
 
-/// Formats steps in order.
+/// In order.
 pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A line of the run's `commands.jsonl`.
+/// A line of `commands.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
     /// The reason.
@@ -227,15 +227,15 @@ pub struct Executed {
     /// The target.
     #[serde(rename = "place")]
     pub target: Target,
-    /// The action as a shell command.
+    /// As a shell command.
     pub command: String,
-    /// Exit status, if a program ran.
+    /// If a program ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
     /// Standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Standard error, or the kernel's error.
+    /// Or the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Whether it succeeded.
@@ -244,28 +244,28 @@ pub struct Executed {
     pub micros: u64,
 }
 
-/// An event for the record of a run.
+/// For the record of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// An action was carried out.
     Executed(Executed),
-    /// A change could not be undone, or was kept on purpose.
+    /// Not undone, or kept on purpose.
     Left {
-        /// The change and the reason.
+        /// With the reason.
         what: String,
     },
-    /// A setting of an earlier, killed run was restored.
+    /// Restored after an earlier, killed run.
     Cleaned {
-        /// The setting and its value.
+        /// With its value.
         what: String,
     },
 }
 
-/// Receiver of events, called from one thread at a time.
+/// Called from one thread at a time.
 pub type Sink = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// A sink that ignores all events.
+/// Ignores all events.
 pub fn no_sink() -> Sink {
     std::sync::Arc::new(|_| {})
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 pub struct Tool {
     /// Its name.
     pub program: &'static str,
-    /// The Debian package that contains it.
+    /// Of Debian.
     pub package: &'static str,
-    /// Arguments that make it print its version.
+    /// Make it print its version.
     pub version: &'static [&'static str],
 }
 
@@ -21,12 +21,12 @@ pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version
 pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
 /// nftables.
 pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
-/// iptables-legacy, which uses the kernel's iptables tables.
+/// With the kernel's iptables tables.
 pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
-/// iptables-nft, on top of nftables.
+/// On top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
-/// The authoritative server of beds for DNS.
+/// Authoritative server of beds for DNS.
 pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--version"] };
 /// The DNS64 server.
 pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
@@ -37,7 +37,7 @@ pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &
 /// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 
-/// Programs that are not installed.
+/// Not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", missing(.0))]
 pub struct MissingTools(pub Vec<Tool>);
@@ -51,7 +51,7 @@ fn missing(tools: &[Tool]) -> String {
     format!("{} {verb} not installed: apt-get install {}", programs.join(", "), packages.join(" "))
 }
 
-/// Folders of programs: PATH, and Debian's folders for administrators.
+/// PATH, and Debian's folders for administrators.
 pub fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
@@ -76,7 +76,7 @@ fn is_executable(path: &Path) -> bool {
 /// Checks that these programs are installed.
 ///
 /// # Errors
-/// All missing programs, with their packages.
+/// Missing programs, with their packages.
 pub fn require(tools: &[Tool]) -> Result<(), MissingTools> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| find(t.program).is_none()).collect();
     if missing.is_empty() { Ok(()) } else { Err(MissingTools(missing)) }

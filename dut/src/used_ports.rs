@@ -12,24 +12,24 @@ use wire::PortRange;
 #[serde(deny_unknown_fields)]
 struct Use {
     ports: PortRange,
-    /// End of the trial in milliseconds since 1970, if it ended.
+    /// In milliseconds since 1970, if the trial ended.
     end: Option<u64>,
 }
 
-/// The source ports that were used with one box.
+/// Of one box.
 #[derive(Debug)]
 pub struct UsedPorts {
     path: PathBuf,
-    /// How long the box keeps an idle connection.
+    /// Time-out of an idle connection.
     keeps: Duration,
     uses: Vec<Use>,
 }
 
 impl UsedPorts {
-    /// Reads what is known of a box; ports of a killed run count as used until `now`.
+    /// Ports of a killed run count as used until `now`.
     ///
     /// # Errors
-    /// When the file cannot be read, or another user could have written it.
+    /// The file cannot be read, or another user could have written it.
     pub fn of_box(dir: &RunDir, name: &str, keeps: Duration, now: SystemTime) -> Result<UsedPorts, DutError> {
         dir.make()?;
         let path = dir.path().join(format!("ports-{name}.json"));
@@ -44,7 +44,7 @@ impl UsedPorts {
         Ok(UsedPorts { path, keeps, uses })
     }
 
-    /// Returns the range whose connections time out first, and when.
+    /// The range whose connections time out first, and when.
     pub fn first_free(&self, ranges: &[PortRange], now: SystemTime) -> Option<(PortRange, Duration)> {
         let free_at = |range: &PortRange| {
             let shared =
@@ -55,26 +55,26 @@ impl UsedPorts {
         Some((*first, Duration::from_millis(free_at(first).unwrap_or(0).saturating_sub(millis(now)))))
     }
 
-    /// Notes that a trial with these ports begins, and the one before has ended.
+    /// Begins a trial with these ports, and ends the one before.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn take(&mut self, ports: PortRange, now: SystemTime) -> Result<(), DutError> {
         self.end(now);
         self.uses.push(Use { ports, end: None });
         self.write()
     }
 
-    /// Notes that the last trial has ended.
+    /// Ends the last trial.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn leave(&mut self, now: SystemTime) -> Result<(), DutError> {
         self.end(now);
         self.write()
     }
 
-    /// Ends the trial in progress, and forgets timed-out connections.
+    /// And forgets timed-out connections.
     fn end(&mut self, now: SystemTime) {
         let now = millis(now);
         for used in &mut self.uses {

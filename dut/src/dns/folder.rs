@@ -1,4 +1,4 @@
-//! A temporary folder, private to its user, for the files of the programs of a bed.
+//! A temporary folder, private to its user, for the programs of a bed.
 
 use crate::DutError;
 use std::fs::{self, DirBuilder, File};

@@ -10,7 +10,7 @@ pub(super) fn line() -> String {
     format!("exec knotd -c ./{CONFIG}")
 }
 
-/// Keys of knot.conf(5), Knot DNS 3.2.
+/// knot.conf(5), Knot DNS 3.2.
 pub(super) fn config(folder: &Path, zone: &str, server: SocketAddr) -> String {
     let folder = folder.display();
     format!(

@@ -9,23 +9,23 @@ use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Stands for a box of which only the Ethernet address is known (RFC 3927).
+/// For a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 
-/// A port of the bed.
+/// Of the bed.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The namespace of the interface.
+    /// Of the interface.
     pub namespace: Netns,
     /// The interface.
     pub interface: String,
-    /// The VLAN in it.
+    /// In the interface.
     pub vlan: Option<u16>,
-    /// Addresses of the port, with the lengths of their prefixes.
+    /// With the lengths of their prefixes.
     pub own: Vec<(IpAddr, u8)>,
-    /// Address of the client or of the server.
+    /// Client or server.
     pub address: Ipv4Addr,
-    /// The box, if its Ethernet address must be resolved.
+    /// Box whose Ethernet address must be resolved.
     pub gateway: Option<Ipv4Addr>,
     /// Ethernet address of the box, if known.
     pub neighbour: Option<[u8; 6]>,
@@ -35,10 +35,8 @@ const NAME: &str = "port";
 const TAGGED: &str = "tagged";
 
 impl Port {
-    /// Makes its interface, which vanishes with the namespace of client or server.
-    ///
-    /// # Errors
-    /// If the port does not exist, or another program has a macvlan interface on it.
+    /// The interface vanishes with the namespace of client or server. Fails if the port does not
+    /// exist, or another program has a macvlan interface on it.
     pub(super) fn attach(&self, to: &Netns, dir: &RunDir, sink: &Sink) -> Result<(), DutError> {
         let host = Namespace::between(self.namespace.clone(), to.clone());
         let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));

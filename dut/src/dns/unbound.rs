@@ -11,7 +11,7 @@ pub(super) fn line() -> String {
     format!("exec unbound -d -c ./{CONFIG}")
 }
 
-/// Keys of unbound.conf(5), Unbound 1.17. By default, Unbound answers for `test` itself (RFC 6761, section 6.2).
+/// unbound.conf(5), Unbound 1.17. By default, Unbound answers for `test` itself (RFC 6761, section 6.2).
 pub(super) fn config(folder: &Path, threads: u32, prefix: Ipv6Addr, zone: &str) -> String {
     let folder = folder.display();
     format!(

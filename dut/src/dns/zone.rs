@@ -3,17 +3,17 @@
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Life of a record in seconds: longer than any trial.
+/// In seconds: longer than any trial.
 const TTL: u32 = 86_400;
 
-/// A name of the zone: its first label, its A record, and its AAAA record if it has one.
+/// First label, A record, and AAAA record if there is one.
 pub type Record = (String, Ipv4Addr, Option<Ipv6Addr>);
 
-/// A zone, whose names are made when it is written, because there may be millions.
+/// Its names are made when it is written, because there may be millions.
 pub struct Zone<'a> {
     /// Its domain name.
     pub name: &'a str,
-    /// Returns its names.
+    /// Makes its names.
     pub records: &'a dyn Fn() -> Box<dyn Iterator<Item = Record>>,
 }
 

@@ -1,5 +1,5 @@
-//! Changes the settings of findings. A journal has each old value before the change, for `natmeter doctor --undo` and
-//! `natmeter clean`; that of a box is on this machine, too.
+//! Changes the settings of findings. A journal has each old value before the change, for `natmeter
+//! doctor --undo` and `natmeter clean`; that of a box is on this machine, too.
 
 use super::Finding;
 use crate::DutError;
@@ -12,14 +12,14 @@ use crate::step::{Action, Target};
 use std::fmt;
 use std::io;
 
-/// The outcome of one setting.
+/// Outcome of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The setting.
     pub setting: Setting,
-    /// The value that it was to get.
+    /// Requested.
     pub value: String,
-    /// The reason if it was refused.
+    /// Why it was refused.
     pub refused: Option<String>,
 }
 
@@ -35,12 +35,12 @@ impl fmt::Display for Changed {
 /// Changes the settings of these findings, and continues after a failure.
 ///
 /// # Errors
-/// When a run has the settings, or the journal cannot be written; no further setting is changed then.
+/// A run has the settings, or the journal cannot be written; no further setting is changed then.
 pub fn fix(dir: &RunDir, host: &mut dyn Host, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
     changed(Journal::keep(dir)?, host, findings)
 }
 
-/// The same on another host, with the journal on this machine.
+/// Changes another host, with the journal on this machine.
 ///
 /// # Errors
 /// As [`fix`].
@@ -52,13 +52,13 @@ pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<C
 /// Undoes what [`fix_box`] changed on a host.
 ///
 /// # Errors
-/// When the settings cannot be restored.
+/// The settings cannot be restored.
 pub fn undo_box(dir: &RunDir, mut ssh: Ssh) -> Result<Vec<Restored>, DutError> {
     let host = ssh.identity();
     journal::undo_kept_of(dir, &host, &mut Settings(&mut ssh))
 }
 
-/// A host by ssh whose old values are in a journal on this machine.
+/// Old values are in a journal on this machine.
 struct Settings<'a>(&'a mut Ssh);
 
 impl Host for Settings<'_> {

@@ -1,5 +1,4 @@
 //! The pre-flight of the tester, its ports and a box: settings and load that spoil results, and what mends them.
-//! `rows.rs` has one row per finding; `fix.rs` changes settings, except those of the boot.
 
 mod fix;
 mod rows;
@@ -16,20 +15,20 @@ pub use fix::{Changed, fix, fix_box, undo_box};
 pub use rows::FILES;
 use rows::{Mend, ROWS, Read, Row, Want};
 
-/// What a finding means for results.
+/// Meaning of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// Good.
     Ok,
-    /// It may weaken results.
+    /// Results may be weaker.
     Look,
-    /// It spoils results.
+    /// Results are spoilt.
     Bad,
 }
 
 impl Verdict {
-    /// Returns its word.
+    /// In one word.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -39,50 +38,50 @@ impl Verdict {
     }
 }
 
-/// One thing that was looked at.
+/// One observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Machine or port: `tester`, `left port t-left`, `box dut`.
+    /// `tester`, `left port t-left`, `box dut`.
     pub at: String,
-    /// What was looked at.
+    /// Subject.
     pub name: &'static str,
-    /// What was found.
+    /// Observed.
     pub value: String,
-    /// What it means.
+    /// Its meaning.
     pub verdict: Verdict,
-    /// Why it matters; empty if it is as it should be.
+    /// Empty for a good value.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub why: &'static str,
-    /// Command lines, or advice, that mend it.
+    /// Command lines, or advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mend: Vec<String>,
     /// Whether `mend` is a parameter of the kernel's command line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_boot: bool,
-    /// Settings that [`fix()`] or [`fix_box`] changes, with the new values.
+    /// For [`fix()`] or [`fix_box`], with the new values.
     #[serde(skip)]
     pub settings: Vec<(Setting, String)>,
 }
 
-/// A port of the tester.
+/// Of the tester.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// `left` or `right`.
     pub side: &'static str,
     /// Its link.
     pub facts: LinkFacts,
-    /// Queues that the bed file wants.
+    /// Wanted by the bed file.
     pub queues: u32,
-    /// Rings, as `ethtool -g` prints them.
+    /// As `ethtool -g` prints them.
     pub rings: String,
-    /// Output of `ethtool -n … rx-flow-hash` for UDP over IPv4 and IPv6.
+    /// `ethtool -n … rx-flow-hash` for UDP over IPv4 and IPv6.
     pub hash: String,
-    /// The queue of each hash value, as `ethtool -x` prints it.
+    /// Queue of each hash value, as `ethtool -x` prints it.
     pub indirection: String,
 }
 
 impl Port {
-    /// Reads what ethtool knows of a port.
+    /// Reads ethtool.
     pub fn of(side: &'static str, facts: LinkFacts, queues: u32, host: &mut dyn Host) -> Port {
         let mut ask = |options: &str| {
             let words = options.replacen("{}", &facts.name, 1);
@@ -119,7 +118,7 @@ pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
 /// Checks a box that a host reaches.
 ///
 /// # Errors
-/// When the host cannot be reached.
+/// The host cannot be reached.
 pub fn of_box(role: &str, host: &mut dyn Host) -> io::Result<Vec<Finding>> {
     let readings = Readings::over(host, FILES)?;
     Ok(examine(Of::Box, &format!("box {role}"), &readings, &Port::default()))
@@ -131,7 +130,7 @@ fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {
 }
 
 impl Row {
-    /// Returns the finding, if the machine shows the value.
+    /// If the machine shows the value.
     fn finding(&self, at: &str, readings: &Readings, port: &Port) -> Option<Finding> {
         let seen = self.seen(readings, port);
         if seen.is_empty() {
@@ -151,7 +150,7 @@ impl Row {
         if wrong.is_empty() { Some(finding) } else { Some(self.mended(finding, &wrong, readings, port)) }
     }
 
-    /// Returns the values, each with its file if it has a single one.
+    /// With the file if a value has a single one.
     fn seen(&self, readings: &Readings, port: &Port) -> Vec<(String, String)> {
         let alone = |value: Option<String>| value.map(|value| (String::new(), value)).into_iter().collect();
         match self.read {
@@ -169,7 +168,7 @@ impl Row {
         }
     }
 
-    /// Returns each value once, with the names of files that differ.
+    /// Each value once, with the names of files that differ.
     fn in_words(seen: &[(String, String)]) -> String {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let named: Vec<(&str, &str)> = seen.iter().map(|(path, value)| (&path[name(path)..], value.as_str())).collect();

@@ -11,15 +11,15 @@ pub(super) struct Row {
     pub of: &'static [Of],
     pub read: Read,
     pub want: Want,
-    /// The verdict on any other value.
+    /// On any other value.
     pub verdict: Verdict,
-    /// Why another value matters.
+    /// Of another value.
     pub why: &'static str,
     pub mend: Mend,
 }
 
 pub(super) enum Read {
-    /// Files; `{port}` stands for the interface.
+    /// `{port}` stands for the interface.
     Files(&'static [&'static str]),
     Machine(fn(&Readings) -> Option<String>),
     Port(fn(&Port) -> Option<String>),
@@ -34,7 +34,7 @@ pub(super) enum Want {
 pub(super) enum Mend {
     Write(&'static str),
     Set(fn(&Readings, &Port) -> Vec<(Setting, String)>),
-    /// Something that only the user can do.
+    /// Only the user can do it.
     Do(&'static str),
     Boot(&'static str),
 }
@@ -51,7 +51,7 @@ const UDP: &[&str] =
 const NEIGHBOURS: &[&str] =
     &["/proc/sys/net/ipv4/neigh/default/gc_thresh3", "/proc/sys/net/ipv6/neigh/default/gc_thresh3"];
 
-/// The files of all rows; a `*` stands for any part of one name.
+/// A `*` stands for any part of one name.
 pub const FILES: &[&str] = &[
     GOVERNORS,
     NO_TURBO,
@@ -350,7 +350,7 @@ fn on_off(is_on: bool) -> String {
     if is_on { "on" } else { "off" }.to_owned()
 }
 
-/// The number of cores in a list such as `0-3,8`.
+/// In a list such as `0-3,8`.
 fn cores(list: &str) -> u64 {
     let number = |text: &str| text.parse::<u64>().ok();
     let of_range = |range: &str| match range.split_once('-') {
@@ -371,7 +371,7 @@ fn irqbalance(of: &Readings) -> Option<String> {
     Some(if names.any(|name| name == "irqbalance") { "running" } else { "not running" }.to_owned())
 }
 
-/// The share of the last 10 s in which a program waited for a core (Linux, Documentation/accounting/psi.rst).
+/// Share of the last 10 s in which a program waited for a core (Linux, Documentation/accounting/psi.rst).
 fn pressure(of: &Readings) -> Option<String> {
     let share = of.text(PRESSURE)?.strip_prefix("some avg10=")?.split(' ').next()?;
     Some(format!("{share} %"))
@@ -397,7 +397,7 @@ fn rings(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
     small.map(|(side, [_, most])| (parameter(port, Parameter::Ring, side), most.to_string())).collect()
 }
 
-/// The entries of a ring: in use, and at most.
+/// In use, and at most.
 fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
     let (most, in_use) = port.rings.split_once("Current hardware settings:")?;
     let name = format!("{}:", side.name().to_uppercase());
@@ -406,7 +406,7 @@ fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
     Some([entries(in_use)?, entries(most).filter(|most| *most > 0)?])
 }
 
-/// Whether the hash over UDP covers the ports, as `ethtool -n` says.
+/// Whether the hash over UDP covers the ports (`ethtool -n`).
 fn hash_fields(port: &Port) -> Option<String> {
     let ports = port.hash.matches("L4 bytes 0 & 1").count().min(port.hash.matches("L4 bytes 2 & 3").count());
     let flows = port.hash.matches("use these fields").count();

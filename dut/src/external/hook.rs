@@ -1,23 +1,23 @@
 //! The hooks of a device, in the order in which they first run.
 
-/// Hooks: lines for `sh -c`, in which `{name}` is a quoted value of the point, and `{{` and `}}` are braces.
+/// Lines for `sh -c`, in which `{name}` is a quoted value of the point, and `{{` and `}}` are braces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
     /// Configures the device for a point.
     pub prepare: Option<String>,
     /// Empties its connection tracking table.
     pub clear: Option<String>,
-    /// Prints the number of its connections last.
+    /// Prints the number of connections last.
     pub count: Option<String>,
-    /// Sets the number of cores that the device uses.
+    /// Sets the number of cores in use.
     pub cores: Option<String>,
-    /// Restores the device; it may run more than once, and after a failed `prepare`.
+    /// May run more than once, and after a failed `prepare`.
     pub restore: Option<String>,
     /// Succeeds if the device is alive.
     pub alive: Option<String>,
     /// Prints the octets of memory in use last.
     pub memory: Option<String>,
-    /// Resets the device, in mid-trial.
+    /// In mid-trial.
     pub reset: Option<String>,
     /// Switches over to the standby device, in mid-trial.
     pub failover: Option<String>,

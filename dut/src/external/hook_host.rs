@@ -15,14 +15,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where hooks run.
+/// Place of hooks.
 #[derive(Clone, Debug)]
 pub enum On {
     /// On this machine.
     Local,
     /// In a network namespace of this machine.
     Namespace(Netns),
-    /// By ssh on this destination: `root@p095` or an alias of `~/.ssh/config`.
+    /// ssh destination: `root@p095` or an alias of `~/.ssh/config`.
     Ssh(String),
     /// In a guest.
     Guest(SharedGuest),
@@ -44,15 +44,15 @@ const IN_GUEST: &str = "/tmp/bed";
 pub(super) enum HookHost {
     Local(PathBuf),
     Namespace(Netns, PathBuf),
-    /// A host, in a folder there once files were copied.
+    /// In a folder there once files were copied.
     Ssh(Box<Ssh>, Option<String>),
     Guest(SharedGuest),
 }
 
-/// Octets of the longest argument of a program (MAX_ARG_STRLEN of Linux).
+/// Of a program's argument (MAX_ARG_STRLEN of Linux).
 const LONGEST: usize = 131_071;
 
-/// Runs the script on standard input from a file, in the folder `$1` if there is one, without input.
+/// From a file, in the folder `$1` if there is one, without input.
 const FROM_INPUT: &str = r#"cd -- "${1:-.}" && umask 077 && file=$(mktemp "${1:-${TMPDIR:-/tmp}}/line.XXXXXX") &&
   cat >"$file" && { sh "$file" </dev/null; status=$?; rm -f "$file"; exit $status; }"#;
 
@@ -71,10 +71,7 @@ impl HookHost {
         })
     }
 
-    /// Runs a shell command line, through a file if it is longer than Linux passes to a program.
-    ///
-    /// # Errors
-    /// As the host.
+    /// Through a file if the line is longer than Linux passes to a program.
     pub(super) fn run(&mut self, line: &str, limits: &Limits) -> Result<Ran, DutError> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let is_long = line.len() > LONGEST;
@@ -106,7 +103,7 @@ impl HookHost {
         })
     }
 
-    /// Makes a folder for copies of files; returns it if it must be removed.
+    /// Returns the folder if it must be removed.
     pub(super) fn make_folder(&mut self, limits: &Limits) -> Result<Option<String>, DutError> {
         if let HookHost::Guest(guest) = self {
             guest.run(&format!("mkdir -p {IN_GUEST}"), b"", limits)?;
@@ -134,7 +131,7 @@ impl HookHost {
         })
     }
 
-    /// Uses a folder of the host; false if it does not exist.
+    /// False if the folder does not exist.
     pub(super) fn use_folder(&mut self, made: &str, limits: &Limits) -> Result<bool, DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(true) };
         let exists = ssh.run("test", &["-d", made], Input::Nothing, limits)?.output.ok();
@@ -142,7 +139,7 @@ impl HookHost {
         Ok(exists)
     }
 
-    /// Removes the folder of copies, after ending a profile of a killed run.
+    /// After ending a profile of a killed run.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
@@ -189,7 +186,7 @@ pub(super) fn shown(on: &On, line: &str) -> Action {
     Action::Command { program: program.to_owned(), args, stdin: None }
 }
 
-/// Whether natmeter can have made this folder; it removes no other.
+/// natmeter removes no other folder.
 pub(super) fn is_folder_of_copies(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@ ".contains(c);
     let name = path.rsplit('/').next().unwrap_or_default();

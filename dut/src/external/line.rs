@@ -2,10 +2,8 @@
 
 use crate::step::quoted;
 
-/// Replaces each `{name}` by its value, quoted for a shell; `{{` and `}}` stand for braces.
-///
-/// # Errors
-/// What is wrong, and how to write it.
+/// Each `{name}` becomes its value, quoted for a shell; `{{` and `}}` stand for braces. An error
+/// says how to write the line.
 pub(crate) fn fill(line: &str, values: &[(String, String)]) -> Result<String, String> {
     const BRACES: &str = "write `{{` and `}}` for braces of the shell";
     let mut filled = String::with_capacity(line.len());
@@ -49,7 +47,7 @@ pub(super) struct Named {
     pub(super) is_program: bool,
 }
 
-/// Returns the words of a command line that begin with `./`, also in command substitutions, but not from variables.
+/// Words that begin with `./`, also in command substitutions, but not from variables.
 pub(super) fn files(line: &str) -> Vec<Named> {
     let mut found = Vec::new();
     let (mut word, mut begins_command) = (String::new(), true);

@@ -10,32 +10,31 @@ use crate::perf::script::{Script, Stacks};
 use crate::tool::PERF;
 use std::time::{Duration, Instant};
 
-/// Maximum octets of samples.
+/// Of samples.
 const OCTETS: usize = 64 << 20;
 const PRINTING: Duration = Duration::from_secs(120);
 
 const CHECK: &str = "command -v perf >/dev/null || exit 3\n\
     test \"$(id -u)\" = 0 || test \"$(cat /proc/sys/kernel/perf_event_paranoid)\" -le 0 || exit 4";
 
-/// Prints the box's time in nanoseconds: since 1970, or since its start if its `date` has no nanoseconds.
+/// Nanoseconds since 1970, or since the box's start if its `date` has no nanoseconds.
 const NOW: &str = "case $(date +%N) in\n\
     '' | *[!0-9]*) sed -n 's/^now at \\([0-9]*\\) nsecs$/\\1/p' /proc/timer_list ;;\n\
     *) date +%s%N ;;\nesac";
 
-/// A recording in progress on a box.
+/// In progress.
 #[derive(Debug)]
 pub struct OnBox {
     folder: String,
-    /// The cores of the box that are online.
+    /// Online cores of the box.
     pub cores: Vec<u32>,
     clock: Clock,
 }
 
-/// The same moment on the clocks of this machine and the box.
+/// One moment on this machine and the box.
 #[derive(Debug)]
 struct Clock {
     here: Instant,
-    /// Nanoseconds.
     there: u64,
 }
 
@@ -75,7 +74,7 @@ impl External {
     /// Samples all cores of the box at this frequency per second.
     ///
     /// # Errors
-    /// When perf does not start, or the connection is lost.
+    /// perf does not start, or the connection is lost.
     pub fn start_profile(&mut self, frequency: u32) -> Result<OnBox, DutError> {
         let output = self.perf("perf records", &start(frequency), self.limits)?.output.stdout;
         let mut lines = output.lines();
@@ -91,7 +90,7 @@ impl External {
     /// Stops, and returns at most `most` different stacks of each core between two moments.
     ///
     /// # Errors
-    /// When perf ended early or failed, the samples are too many, or the connection is lost.
+    /// perf ended early or failed, the samples are too many, or the connection is lost.
     pub fn finish_profile(&mut self, on: &OnBox, from: Instant, to: Instant, most: usize) -> Result<Stacks, DutError> {
         let [from, to] = [from, to].map(|moment| on.clock.at(moment));
         let limits = Limits { time: self.limits.time.max(PRINTING), octets: OCTETS };
@@ -133,7 +132,7 @@ impl External {
         Ok(Clock { here, there: there.ok_or_else(unknown)? })
     }
 
-    /// Runs a command, whose output is not recorded, that must succeed.
+    /// The output is not recorded.
     fn perf(&mut self, why: &str, line: &str, limits: Limits) -> Result<Ran, DutError> {
         let ran = self.place.run(line, &limits);
         let shown = ran.as_ref().map(|ran| {
@@ -162,7 +161,7 @@ impl External {
     }
 }
 
-/// The line that starts perf for an hour with a limited file size, and prints its folder and the online cores.
+/// For an hour with a limited file size; prints perf's folder and the online cores.
 fn start(frequency: u32) -> String {
     format!(
         "case $(date +%N) in '' | *[!0-9]*) clock=monotonic ;; *) clock=realtime ;; esac\n\
@@ -175,7 +174,7 @@ fn start(frequency: u32) -> String {
     )
 }
 
-/// The line that ends perf and prints the samples between two times, in nanoseconds.
+/// Prints the samples between two times, in nanoseconds.
 fn finish(folder: &str, from: u64, to: u64) -> String {
     let [from, to] = [from, to].map(|nanos| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
     format!(
@@ -188,7 +187,7 @@ fn finish(folder: &str, from: u64, to: u64) -> String {
     )
 }
 
-/// Cores of a kernel list such as `0-2,5`.
+/// Of a kernel list such as `0-2,5`.
 fn cores(list: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -197,7 +196,7 @@ fn cores(list: &str) -> Vec<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Whether [`start`] can have made this folder; natmeter removes no other.
+/// natmeter removes no other folder.
 fn is_folder_of_samples(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     path.starts_with('/')

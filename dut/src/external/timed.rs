@@ -1,24 +1,24 @@
-//! The time of a hook on its host's clock: one shell command reads the clock before and after, so that network and
-//! start of the command do not count.
+//! The time of a hook on its host's clock: one shell command reads the clock before and after, so
+//! that network and start of the command do not count.
 
-/// Whose clock measured a time.
+/// Place of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// That of the host on which the hook runs.
+    /// Host of the hook.
     Device,
-    /// That of this machine, round trip included.
+    /// This machine, round trip included.
     Here,
 }
 
 const MARK: &str = "natmeter-clock";
 
-/// Runs a hook between two readings of the clock, and exits as the hook does.
+/// Exits as the hook does.
 pub(super) fn line(hook: &str) -> String {
     // A hook may call `exit`, and end in a comment.
     format!("a=$(date +%s%N)\n(\n{hook}\n)\nr=$?\nb=$(date +%s%N)\necho\necho {MARK} \"$a\" \"$b\"\nexit $r")
 }
 
-/// Nanoseconds between the readings, if the host's `date` prints them.
+/// If the host's `date` prints nanoseconds.
 pub(super) fn nanos(output: &str) -> Option<u64> {
     let times = output.lines().rev().find_map(|line| line.strip_prefix(MARK))?;
     let mut times = times.split_ascii_whitespace().map(|time| time.parse::<u64>().ok());

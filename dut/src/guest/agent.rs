@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const LINE: usize = 256;
 
-/// natmeter's end of the channel.
+/// natmeter's end.
 #[derive(Debug)]
 pub struct Agent {
     stream: UnixStream,
@@ -22,7 +22,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The agent at the other end of this stream.
+    /// Agent at the other end of this stream.
     pub fn over(stream: UnixStream, kind: Kind) -> Agent {
         let at_once = match kind {
             // Its serial port stops for good after a line of about 8 KiB.
@@ -35,7 +35,7 @@ impl Agent {
     /// Waits until the guest takes commands, or `goes_on` returns false.
     ///
     /// # Errors
-    /// When the channel ends, or `goes_on` returns false.
+    /// The channel ends, or `goes_on` returns false.
     pub fn wait_until_ready(&mut self, goes_on: &mut dyn FnMut() -> bool) -> io::Result<()> {
         self.stream.set_read_timeout(Some(Duration::from_millis(50)))?;
         let mut said = Vec::new();
@@ -59,7 +59,7 @@ impl Agent {
     /// Runs a shell script in the guest, and kills its process group at the time limit.
     ///
     /// # Errors
-    /// When the guest ends or does not answer; not when the script fails or exceeds its time.
+    /// The guest ends or does not answer; not when the script fails or exceeds its time.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
         if script.len().max(input.len()) <= self.at_once {
             return self.exchange(script, input, limits);
@@ -110,7 +110,7 @@ impl Agent {
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// The next octets as text, of which at most `kept` are kept.
+    /// As text, of which at most `kept` octets are kept.
     fn text(&mut self, mut octets: usize, kept: usize, end: Instant) -> io::Result<String> {
         let mut text = Kept::at_most(kept);
         let mut buffer = [0; 1 << 14];
@@ -144,7 +144,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// One line: time limit in seconds, script, standard input.
+/// Time limit in seconds, script, standard input.
 fn request(script: &str, input: &[u8], limit: Duration) -> String {
     let word = |octets: &[u8]| if octets.is_empty() { "-".to_owned() } else { BASE64.encode(octets) };
     format!("{} {} {}\n", limit.as_secs_f32(), word(script.as_bytes()), word(input))

@@ -23,10 +23,10 @@ const INIT: &str = include_str!("init.sh");
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Builds the guest of a kind from the present versions of its packages, unless it is built. `say` is told what begins.
+/// Builds from the present versions of the packages, unless that is done. `say` is told what begins.
 ///
 /// # Errors
-/// When a program or package is missing, a step fails, or for User-Mode Linux with perf.
+/// A program or package is missing, a step fails, or User-Mode Linux with perf.
 pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
     if perf && kind == Kind::Uml {
         return Err(DutError::Refused {
@@ -64,7 +64,7 @@ pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -
     Ok(image)
 }
 
-/// Returns the folder of the kernel and its modules, compiled once for each set of package versions.
+/// Compiled once for each set of package versions.
 fn kernel(
     kind: Kind,
     cache: &Cache,
@@ -106,7 +106,7 @@ fn names_of_kernel(recipe: &Recipe) -> Result<Vec<String>, DutError> {
     Ok(names)
 }
 
-/// The first dependency in the output of `apt-cache depends` whose name begins so.
+/// In the output of `apt-cache depends`, the first whose name begins so.
 fn dependency(depends: &str, begins: &str) -> Option<String> {
     let mut names = depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names.find(|name| name.starts_with(begins)).map(str::to_owned)
@@ -178,7 +178,7 @@ const DEPENDS: [&str; 8] = [
     "--no-enhances",
 ];
 
-/// Packages of libraries among the dependencies, without Perl's.
+/// Without Perl's.
 fn libraries(depends: &str) -> Vec<String> {
     let is_library = |name: &&str| (name.starts_with("lib") || *name == "zlib1g") && !name.contains("perl");
     let mut names: Vec<String> = depends.lines().filter(is_library).map(str::to_owned).collect();
@@ -187,7 +187,7 @@ fn libraries(depends: &str) -> Vec<String> {
     names
 }
 
-/// Names and versions from lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`.
+/// From lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`.
 fn versions(uris: &str) -> Vec<(String, String)> {
     let package = |line: &str| {
         let file = line.split_whitespace().nth(1)?;
@@ -229,7 +229,7 @@ fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     archive.end()
 }
 
-/// Whether a guest may load this module, or a path leads to such modules; it begins with the kernel's release.
+/// A module, or on the path to one; it begins with the kernel's release.
 fn is_wanted(path: &Path) -> bool {
     let below: PathBuf = path.components().skip(1).collect();
     let is_list = below.components().count() == 1 && below.to_string_lossy().starts_with("modules.");
@@ -256,7 +256,6 @@ impl BuildFolder {
         Ok(folder)
     }
 
-    /// Moves these parts into place.
     fn done(self, parts: &[PathBuf]) -> Result<(), DutError> {
         for entry in fs::read_dir(&self.folder).map_err(|e| failed("reading", &self.folder, e))?.flatten() {
             let path = entry.path();

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The environment variable that names the folder of built guests.
+/// Names the folder of built guests.
 pub const VARIABLE: &str = "NATMETER_GUESTS";
 
-/// The folder of built guests.
+/// Built guests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
@@ -28,7 +28,7 @@ impl Cache {
     /// The folder that `NATMETER_GUESTS` names, else `natmeter/guest` in the user's cache folder.
     ///
     /// # Errors
-    /// When no environment variable leads to either.
+    /// No environment variable leads to either.
     pub fn of_this_user() -> Result<Cache, DutError> {
         let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || {
@@ -50,7 +50,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The built guests, the latest first.
+    /// The latest first.
     pub fn images(&self) -> Vec<Image> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let image = |entry: fs::DirEntry| {
@@ -68,7 +68,7 @@ impl Cache {
     /// The latest guest of a kind.
     ///
     /// # Errors
-    /// When none is built.
+    /// None is built.
     pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
         self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| DutError::Refused {
             what: format!("no guest of the kind {} is in {}", kind.name(), self.folder.display()),
@@ -82,7 +82,7 @@ impl Cache {
     /// Removes all guests and leftovers of builds; returns their folders.
     ///
     /// # Errors
-    /// When a folder cannot be removed.
+    /// A folder cannot be removed.
     pub fn clean(&self) -> Result<Vec<PathBuf>, DutError> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_ours = |path: &PathBuf| {
@@ -111,7 +111,7 @@ impl Image {
         self.folder.join("kernel")
     }
 
-    /// Its first file system.
+    /// First file system.
     pub fn initrd(&self) -> PathBuf {
         self.folder.join("initrd")
     }
@@ -120,19 +120,19 @@ impl Image {
         self.folder.join("packages")
     }
 
-    /// Names and versions of its packages, one a line.
+    /// Names and versions, one a line.
     pub fn packages(&self) -> String {
         fs::read_to_string(self.list()).unwrap_or_default()
     }
 
-    /// The version of one of its packages.
+    /// Of one of its packages.
     pub fn version(&self, package: &str) -> Option<String> {
         let packages = self.packages();
         let mut lines = packages.lines().filter_map(|line| line.split_once(' '));
         lines.find(|(name, _)| *name == package).map(|(_, version)| version.to_owned())
     }
 
-    /// When it was built.
+    /// Time of the build.
     pub fn built(&self) -> Option<SystemTime> {
         fs::metadata(self.list()).and_then(|found| found.modified()).ok()
     }

@@ -1,4 +1,4 @@
-//! The command that boots a guest, and its parts.
+//! The command that boots a guest.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(super) struct NicPart {
 }
 
 impl Parts {
-    /// Variables of the first process as kernel arguments; none may begin with `con`, which User-Mode Linux interprets.
+    /// As kernel arguments; none may begin with `con`, which User-Mode Linux interprets.
     pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
         self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
     }

@@ -1,6 +1,6 @@
 //! Writes a folder as the archive of a kernel's first file system: format "newc" of
-//! Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times 0: equal folders make equal
-//! archives.
+//! Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times 0: equal
+//! folders make equal archives.
 
 use std::fs;
 use std::io::{self, Write};
@@ -23,9 +23,6 @@ impl<W: Write> Archive<W> {
     }
 
     /// Appends a folder `from` as `name`, without the paths that `keep` refuses.
-    ///
-    /// # Errors
-    /// When something cannot be read, or the archive cannot be written.
     pub(super) fn tree(&mut self, from: &Path, name: &Path, keep: &dyn Fn(&Path) -> bool) -> io::Result<()> {
         if !name.as_os_str().is_empty() {
             self.entry(name, FOLDER, b"")?;
@@ -50,34 +47,18 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// Appends a program.
-    ///
-    /// # Errors
-    /// When the archive cannot be written.
     pub(super) fn program(&mut self, name: &str, text: &str) -> io::Result<()> {
         self.entry(Path::new(name), FILE | 0o755, text.as_bytes())
     }
 
-    /// Appends a folder.
-    ///
-    /// # Errors
-    /// When the archive cannot be written.
     pub(super) fn folder(&mut self, name: &str) -> io::Result<()> {
         self.entry(Path::new(name), FOLDER, b"")
     }
 
-    /// Appends a symbolic link.
-    ///
-    /// # Errors
-    /// When the archive cannot be written.
     pub(super) fn link(&mut self, name: &str, target: &str) -> io::Result<()> {
         self.entry(Path::new(name), LINK, target.as_bytes())
     }
 
-    /// Ends the archive.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn end(mut self) -> io::Result<()> {
         self.entries = 0;
         self.entry(Path::new("TRAILER!!!"), 0, b"")?;

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The reason why a guest cannot be used.
+/// Why a guest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFailure {
     /// Kind of the guest.
     pub kind: &'static str,
     /// What happened.
     pub what: String,
-    /// The last lines of its console.
+    /// Last lines of its console.
     pub console: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A guest that several parts of natmeter use in turn.
+/// Used in turn.
 #[derive(Clone)]
 pub struct SharedGuest(Arc<Mutex<Guest>>);
 

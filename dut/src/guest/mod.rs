@@ -1,8 +1,9 @@
-//! Guests: virtual machines that natmeter builds from Debian packages and boots as devices under test. User-Mode Linux
-//! runs as a process with one processor; QEMU runs Debian's kernel with several, and needs hardware support to be fast.
+//! Guests: virtual machines that natmeter builds from Debian packages and boots as devices under
+//! test. User-Mode Linux runs as a process with one processor; QEMU runs Debian's kernel with
+//! several, and needs hardware support to be fast.
 //!
-//! An image is a kernel and a first file system; without a disk, each boot starts from the same state. Commands go over
-//! a serial port ([`agent`]), not a tested interface.
+//! An image is a kernel and a first file system; without a disk, each boot starts from the same
+//! state. Commands go over a serial port ([`agent`]), not a tested interface.
 
 pub mod agent;
 pub mod build;
@@ -23,7 +24,7 @@ pub use host::SharedGuest;
 pub use qemu::has_kvm;
 pub use running::{Guest, GuestConfig, Nic};
 
-/// What runs the guest's kernel.
+/// Runs the guest's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// User-Mode Linux.
@@ -34,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds with name and description.
+    /// With name and description.
     pub const ALL: &[(Kind, &str, &str)] = &[
         (Kind::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
         (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
@@ -45,7 +46,7 @@ impl Kind {
         Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The kind of this name.
+    /// By its name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }

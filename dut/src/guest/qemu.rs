@@ -8,15 +8,15 @@ use std::path::Path;
 pub(super) const QEMU: Tool =
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", version: &["--version"] };
 
-/// Whether this machine's processor runs a guest's instructions itself. A `/dev/kvm` without a processor's modules
-/// emulates them, and Debian's kernel does not boot on it.
+/// Whether this machine's processor runs a guest's instructions. A `/dev/kvm` without a processor's
+/// modules emulates them, and Debian's kernel does not boot on it.
 pub fn has_kvm() -> bool {
     let is_loaded = |module: &str| Path::new("/sys/module").join(module).exists();
     let access = Access::READ_OK.union(Access::WRITE_OK);
     rustix::fs::access("/dev/kvm", access).is_ok() && ["kvm_amd", "kvm_intel"].into_iter().any(is_loaded)
 }
 
-/// The command that boots a guest, emulated without hardware support.
+/// Emulated without hardware support.
 pub(super) fn command(parts: &Parts) -> Command {
     let is_fast = parts.has_kvm;
     let words = "-nodefaults -no-user-config -display none -no-reboot -machine pc,usb=off,vmport=off";

@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::tool::Tool;
 
-/// Packages of programs in every guest, without their dependencies.
+/// In every guest, without dependencies.
 pub(super) const PROGRAMS: &[&str] = &[
     "dash",
     "busybox-static",
@@ -21,10 +21,10 @@ pub(super) const PROGRAMS: &[&str] = &[
     "openssh-client",
 ];
 
-/// Package of perf, in the version of Debian's kernel.
+/// In the version of Debian's kernel.
 pub(super) const PERF: &str = "linux-perf";
 
-/// Parts of perf's packages that recording and printing do not need.
+/// Not needed for recording and printing.
 pub(super) const UNUSED_BY_PERF: &[&str] = &[
     "usr/lib/python3",
     "usr/lib/python3.11",
@@ -35,7 +35,7 @@ pub(super) const UNUSED_BY_PERF: &[&str] = &[
     "usr/libexec/perf-core",
 ];
 
-/// Parts of the packages that no program of a guest reads.
+/// No program of a guest reads these.
 pub(super) const UNUSED: &[&str] = &[
     "usr/share",
     "usr/include",
@@ -53,7 +53,7 @@ pub(super) const UNUSED: &[&str] = &[
     "var",
 ];
 
-/// Modules that a guest may load: paths in the kernel's tree.
+/// Paths in the kernel's tree.
 pub(super) const MODULES: &[&str] = &[
     "extra",
     "kernel/crypto",
@@ -77,7 +77,7 @@ pub(super) const MODULES: &[&str] = &[
     "kernel/drivers/virtio",
 ];
 
-/// Programs of which Debian chooses an implementation at installation.
+/// Debian chooses an implementation of these at installation.
 pub(super) const LINKS: &[(&str, &str)] = &[
     ("usr/sbin/iptables", "iptables-nft"),
     ("usr/sbin/ip6tables", "ip6tables-nft"),
@@ -85,7 +85,7 @@ pub(super) const LINKS: &[(&str, &str)] = &[
     ("usr/sbin/ip6tables-restore", "ip6tables-nft-restore"),
 ];
 
-/// Lists the dependencies of a tree of modules.
+/// Dependencies of a tree of modules.
 pub(super) const DEPMOD: &str = include_str!("depmod.sh");
 
 const COMPILING: [Tool; 4] = [
@@ -99,7 +99,7 @@ const XZ: Tool = Tool { program: "xz", package: "xz-utils", version: &["--versio
 pub(super) struct Recipe {
     pub(super) tools: Vec<Tool>,
     pub(super) packages: &'static [&'static str],
-    /// Packages that depend on another one's current version: name, and prefix of that dependency.
+    /// These depend on another one's current version: name, and prefix of that dependency.
     pub(super) follow: &'static [(&'static str, &'static str)],
     /// Makes `kernel` and `tree` in its folder.
     pub(super) script: &'static str,

@@ -1,7 +1,7 @@
 //! A running guest: boots it, runs commands in it, and ends it.
 //!
-//! Its process namespace begins with a shell that waits for the end of a pipe whose other end only natmeter holds, so
-//! that the kernel ends the guest with natmeter, also after a kill.
+//! Its process namespace begins with a shell that waits for the end of a pipe whose other end only
+//! natmeter holds, so that the kernel ends the guest with natmeter, also after a kill.
 
 use super::agent::Agent;
 use super::command::{Command, NicPart, Parts};
@@ -24,7 +24,7 @@ use wire::Mac;
 
 const UNSHARE: Tool = Tool { program: "unshare", package: "util-linux", version: &["--version"] };
 
-/// The first process of the namespace, with the guest's memory in its own file system.
+/// First process of the namespace, with the guest's memory in its own file system.
 const GUARD: &str = r#"
 trap 'exit 0' TERM
 mount -t tmpfs -o size=100%,mode=0700 guest /dev/shm || exit
@@ -33,18 +33,18 @@ read -r _"#;
 
 const SHOWN: usize = 15;
 
-/// What a guest is given.
+/// Resources of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
-    /// What runs its kernel.
+    /// Runs the kernel.
     pub kind: Kind,
-    /// Its memory, in MiB.
+    /// In MiB.
     pub memory_mib: u32,
     /// Its processors.
     pub cpus: u32,
-    /// Processors with which its kernel boots (`nr_cpus`); `None` for all.
+    /// For its kernel (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
-    /// Time limit of its boot.
+    /// Of its boot.
     pub boot: Duration,
 }
 
@@ -54,10 +54,10 @@ impl Default for GuestConfig {
     }
 }
 
-/// One interface of a guest.
+/// Of a guest.
 #[derive(Debug)]
 pub struct Nic {
-    /// Its name in the guest.
+    /// In the guest.
     pub name: &'static str,
     /// Its Ethernet address.
     pub mac: [u8; 6],
@@ -65,7 +65,7 @@ pub struct Nic {
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// A running guest. Dropping it ends it.
+/// Dropping it ends it.
 pub struct Guest {
     kind: Kind,
     child: Child,
@@ -78,7 +78,7 @@ impl Guest {
     /// Boots a guest and waits until it takes commands.
     ///
     /// # Errors
-    /// When a program is missing, the guest ends, or it takes longer than its limit.
+    /// A program is missing, the guest ends, or it takes longer than its limit.
     pub fn boot(config: &GuestConfig, image: &Image, nics: Vec<Nic>) -> Result<Guest, DutError> {
         tool::require(match config.kind {
             Kind::Uml => &[UNSHARE],
@@ -120,7 +120,7 @@ impl Guest {
     /// Runs a shell script in the guest, and kills its process group at the time limit.
     ///
     /// # Errors
-    /// When the guest ended or does not answer; not when the script fails.
+    /// The guest ended or does not answer; not when the script fails.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
         if self.lives.is_none() {
             return Err(self.failure("was ended before".into()));
@@ -144,18 +144,18 @@ impl Guest {
         self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits until it ends by itself, and says how.
+    /// Waits until it ends by itself.
     pub fn wait(&mut self) -> DutError {
         let _ = self.child.wait();
         self.failure("ended by itself".into())
     }
 
-    /// The last lines of its console.
+    /// Last lines of its console.
     pub fn console(&self) -> Vec<String> {
         self.console.all()
     }
 
-    /// Process id of the process that holds the guest.
+    /// Process that holds the guest.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

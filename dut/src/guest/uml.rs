@@ -1,9 +1,9 @@
-//! User-Mode Linux: a kernel as a process, with packet sockets of natmeter as interfaces, because its own raw transport
-//! receives what it sends.
+//! User-Mode Linux: a kernel as a process, with packet sockets of natmeter as interfaces, because
+//! its own raw transport receives what it sends.
 
 use super::command::{Command, Parts};
 
-/// The command that boots a guest, which uses one processor.
+/// One processor.
 pub(super) fn command(parts: &Parts) -> Command {
     let mut args = vec![
         format!("mem={}M", parts.memory_mib),

@@ -1,4 +1,4 @@
-//! The host without namespaces, which machine-wide settings need; tests use another root folder.
+//! The host without namespaces, for machine-wide settings.
 
 use super::runner::{self, Input, Limits};
 use super::{Host, Output};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The machine as this process sees it, whatever the target of an action.
+/// As this process sees it, whatever the target of an action.
 #[derive(Clone, Debug)]
 pub struct Here {
     root: PathBuf,
@@ -22,7 +22,7 @@ impl Here {
     pub fn new() -> Here {
         Here::below("/")
     }
-    /// A machine whose settings are files below `root`.
+    /// With files below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Here {
         Here { root: root.into() }
     }

@@ -1,11 +1,11 @@
-//! A host that reports each action of the wrapped host to the record.
+//! A host that reports each action of the wrapped host.
 
 use super::{Host, Output};
 use crate::step::{Action, Event, Executed, Sink, Target};
 use std::io;
 use std::time::Instant;
 
-/// Reports the actions of the wrapped host to a sink.
+/// Reports the actions of a host to a sink.
 pub struct Log<H> {
     behind: H,
     sink: Sink,

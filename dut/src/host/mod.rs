@@ -1,5 +1,4 @@
-//! The hosts on which a device under test can run. Hosts wrap hosts: [`dry_run`] records actions instead of carrying
-//! them out, [`log`] reports them.
+//! The hosts on which a device under test can run. [`dry_run`] and [`log`] wrap hosts.
 
 pub mod dry_run;
 pub mod here;
@@ -19,16 +18,16 @@ pub use log::Log;
 pub use namespace::Namespace;
 pub use ssh::{Ssh, SshFailure, SshKind};
 
-/// Name and description of each host on which a device under test can run.
+/// Names and descriptions.
 pub const KNOWN: &[(&str, &str)] = &[
     ("namespace", "network namespaces of this machine's kernel, created for the run; needs root or a user namespace"),
     ("guest", "a virtual machine that `natmeter guest build` made, booted for the run; as the box of a test bed"),
 ];
 
-/// The outcome of an action.
+/// Outcome of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Exit status of a command, 128 + its number for a signal; none for a written setting.
+    /// Of a command, 128 + its number for a signal; none for a written setting.
     pub status: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -48,19 +47,19 @@ pub trait Host: Send {
     /// Carries out one action to its end; `why` is for the record.
     ///
     /// # Errors
-    /// When a program cannot be started, or the kernel refuses a value; not when a program fails.
+    /// A program cannot be started, or the kernel refuses a value; not when a program fails.
     fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
     /// Reads a file.
     ///
     /// # Errors
-    /// When it does not exist or cannot be read.
+    /// It does not exist or cannot be read.
     fn read(&mut self, target: Target, path: &str) -> io::Result<String>;
 
     /// Reads a machine-wide setting.
     ///
     /// # Errors
-    /// When the setting does not exist or cannot be read.
+    /// It does not exist or cannot be read.
     fn read_setting(&mut self, setting: &Setting) -> io::Result<String> {
         let Some([option, interface]) = setting.to_show() else {
             return self.read(Target::Machine, &setting.path().expect("all others are files"));
@@ -73,7 +72,7 @@ pub trait Host: Send {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no {setting}")))
     }
 
-    /// Whether the host is a dry run: nothing to check or to journal.
+    /// Whether it is a dry run: nothing to check or to journal.
     fn is_rehearsal(&self) -> bool {
         false
     }

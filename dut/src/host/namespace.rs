@@ -1,5 +1,5 @@
-//! This machine's kernel as the device, in unnamed network namespaces, which vanish with this process even after a
-//! kill. Needs root or a user namespace.
+//! This machine's kernel as the device, in unnamed network namespaces, which vanish with this
+//! process. Needs root or a user namespace.
 
 use super::here::{no_such_program, run_within_limit, write_setting};
 use super::{Here, Host, Output};
@@ -9,7 +9,7 @@ use port::PortError;
 use port::netns::{Netns, Sight};
 use std::io;
 
-/// The namespaces of one test bed.
+/// Of one test bed.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     dut: Netns,
@@ -19,7 +19,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates two empty namespaces: for the DUT, and for the tester's ends.
+    /// For the DUT, and for the tester's ends.
     ///
     /// # Errors
     /// Without the privilege to create namespaces.
@@ -27,12 +27,12 @@ impl Namespace {
         Ok(Namespace::between(Netns::new()?, Netns::new()?))
     }
 
-    /// Uses these namespaces instead.
+    /// With these namespaces.
     pub fn between(tester: Netns, dut: Netns) -> Namespace {
         Namespace { dut, tester, server: None, machine: Here::new() }
     }
 
-    /// Creates one more, for a server behind the DUT.
+    /// With one for a server behind the DUT.
     ///
     /// # Errors
     /// Without the privilege to create namespaces.
@@ -40,7 +40,7 @@ impl Namespace {
         Ok(Namespace { server: Some(Netns::new()?), ..Namespace::new()? })
     }
 
-    /// The namespace of a target, if it has one.
+    /// Namespace of a target, if it has one.
     pub fn at(&self, target: Target) -> Option<&Netns> {
         match target {
             Target::Machine => None,

@@ -1,4 +1,4 @@
-//! Runs one local program, `ssh` included, within limits on the time of its process group and on its output.
+//! Runs one local program within limits on the time of its process group and on its output.
 
 use super::Output;
 use crate::tool;
@@ -13,28 +13,28 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time that leftover processes may keep the output open.
+/// For leftover processes that keep the output open.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Limits of one program.
+/// Of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum duration, after which its process group is killed.
+    /// Then its process group is killed.
     pub time: Duration,
     /// Octets kept of each output: the first and the last half, with the number of those missing in between.
     pub octets: usize,
 }
 
 impl Limits {
-    /// Limits of a step's command: freeing a table of 2^28 buckets takes tens of seconds.
+    /// For a step's command: freeing a table of 2^28 buckets takes tens of seconds.
     pub const STEP: Limits = Limits { time: Duration::from_secs(300), octets: 64 << 20 };
 
-    /// Limits of a hook: this duration, and 1 MiB of each output.
+    /// For a hook: 1 MiB of each output.
     pub fn of_hook(time: Duration) -> Limits {
         Limits { time, octets: 1 << 20 }
     }
 
-    /// The same, keeping this many octets of each output.
+    /// Keeps this many octets of each output.
     pub fn keeping(self, octets: usize) -> Limits {
         Limits { octets, ..self }
     }
@@ -51,12 +51,12 @@ pub enum Input<'a> {
     Contents(File),
 }
 
-/// The outcome of a program.
+/// Outcome of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// Its status and output.
     pub output: Output,
-    /// Whether it was killed at its time limit.
+    /// At its time limit.
     pub timed_out: bool,
     /// Its duration.
     pub took: Duration,
@@ -65,7 +65,7 @@ pub struct Ran {
 /// Runs a program to its end, or kills its process group at the time limit.
 ///
 /// # Errors
-/// When it cannot be started.
+/// It cannot be started.
 pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<Ran> {
     let (stdin, text) = match input {
         Input::Nothing => (Stdio::null(), ""),
@@ -132,7 +132,7 @@ impl<'a> Running<'a> {
         Ok(Running { input, unsent: text.as_bytes(), out, err, end })
     }
 
-    /// Moves input and output until the program has ended and its output is complete; false if it runs longer.
+    /// Until the program has ended and its output is complete; false if it runs longer.
     fn until(&mut self, mut deadline: Instant) -> io::Result<bool> {
         loop {
             if self.unsent.is_empty() {
@@ -154,13 +154,13 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits until something can be done; 0 at the time limit.
+    /// 0 at the time limit.
     fn wait(&self, left: Duration) -> io::Result<usize> {
         let mut fds: Vec<PollFd> = Vec::with_capacity(4);
         fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
         let readable = [&self.out.pipe, &self.err.pipe, &self.end].into_iter().flatten();
         fds.extend(readable.map(|fd| PollFd::new(fd, PollFlags::IN)));
-        // So that the time limit has passed when the wait returns nothing.
+        // The time limit has passed when the wait returns nothing.
         let left = left + Duration::from_nanos(1);
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         match poll(&mut fds, Some(&left)) {
@@ -174,7 +174,7 @@ impl<'a> Running<'a> {
         match pipe.write(self.unsent) {
             Ok(sent) => self.unsent = &self.unsent[sent..],
             Err(e) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&e.kind()) => {}
-            // Ignore a program that stops reading its input: its exit status counts.
+            // A program may stop reading its input: its exit status counts.
             Err(_) => self.unsent = &[],
         }
     }
@@ -209,14 +209,14 @@ impl Stream {
         Ok(Stream { pipe, kept: Kept::at_most(octets) })
     }
 
-    /// Reads at most what a pipe holds, so that the time limit is checked in between.
+    /// At most what a pipe holds, so that the time limit is checked in between.
     fn drain(&mut self) {
         let Some(pipe) = self.pipe.take() else { return };
         let mut file = File::from(pipe);
         let mut buffer = [0; 1 << 14];
         for _ in 0..64 {
             match file.read(&mut buffer) {
-                // Show what was read before the end or an error.
+                // What was read before the end or an error counts.
                 Ok(0) => return,
                 Ok(read) => self.kept.take(&buffer[..read]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -1,8 +1,8 @@
-//! A machine that the system's OpenSSH client reaches, as that is configured. All commands share one connection, whose
+//! A machine that the system's OpenSSH client reaches. All commands share one connection, whose
 //! control socket lies in a private folder; one lost between two commands is opened again.
 //!
-//! In a run, it refuses settings, because the journal of a run names no host; hooks change settings there, and
-//! `natmeter doctor --fix --bed` keeps a journal of the host.
+//! In a run, it refuses settings, because the journal of a run names no host; hooks change settings
+//! there, and `natmeter doctor --fix --bed` keeps a journal of the host.
 
 mod failure;
 mod master;
@@ -26,10 +26,10 @@ use std::time::Duration;
 pub use failure::{SshFailure, SshKind};
 pub use way::first_host;
 
-/// Environment variable of a file that ssh reads instead of `~/.ssh/config` (`ssh -F`).
+/// A file that ssh reads instead of `~/.ssh/config` (`ssh -F`).
 pub const CONFIG_VARIABLE: &str = "NATMETER_SSH_CONFIG";
 
-/// Options for every ssh, which asks for no password: a lost connection is noticed within 15 s.
+/// No password is asked for, and a lost connection is noticed within 15 s.
 const OPTIONS: &[&str] = &[
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -42,7 +42,7 @@ const OPTIONS: &[&str] = &[
 
 const FOLDER: &str = "ssh-";
 
-/// Longest path of a control socket: the kernel's 108 less what ssh appends.
+/// Of a control socket: the kernel's 108 less what ssh appends.
 const LONGEST: usize = 88;
 
 const SHORT: Duration = Duration::from_secs(10);
@@ -63,11 +63,11 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// The host at a destination, such as `root@p095`; connects with the first command. `run_dir` gets the folder of
-    /// the control socket.
+    /// A destination such as `root@p095`; connects with the first command. `run_dir` gets the
+    /// folder of the control socket.
     ///
     /// # Errors
-    /// When the destination has unusual characters or looks like an option, or ssh is not installed.
+    /// The destination has unusual characters or looks like an option, or ssh is not installed.
     pub fn to(destination: &str, run_dir: &RunDir) -> Result<Ssh, DutError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         check(destination)?;
@@ -86,19 +86,19 @@ impl Ssh {
         Ok(Ssh { destination, config, program, run_dir: run_dir.clone(), folder, master: None, was_open: false })
     }
 
-    /// Makes ssh read this file instead of `~/.ssh/config`.
+    /// ssh reads this file instead of `~/.ssh/config`.
     pub fn with_config(mut self, config: Option<PathBuf>) -> Ssh {
         self.config = config.or(self.config.take());
         self
     }
 
-    /// The destination, and the file that says what this means.
+    /// Destination, and the file that says what it means.
     pub fn identity(&self) -> String {
         let file = self.config.as_ref().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone()));
         file.map_or_else(|| self.destination.clone(), |file| format!("{} by {}", self.destination, file.display()))
     }
 
-    /// The file that ssh reads instead of `~/.ssh/config`.
+    /// Instead of `~/.ssh/config`.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }
@@ -147,16 +147,16 @@ impl Ssh {
         if ran.timed_out {
             self.kill(pid.as_deref())?;
         } else if ran.output.status == Some(255) && (pid.is_none() || !self.answers()) {
-            // ssh exits with 255 when the connection fails, else with the remote program's status.
+            // 255 when the connection fails, else the remote program's status.
             return Err(self.lost(&ran.output.stderr));
         }
         Ok(ran)
     }
 
-    /// Copies a local file to a path on the host, executable if it is executable here.
+    /// Copies a local file to a path on the host, with its executable bit.
     ///
     /// # Errors
-    /// When it cannot be read, the connection fails, or the host refuses it.
+    /// It cannot be read, the connection fails, or the host refuses it.
     pub fn copy(&mut self, local: &Path, remote: &str, limits: &Limits) -> Result<(), DutError> {
         let unread = |source| DutError::Journal { doing: "reading", path: local.to_owned(), source };
         let file = File::open(local).map_err(unread)?;
@@ -196,7 +196,7 @@ impl Ssh {
         command
     }
 
-    /// The control socket; ssh expands `%` in its path.
+    /// ssh expands `%` in the path.
     fn socket(&self) -> String {
         self.folder.join("s").display().to_string().replace('%', "%%")
     }
@@ -207,7 +207,7 @@ impl Ssh {
         runner::run(&mut command, input, limits).map_err(|e| self.failure(&format!("ssh could not be started: {e}")))
     }
 
-    /// Kills the remote process group of a program; fails if the connection is lost.
+    /// Fails if the connection is lost.
     fn kill(&mut self, pid: Option<&str>) -> Result<(), DutError> {
         let Some(pid) = pid else {
             return if self.answers() { Ok(()) } else { Err(self.lost("")) };
@@ -279,7 +279,7 @@ impl Host for Ssh {
     }
 }
 
-/// Removes the private folders of killed processes.
+/// Of killed processes.
 pub fn remove_left_folders(dir: &RunDir) {
     for entry in fs::read_dir(dir.path()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER)) {
@@ -302,7 +302,7 @@ fn check(destination: &str) -> Result<(), DutError> {
     })
 }
 
-/// The remote command line: prints the pid, completes PATH, and runs the program.
+/// Prints the pid, completes PATH, and runs the program.
 fn remote_line(program: &str, args: &[&str]) -> String {
     let script = format!(
         r#"echo "{PID}$$"; export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"; exec "$@""#
@@ -311,7 +311,7 @@ fn remote_line(program: &str, args: &[&str]) -> String {
     format!("exec {}", words.map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// Splits off the pid, and what the login shell printed before it.
+/// And without what the login shell printed before the pid.
 fn without_pid(stdout: &str) -> (Option<String>, String) {
     let Some((_, rest)) = stdout.split_once(PID) else { return (None, stdout.to_owned()) };
     let (pid, rest) = rest.split_once('\n').unwrap_or((rest, ""));

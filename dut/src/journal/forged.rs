@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown, symlink};
 
 const RAISED: &str = "1000000";
 
-/// A machine with a setting that a killed run left raised, and the line of its journal.
+/// A killed run left a setting raised; with the line of its journal.
 fn killed() -> (Machine, String) {
     let m = Machine::new();
     m.set(MAX, RAISED);

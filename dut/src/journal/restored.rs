@@ -3,37 +3,37 @@
 use crate::setting::Setting;
 use std::fmt;
 
-/// The outcome of undoing one change.
+/// Outcome of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// The old value was restored.
+    /// To the old value.
     Back {
         /// The setting.
         setting: Setting,
-        /// The value that natmeter wrote.
+        /// Written by natmeter.
         from: String,
         /// The restored value.
         to: String,
     },
-    /// The setting already had the old value.
+    /// At the old value already.
     Already {
         /// The setting.
         setting: Setting,
         /// Its value.
         value: String,
     },
-    /// Another program changed the setting afterwards.
+    /// Another program changed it afterwards.
     LeftAlone {
         /// The setting.
         setting: Setting,
-        /// Its present value.
+        /// Present value.
         now: String,
-        /// The value that natmeter wrote.
+        /// Written by natmeter.
         wrote: String,
-        /// The value before that.
+        /// Before natmeter.
         old: String,
     },
-    /// The setting could not be read or written; the journal keeps it.
+    /// Unreadable or not writable; the journal keeps it.
     Failed {
         /// The setting.
         setting: Setting,
@@ -59,7 +59,7 @@ impl fmt::Display for Restored {
     }
 }
 
-/// Texts of the changes that could not be undone.
+/// Changes that could not be undone.
 pub fn failures(restored: &[Restored]) -> Vec<String> {
     restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
 }

@@ -1,6 +1,6 @@
 //! Names of kernel functions (Linux 6.1 to 6.18): waits for a lock, idle cores, and parts of the kernel.
 
-/// Prefixes of functions in which a core waits for a lock.
+/// Prefixes.
 const LOCKS: &[&str] = &[
     "native_queued_spin_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",
@@ -29,7 +29,7 @@ const IDLE: &[&str] = &[
     "cpu_do_idle",
 ];
 
-/// Functions below which the kernel forwards packets.
+/// Below these the kernel forwards packets.
 const SOFTIRQS: &[&str] = &[
     "__do_softirq",
     "do_softirq",
@@ -128,7 +128,7 @@ pub(super) fn forwards(function: &str) -> bool {
     is_of(function, SOFTIRQS)
 }
 
-/// The part of the kernel to which a function belongs; the first match counts.
+/// The first match counts.
 pub(super) fn part(function: &str) -> Option<&'static str> {
     PARTS.iter().find(|(name, _)| function.starts_with(name)).map(|(_, part)| *part)
 }

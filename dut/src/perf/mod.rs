@@ -1,5 +1,5 @@
-//! Samples the call stacks of this machine's cores with Linux perf, into memory. perf records while a program waits for
-//! the end of its input, so that it ends with natmeter, also after a kill.
+//! Samples the call stacks of this machine's cores with Linux perf, into memory. perf records while
+//! a program waits for the end of its input, so that it ends with natmeter, also after a kill.
 
 mod kernel;
 pub mod script;
@@ -15,13 +15,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// The clock of each core takes samples: virtual machines often have no cycle counters.
+/// Virtual machines often have no cycle counters.
 pub const EVENT: &str = "cpu-clock";
 
 /// Above 0, users other than root cannot sample a core.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// The program beside perf, which ends with its input.
+/// Beside perf; ends with its input.
 const BESIDE: &str = "echo started >&2; exec cat";
 const STARTED: &str = "started\n";
 
@@ -45,12 +45,12 @@ pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
     })
 }
 
-/// A recording in progress.
+/// In progress.
 pub struct Recording {
     perf: Child,
     data: File,
     began: Instant,
-    /// Start on the clock of the samples, in nanoseconds.
+    /// On the clock of the samples, in nanoseconds.
     began_at: u64,
     said: String,
 }
@@ -59,7 +59,7 @@ impl Recording {
     /// Samples these cores at this frequency per second.
     ///
     /// # Errors
-    /// When perf is missing or cannot be started.
+    /// perf is missing or cannot be started.
     pub fn start(cores: &[usize], frequency: u32) -> io::Result<Recording> {
         let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
         let data = File::from(memfd_create("natmeter-profile", MemfdFlags::CLOEXEC)?);
@@ -82,7 +82,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Waits for the program that perf starts after its events.
+    /// perf starts the program after its events.
     fn wait_for_start(&mut self) -> io::Result<()> {
         let Some(stderr) = self.perf.stderr.as_mut() else { return Ok(()) };
         let mut octet = [0];
@@ -101,7 +101,7 @@ impl Recording {
     /// Stops, and returns at most `most` different stacks of each core between two moments.
     ///
     /// # Errors
-    /// When perf failed, with its own words.
+    /// perf failed, with its own words.
     pub fn finish(mut self, from: Instant, to: Instant, most: usize) -> io::Result<Stacks> {
         drop(self.perf.stdin.take());
         if let Some(mut stderr) = self.perf.stderr.take() {
@@ -125,7 +125,7 @@ impl Drop for Recording {
     }
 }
 
-/// Spawns a program on all cores of this process: the tester's core would have no time for perf.
+/// The tester's core would have no time for perf.
 fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
     let spawn = || {
         port::host::place(None).map_err(io::Error::other)?;

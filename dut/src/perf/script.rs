@@ -1,6 +1,6 @@
-//! Reads `perf script -F comm,pid,cpu,time,ip,sym`: per sample a line `THREAD PROCESS [CORE] SECONDS:`, then `ADDRESS
-//! FUNCTION` lines, the innermost first; skips other lines. Sums up the stacks in which the kernel forwards packets:
-//! soft interrupts, and the tester's writes to a TAP.
+//! Reads `perf script -F comm,pid,cpu,time,ip,sym`: per sample a line `THREAD PROCESS [CORE]
+//! SECONDS:`, then `ADDRESS FUNCTION` lines, the innermost first; skips other lines. Sums up the
+//! stacks in which the kernel forwards packets: soft interrupts, and the tester's writes to a TAP.
 
 use super::kernel;
 use std::cmp::Reverse;
@@ -10,30 +10,30 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 64;
 const NAME: usize = 96;
 
-/// The part of functions that are in no list.
+/// For functions in no list.
 pub const OTHER: &str = "other functions";
 
 /// Samples of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfCore {
-    /// All of the device.
+    /// Of the device.
     pub all: u64,
-    /// Of these: the core waited for a lock.
+    /// The core waited for a lock.
     pub waiting: u64,
 }
 
 /// Samples by core, by part of the kernel, and by stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    /// By the number of the core.
+    /// By number.
     pub cores: BTreeMap<u32, OfCore>,
-    /// By the part of the innermost function whose part is known.
+    /// By the innermost function whose part is known.
     pub parts: BTreeMap<&'static str, u64>,
-    /// Samples of the tester's own code, counted only here.
+    /// Tester's own code, counted only here.
     pub tester: u64,
-    /// Samples of other programs, counted only here.
+    /// Other programs, counted only here.
     pub others: u64,
-    /// By stack: core, thread and functions, the outermost first, separated by `;`.
+    /// Core, thread and functions, the outermost first, separated by `;`.
     pub stacks: BTreeMap<String, u64>,
 }
 
@@ -52,7 +52,7 @@ struct Sample {
     core: u32,
     thread: String,
     process: u32,
-    /// Whether the innermost function is the kernel's, once known.
+    /// Of the innermost function, once known.
     in_kernel: Option<bool>,
     in_program: bool,
     forwards: bool,
@@ -60,12 +60,12 @@ struct Sample {
 }
 
 impl Script {
-    /// Counts the samples between two times in nanoseconds, both included, of the tester with this process.
+    /// Counts the samples between two times in nanoseconds, both included; `tester` is its process.
     pub fn between(from: u64, to: u64, tester: u32) -> Script {
         Script { from, to, tester, stacks: Stacks::default(), sample: None }
     }
 
-    /// Reads one line.
+    /// One line.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end();
         if line.is_empty() {
@@ -77,7 +77,7 @@ impl Script {
         }
     }
 
-    /// Reads the line of a function, if it is one; a thread's name may begin with a blank.
+    /// A thread's name may begin with a blank.
     fn function(&mut self, line: &str) -> bool {
         let Some((address, function)) = line.split_once(' ') else { return false };
         let Ok(address) = u64::from_str_radix(address, 16) else { return false };
@@ -120,7 +120,7 @@ impl Script {
         *self.stacks.stacks.entry(stack).or_default() += 1;
     }
 
-    /// Returns the sums, with the `most` most frequent stacks of each core; the others are `rare stacks`.
+    /// With the `most` most frequent stacks of each core; the others are `rare stacks`.
     pub fn stacks(mut self, most: usize) -> Stacks {
         self.end();
         let Stacks { cores, parts, tester, others, stacks } = self.stacks;
@@ -159,7 +159,7 @@ fn head(line: &str) -> Option<(Sample, u64)> {
     ))
 }
 
-/// A name fit for a stack, and not too long.
+/// Fit for a stack, and not too long.
 fn name(text: &str) -> String {
     let text = text.trim();
     let plain = |c: char| if c == ';' || c.is_control() { '_' } else { c };

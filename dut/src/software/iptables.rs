@@ -1,4 +1,4 @@
-//! NAT44 by the Linux kernel with one iptables rule, loaded by iptables-legacy or iptables-nft.
+//! NAT44 by the Linux kernel with one iptables rule.
 
 use super::{Config, Software, forward};
 use crate::side::RIGHT;

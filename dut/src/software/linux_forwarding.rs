@@ -2,7 +2,7 @@
 
 use super::{Software, forward};
 
-/// Forwarding without connection tracking or rules.
+/// Without connection tracking or rules.
 pub const SOFTWARE: Software = Software {
     name: "linux-forwarding",
     about: "IPv4 forwarding by the Linux kernel, no translation: the baseline",

@@ -1,4 +1,4 @@
-//! NAT44 by the Linux kernel, configured by nft: one rule in the table `natmeter`.
+//! NAT44 by the Linux kernel: one rule in the table `natmeter`.
 
 use super::{Config, Software, forward};
 use crate::side::RIGHT;

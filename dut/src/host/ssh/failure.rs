@@ -2,33 +2,33 @@
 
 use std::fmt;
 
-/// A host that cannot be reached by ssh.
+/// A host is unreachable by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshFailure {
-    /// The destination as given to ssh.
+    /// As given to ssh.
     pub destination: String,
     /// The cause.
     pub kind: SshKind,
-    /// The last line that ssh printed, if any.
+    /// Last line that ssh printed, if any.
     pub said: String,
 }
 
-/// Causes of an [`SshFailure`].
+/// Cause of an [`SshFailure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SshKind {
     /// No sshd listens on the port.
     Refused,
-    /// The host key differs from the one in known_hosts.
+    /// Another key than in known_hosts.
     HostKeyChanged,
-    /// known_hosts has no key of the host.
+    /// known_hosts has none.
     HostKeyUnknown,
     /// The host accepts no key of this user.
     NotAuthorised,
-    /// The host name is unknown.
+    /// Unknown host name.
     NameUnknown,
     /// There is no route to the host.
     NoRoute,
-    /// The host does not answer.
+    /// No answer.
     TimedOut,
     /// An open connection is lost and cannot be opened again; the run can be resumed.
     Lost,
@@ -36,7 +36,7 @@ pub enum SshKind {
     Other,
 }
 
-/// Texts of the OpenSSH client; the first that occurs decides.
+/// Of the OpenSSH client; the first that occurs decides.
 const SAID: &[(&str, SshKind)] = &[
     ("HOST IDENTIFICATION HAS CHANGED", SshKind::HostKeyChanged),
     ("Host key verification failed", SshKind::HostKeyUnknown),
@@ -56,7 +56,7 @@ impl SshFailure {
         SshFailure { destination: destination.to_owned(), kind, said: last_line(stderr) }
     }
 
-    /// The host as known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
+    /// As known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
     fn host(&self) -> &str {
         self.destination.rsplit_once('@').map_or(&*self.destination, |(_, host)| host)
     }
@@ -110,7 +110,7 @@ impl fmt::Display for SshFailure {
     }
 }
 
-/// The last line that is not empty, without control characters.
+/// Not empty, without control characters.
 pub(super) fn last_line(text: &str) -> String {
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
     line.replace(char::is_control, " ")

@@ -1,5 +1,5 @@
-//! The connection to a host: one ssh process (the control master) that all commands share. Its remote end reads a pipe
-//! of this process, so that it closes with natmeter, even after a kill.
+//! The connection to a host: one ssh process (the control master) that all commands share. Its
+//! remote end reads a pipe of this process, so that it closes with natmeter, even after a kill.
 
 use super::failure::{SshFailure, SshKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,11 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Remote command of the master: prints [`READY`], then waits for the end of its input.
+/// Prints [`READY`], then waits for the end of its input.
 pub(super) const COMMAND: &str = "echo natmeter-ready && exec cat >/dev/null";
 const READY: &[u8] = b"natmeter-ready";
 
-/// Maximum time until the connection is open, of which ssh limits only parts.
+/// ssh limits only parts of this time.
 const OPENING: Duration = Duration::from_secs(30);
 
 const CLOSING: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// Starts `command`, which runs [`COMMAND`], and waits until the connection is open.
+    /// `command` runs [`COMMAND`].
     pub(super) fn open(command: &mut Command, destination: &str) -> Result<Master, SshFailure> {
         let failed = |e: io::Error| SshFailure {
             destination: destination.to_owned(),
@@ -58,12 +58,12 @@ impl Master {
         }
     }
 
-    /// Whether the process, and so the connection, still lives.
+    /// With the connection.
     pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits a moment for the end of a closing master, and returns its output.
+    /// Of a closing master.
     pub(super) fn last_words(&mut self) -> String {
         self.end();
         let mut text = Vec::new();
@@ -89,7 +89,7 @@ impl Drop for Master {
     }
 }
 
-/// Reads the output of a master until it is ready; false if it ends or takes too long.
+/// False if the master ends or takes too long.
 fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
     let (mut text, mut buffer) = (Vec::<u8>::new(), [0; 1 << 10]);
     while !text.windows(READY.len()).any(|part| part == READY) {
@@ -115,7 +115,7 @@ fn never_block(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
 }
 
-/// Whether an unwaited child ends within this time.
+/// The child is unwaited.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timespec(time))).is_ok_and(|ended| ended > 0)

@@ -1,4 +1,4 @@
-//! The host to which ssh connects first, destination or jump host, as ssh itself tells.
+//! The host to which ssh connects first, destination or jump host.
 
 use super::{CONFIG_VARIABLE, check};
 use crate::tool;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 const HOPS: usize = 8;
 
-/// Returns the host name or address to which ssh connects first; none without ssh or with a `ProxyCommand`.
+/// Name or address; none without ssh or with a `ProxyCommand`.
 pub fn first_host(destination: &str, config: Option<&Path>) -> Option<String> {
     let own = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
     let config = config.or(own.as_deref());
@@ -23,7 +23,7 @@ pub fn first_host(destination: &str, config: Option<&Path>) -> Option<String> {
     None
 }
 
-/// Output of `ssh -G` for a destination.
+/// `ssh -G`.
 fn configuration(destination: &str, config: Option<&Path>) -> Option<String> {
     let mut command = Command::new(tool::find(tool::SSH.program)?);
     if let Some(file) = config {

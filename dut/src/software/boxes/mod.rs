@@ -1,16 +1,16 @@
-//! The software of a box as hooks: shell scripts that bring it into a known state and restore it. The host keeps old
-//! values in a file until they are restored.
+//! The software of a box as hooks: shell scripts that bring it into a known state and restore it.
+//! The host keeps old values in a file until they are restored.
 //!
-//! A script follows the shared ones that it calls. It sets `settings`, which `frame.sh` keeps and restores, has the
-//! functions `add` and `remove`, and `clear` and `count` if it keeps connections; values of the point are shell
-//! variables.
+//! A script follows the shared ones that it calls. It sets `settings`, which `frame.sh` keeps and
+//! restores, has the functions `add` and `remove`, and `clear` and `count` if it keeps connections;
+//! values of the point are shell variables.
 
 use crate::external::Hooks;
 use crate::software::conntrack::SLACK;
 use crate::step::quoted;
 use std::fmt::Write;
 
-/// Functions that several scripts call.
+/// Called by several scripts.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     /// Their name.
@@ -24,19 +24,19 @@ struct Script {
     shared: &'static [Shared],
     text: &'static str,
     preset: &'static str,
-    /// Placeholders of values of the point; `?` follows one that a technology may lack.
+    /// Of values of the point; `?` follows one that a technology may lack.
     values: &'static [&'static str],
-    /// Whether it keeps connections, of a technology and an edge.
+    /// Connections, of a technology and an edge.
     keeps: fn(&Edge) -> bool,
-    /// Whether a Linux kernel keeps its connections and neighbours.
+    /// A Linux kernel keeps its connections and neighbours.
     in_kernel: bool,
-    /// The function that prints the octets of its connections, if any.
+    /// Prints the octets of its connections, if any.
     memory: Option<&'static str>,
-    /// Folder of its files until the next start of the box.
+    /// For its files until the next start of the box.
     run: &'static str,
 }
 
-/// Software without connections, for a Linux box.
+/// Without connections.
 const LINUX: Script = Script {
     name: "",
     shared: &[],
@@ -49,7 +49,7 @@ const LINUX: Script = Script {
     run: "/run",
 };
 
-/// The technology and the part of it that a box is.
+/// Technology and part of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// A technology and the part of it that a box is.
@@ -65,7 +65,7 @@ const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce
 const MAPPING_RULES: Shared = Shared { name: "mapping-rules", text: include_str!("mapping-rules.sh") };
 const FRAME: Shared = Shared { name: "frame", text: include_str!("frame.sh") };
 
-/// Functions that several scripts share.
+/// Shared by several scripts.
 pub const SHARED: &[Shared] = &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES, FRAME];
 
 fn is_map_t_ce(edge: &Edge) -> bool {
@@ -193,12 +193,12 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Sh
     SCRIPTS.iter().map(|script| (script.name, script.text, script.shared))
 }
 
-/// A box that a software is configured on.
+/// Configured with a software.
 #[derive(Clone, Copy, Debug)]
 pub struct Box<'a> {
     /// Technology and part.
     pub edge: Edge,
-    /// Its interfaces, left and right.
+    /// Left and right.
     pub interfaces: [&'a str; 2],
     /// This tester; hooks do not touch a box of another one.
     pub owner: &'a str,
@@ -211,14 +211,14 @@ pub struct Box<'a> {
 /// What sets the cores of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoresBy {
-    /// The first `{cores}` cores of the box are online, the others offline.
+    /// The first `{cores}` cores are online, the others offline.
     Hotplug,
     /// Receive packet steering to the cores of `{core-mask}`, for a namespace of the tester's kernel.
     Steering,
 }
 
-/// Returns the hooks of a software on a box, with placeholders of values of the point, of which `known` says which
-/// exist. The hook `prepare` leaves the script on the box.
+/// With placeholders of values of the point, of which `known` says which exist. The hook `prepare`
+/// leaves the script on the box.
 pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
     let script = SCRIPTS.iter().find(|script| script.name == software)?;
     let kept = script.kept(on);
