@@ -101,6 +101,7 @@ struct Known<'a> {
 
 /// Of one search.
 enum Found {
+    /// The truth.
     Truth,
     /// Reproducible, shown by this trial.
     Fault(Box<TrialRecord>),
