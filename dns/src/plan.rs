@@ -17,7 +17,7 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// For cached queries, the last [`WARM`] names are warm, but at most half.
+    /// A plan over these names. For cached queries, the last [`WARM`] names are warm, but at most half.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
         let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }

@@ -10,14 +10,14 @@ pub const LENGTH: usize = 12 + 1 + LABEL + 1 + 9 + 1 + 4 + 1 + 4;
 /// Behind the header and the label's length.
 const LABEL_AT: usize = 13;
 
-/// For an AAAA record, with recursion desired.
+/// A query for an AAAA record, with recursion desired.
 #[derive(Clone, Debug)]
 pub struct Query {
     octets: [u8; LENGTH],
 }
 
 impl Query {
-    /// For name 0 with ID 0.
+    /// The query for name 0 with ID 0.
     ///
     /// # Panics
     /// Never: a constant name that fits.
@@ -33,7 +33,7 @@ impl Query {
         Query { octets: message.as_ref().try_into().expect("a message of this length") }
     }
 
-    /// For name `i`.
+    /// The message for name `i`.
     pub fn message(&mut self, id: u16, i: u32) -> &[u8; LENGTH] {
         self.octets[..2].copy_from_slice(&id.to_be_bytes());
         self.octets[LABEL_AT..LABEL_AT + LABEL].copy_from_slice(&Names::label(i));

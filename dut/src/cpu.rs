@@ -14,7 +14,7 @@ pub struct CoreTimes {
     pub all: u64,
 }
 
-/// From the text of `/proc/stat`.
+/// Times of all cores, from the text of `/proc/stat`.
 pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }

@@ -59,7 +59,7 @@ struct Change {
     done: bool,
 }
 
-/// With the lock of the settings.
+/// An open journal, with the lock of the settings.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -90,7 +90,7 @@ impl Journal {
         Journal::open(dir, KEPT)
     }
 
-    /// For another host, by its ssh destination; [`clean`] does not undo it.
+    /// Opens the journal for another host, by its ssh destination; [`clean`] does not undo it.
     ///
     /// # Errors
     /// As [`Journal::keep`].
@@ -356,7 +356,7 @@ fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     }
 }
 
-/// Without blanks, because the kernel prints tabs in some values.
+/// Compares without blanks, because the kernel prints tabs in some values.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }

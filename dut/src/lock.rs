@@ -16,7 +16,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Inside and outside a user namespace.
+    /// The folder of this user, inside and outside a user namespace.
     pub fn of_this_user() -> RunDir {
         let uid = first_user_id();
         if uid == 0 {

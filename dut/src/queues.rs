@@ -15,10 +15,10 @@ const NAMES: &[(&str, &str)] = &[
 const LEAST: u64 = 50;
 const ENOUGH: u64 = 1_000;
 
-/// By the number of the queue.
+/// Packets by the number of the queue.
 pub type Queues = BTreeMap<u32, u64>;
 
-/// In the output of `ethtool -S`, as far as the driver counts them.
+/// Received packets of each queue in the output of `ethtool -S`, as far as the driver counts them.
 pub fn received(statistics: &str) -> Queues {
     let lines: Vec<(&str, u64)> = statistics.lines().filter_map(counter).collect();
     let of_name = |&(before, after): &(&str, &str)| -> Queues {
@@ -33,7 +33,7 @@ fn counter(line: &str) -> Option<(&str, u64)> {
     Some((name, value.trim().parse().ok()?))
 }
 
-/// Between two readings; none if it is even, or there is too little to tell.
+/// What is wrong with the spread between two readings; none if it is even, or there is too little to tell.
 pub fn lopsided(before: &Queues, after: &Queues) -> Option<String> {
     let since = |(queue, packets): (&u32, &u64)| {
         let earlier = before.get(queue).copied().unwrap_or(0);

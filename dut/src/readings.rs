@@ -24,7 +24,7 @@ pub const MEMORY: &str = "/proc/meminfo";
 /// Runnable processes.
 pub const LOAD: &str = "/proc/loadavg";
 
-/// By path, without final newline, as far as files exist.
+/// Texts of files, by path, without final newline, as far as files exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     files: BTreeMap<String, String>,
@@ -41,7 +41,7 @@ impl Readings {
         Readings { files }
     }
 
-    /// Of a machine that a host reaches, with one command.
+    /// Readings of a machine that a host reaches, with one command.
     ///
     /// # Errors
     /// The host cannot be reached.
@@ -72,7 +72,7 @@ impl Readings {
         self.files.get(path).map(String::as_str)
     }
 
-    /// By path.
+    /// Files of a pattern, by path.
     pub fn all<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.files.iter().filter(|(path, _)| is_of(path, pattern)).map(|(path, text)| (path.as_str(), text.as_str()))
     }
@@ -82,7 +82,7 @@ impl Readings {
         self.text(path)?.parse().ok()
     }
 
-    /// In a file of lines `key: value`.
+    /// The value of a key in a file of lines `key: value`.
     pub fn value(&self, path: &str, key: &str) -> Option<&str> {
         self.text(path)?.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
     }
@@ -97,7 +97,7 @@ impl Readings {
         self.text(SMT_CONTROL)
     }
 
-    /// Of this processor, with the kernel's answer to each.
+    /// The vulnerabilities of this processor, with the kernel's answer to each.
     pub fn vulnerabilities(&self) -> impl Iterator<Item = (&str, &str)> {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let affects = self.all(MITIGATIONS).filter(|(_, state)| *state != "Not affected");
@@ -111,7 +111,7 @@ impl Readings {
         Some(active.map(|(name, _)| name).collect())
     }
 
-    /// Of the last minute.
+    /// The load average of the last minute.
     pub fn load(&self) -> Option<f64> {
         self.text(LOAD)?.split(' ').next()?.parse().ok()
     }

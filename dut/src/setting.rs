@@ -147,7 +147,7 @@ impl TryFrom<Written> for Setting {
 }
 
 impl Setting {
-    /// By its path.
+    /// A setting by its path.
     ///
     /// # Errors
     /// No kind of setting has such a path.
@@ -198,7 +198,7 @@ impl Setting {
         }
     }
 
-    /// For ethtool, unless the setting is a file.
+    /// Arguments for ethtool, unless the setting is a file.
     pub(crate) fn to_show(&self) -> Option<[&str; 2]> {
         match self {
             Setting::Ethtool { interface, .. } => Some(["-k", interface]),
@@ -221,7 +221,7 @@ impl Setting {
         }
     }
 
-    /// For ethtool, unless the setting is a file.
+    /// Arguments for ethtool, unless the setting is a file.
     pub(crate) fn to_set<'a>(&'a self, value: &'a str) -> Option<[&'a str; 4]> {
         match self {
             Setting::Ethtool { interface, feature } => Some(["-K", interface, feature, value]),

@@ -39,7 +39,7 @@ while :; do
     kill -0 "$program" || exit "$status"
 done"#;
 
-/// In the record of the run.
+/// A process in the record of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Its name.
@@ -106,12 +106,12 @@ impl Started {
         }
     }
 
-    /// By itself, with the last lines of output.
+    /// How the process ended by itself, with the last lines of output.
     pub fn ended(&mut self) -> Option<String> {
         if self.is_running() { None } else { self.end.clone() }
     }
 
-    /// Of its output, both streams.
+    /// The last lines of its output, both streams.
     pub fn last_lines(&self) -> Vec<String> {
         self.lines.all()
     }

@@ -115,7 +115,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// Of a step's effect.
+/// A check of a step's effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
@@ -153,18 +153,18 @@ pub struct Step {
 }
 
 impl Step {
-    /// In the DUT, undone with its namespace.
+    /// A step in the DUT, undone with its namespace.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
         let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
         Step { why: why.into(), target: Target::Dut, action, check, undo: None, optional: false }
     }
 
-    /// In the tester's namespace.
+    /// A step in the tester's namespace.
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
-    /// In the server's namespace.
+    /// A step in the server's namespace.
     pub fn server(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Server, ..Step::dut(why, action) }
     }
@@ -179,7 +179,7 @@ impl Step {
         Step { undo: Some(undo), ..self }
     }
 
-    /// Of a command's output.
+    /// Adds a check of a command's output.
     pub fn shown_by(self, action: Action, contains: &[&str]) -> Step {
         let contains = contains.iter().map(|&s| s.to_owned()).collect();
         Step { check: Some(Check::Shows { action, contains }), ..self }
@@ -214,7 +214,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// In order.
+/// The steps in order.
 pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -244,7 +244,7 @@ pub struct Executed {
     pub micros: u64,
 }
 
-/// For the record of a run.
+/// An event for the record of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {

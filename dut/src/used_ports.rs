@@ -16,7 +16,7 @@ struct Use {
     end: Option<u64>,
 }
 
-/// Of one box.
+/// The used ports of one box.
 #[derive(Debug)]
 pub struct UsedPorts {
     path: PathBuf,

@@ -286,7 +286,7 @@ impl Cable {
 const PROBES: usize = 301;
 const PROBE_LOST: Duration = Duration::from_secs(1);
 
-/// From transmit to receive call, in nanoseconds.
+/// The latency from transmit to receive call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
     /// Minimum: host noise only lengthens it.

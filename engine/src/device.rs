@@ -135,7 +135,7 @@ pub trait Profiling {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError>;
 }
 
-/// Of one core or worker, since some past time.
+/// CPU time of one core or worker, since some past time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreTime {
     /// Its name.

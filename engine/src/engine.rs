@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// Of all trials of a measurement.
+/// Times and seed of all trials of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// From when the ports are ready.
@@ -101,7 +101,7 @@ impl Engine {
         self.stage.view()
     }
 
-    /// For the record.
+    /// Facts of the ports, for the record.
     pub fn port_facts(&self) -> Vec<PortFacts> {
         self.stage.port_facts()
     }

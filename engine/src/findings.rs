@@ -5,7 +5,7 @@ use method::{Fault, FaultCounts};
 use port::Ticks;
 use wire::{Hops, Mismatch};
 
-/// Of one receiver.
+/// Counters of one receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Distinct and right.
@@ -30,7 +30,7 @@ pub struct Findings {
     pub backend: Ticks,
 }
 
-/// By inner and outer hop limits, of four pairs at most.
+/// Frames by inner and outer hop limits, of four pairs at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 

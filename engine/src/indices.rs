@@ -44,7 +44,7 @@ impl Indices {
         Indices::These { left }
     }
 
-    /// In this order for sender `which` of `of`.
+    /// Indices in this order for sender `which` of `of`.
     pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
         match order {
             Order::RoundRobin => Indices::Sequence { next: which % n.max(1), step: of, n },
@@ -52,7 +52,7 @@ impl Indices {
         }
     }
 
-    /// With a popularity for random indices, whose order follows from `order_seed`.
+    /// Indices with a popularity for random indices, whose order follows from `order_seed`.
     pub fn with(
         popularity: Popularity,
         (order, n): (Order, Count),

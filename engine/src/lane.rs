@@ -135,7 +135,7 @@ impl Shared {
     }
 }
 
-/// Of one lane on a phase.
+/// The report of one lane on a phase.
 #[derive(Default)]
 pub struct Report {
     /// Of the Left sender.
@@ -154,7 +154,7 @@ pub struct Report {
     pub run_delay: Option<Nanos>,
 }
 
-/// Of one lane in one phase.
+/// The tasks of one lane in one phase.
 pub struct Tasks<'a> {
     /// Sends on Left.
     pub left_sender: Option<Sender<'a>>,
@@ -236,7 +236,7 @@ impl Waits {
     }
 }
 
-/// By a panic.
+/// Stops the other lanes if this one panics.
 pub(crate) struct Told<'s>(pub(crate) &'s Shared);
 
 impl Drop for Told<'_> {

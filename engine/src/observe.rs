@@ -21,7 +21,7 @@ pub struct Extra {
     pub losses: bool,
 }
 
-/// Of one direction, by the frame's number in the schedule; each word has one writer.
+/// The time stamps of one direction, by the frame's number in the schedule; each word has one writer.
 pub struct Row {
     chosen: Chosen,
     senders: u64,
@@ -66,7 +66,7 @@ impl Row {
         }
     }
 
-    /// Of a finished phase; uses the arrays up.
+    /// The observation of a finished phase; uses the arrays up.
     pub fn observe(mut self, clock: Clock, (stamps, penalty): (Stamps, Nanos), source: &str) -> Delays {
         let (sent, received) = (self.sent.values_mut(), self.received.values_mut());
         for (sent, &received) in sent.iter_mut().zip(&*received) {
@@ -81,7 +81,7 @@ impl Row {
     }
 }
 
-/// From the start of the phase.
+/// Due times, from the start of the phase.
 pub(crate) struct Due {
     /// Of all senders, with the number of the first frame of each.
     pub schedules: Vec<(Count, Departures)>,

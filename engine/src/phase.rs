@@ -32,7 +32,7 @@ pub struct Phase {
     pub drain: Nanos,
 }
 
-/// Of one phase.
+/// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
     /// Left to Right.
@@ -51,7 +51,7 @@ pub struct PhaseOutcome {
     pub observed: Observed,
 }
 
-/// Of the tester's threads.
+/// Time of the tester's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Building frames.

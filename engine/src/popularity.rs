@@ -27,7 +27,7 @@ struct Entry {
     width: u32,
 }
 
-/// Of one sender.
+/// The order of one sender.
 #[derive(Clone, Debug)]
 pub struct Popular {
     ranks: Ranks,

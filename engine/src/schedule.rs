@@ -72,17 +72,17 @@ impl Departures {
         self.start
     }
 
-    /// In frames.
+    /// The burst in frames.
     pub fn burst(&self) -> u32 {
         self.burst
     }
 
-    /// Of this sender.
+    /// The frames of this sender.
     pub fn frames(&self) -> Count {
         self.frames
     }
 
-    /// Of this sender's frame `k`.
+    /// Due time of this sender's frame `k`.
     #[inline]
     pub fn due(&self, k: Count) -> Ticks {
         let k = k as u128 * self.of as u128 + self.which as u128;

@@ -11,7 +11,7 @@ use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
-/// Of a sender in one phase.
+/// The task of a sender in one phase.
 pub struct SenderPlan<'a> {
     /// Flows and order.
     pub view: &'a View,
@@ -341,7 +341,7 @@ impl<'a> Sender<'a> {
         self.next
     }
 
-    /// On purpose, before its last frame.
+    /// Ends the sender on purpose, before its last frame.
     pub fn end(&mut self) {
         self.ended = true;
     }

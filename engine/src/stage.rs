@@ -61,7 +61,7 @@ const GIVE_UP: Nanos = Nanos::from_millis(200);
 pub(crate) const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
 
 impl Stage {
-    /// For this view on these lanes.
+    /// A stage for this view on these lanes.
     pub fn new(
         clock: Clock,
         lanes: Vec<Lane>,
@@ -129,7 +129,7 @@ impl Stage {
         self.lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
-    /// For phases that send as fast as they can.
+    /// Lets no sender give up, for phases that send as fast as they can.
     pub fn never_give_up(&mut self) {
         (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
@@ -155,7 +155,8 @@ impl Stage {
         self.churn = churn;
     }
 
-    /// From the next phase on; fails when the flows lack one of the ports, or have too few.
+    /// Opens connections from these ports, from the next phase on; fails when the flows lack one of
+    /// the ports, or have too few.
     pub(crate) fn use_source_ports(&mut self, ports: PortRange) -> Result<(), TrialError> {
         let part = self.all_ports.with_source_ports(ports, self.seed);
         let part =
@@ -174,7 +175,7 @@ impl Stage {
         self.lasts = lasts;
     }
 
-    /// For the next phase.
+    /// Allows an early end for the next phase.
     pub fn end_early(&mut self, option: Option<EarlyEnd>) {
         self.early = option;
     }
@@ -215,7 +216,7 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// In ticks, 0 until the next phase starts.
+    /// Clock and start, in ticks, 0 until the next phase starts.
     pub(crate) fn next_start(&self) -> (Clock, Arc<AtomicU64>) {
         self.start.store(0, Ordering::Release);
         (self.clock, Arc::clone(&self.start))
@@ -226,7 +227,7 @@ impl Stage {
         self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
     }
 
-    /// With the `known` outside address and port, and others.
+    /// Counts learned connections with the `known` outside address and port, and others.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
     }

@@ -4,13 +4,13 @@
 
 use arena::{ArenaError, AtomicArray};
 
-/// By connection index.
+/// Learned four-tuples, by connection index.
 pub struct StateTable {
     words: AtomicArray,
 }
 
 impl StateTable {
-    /// For N connections, 8 bytes each.
+    /// A table for N connections, 8 bytes each.
     ///
     /// # Errors
     /// Too little memory.
@@ -53,7 +53,7 @@ impl StateTable {
             as u64
     }
 
-    /// In entries.
+    /// Capacity in entries.
     pub fn len(&self) -> usize {
         self.words.len()
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Of a worker.
+/// Longest wait for the answer of a worker.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 type Job = Box<dyn FnOnce(&mut Worker) + Send>;
@@ -107,7 +107,7 @@ impl ControlQueue {
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
-    /// Of every worker; `None` for a silent one.
+    /// The account of every worker; `None` for a silent one.
     pub fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,

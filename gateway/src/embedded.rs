@@ -226,7 +226,7 @@ impl Embedded {
         Ok(each.into_iter().fold((0, 0), |(ns, frames), of| (ns + of.0, frames + of.1)))
     }
 
-    /// By worker.
+    /// Nanoseconds and frames since the last call, by worker.
     ///
     /// # Errors
     /// A silent worker.

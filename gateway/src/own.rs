@@ -182,7 +182,7 @@ impl Own {
     }
 }
 
-/// Of the ICMPv6 message at the end of the slice, with its pseudo header.
+/// Sum of the ICMPv6 message at the end of the slice, with its pseudo header.
 pub(crate) fn sum6(b: &[u8]) -> Sum {
     let l4 = h::ETH + h::IPV6;
     Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)

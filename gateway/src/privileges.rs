@@ -32,7 +32,7 @@ pub enum LimitError {
     Calls(#[from] seccompiler::Error),
 }
 
-/// To be [applied](Limits::apply) by each thread.
+/// Limits, to be [applied](Limits::apply) by each thread.
 #[derive(Clone, Debug)]
 pub struct Limits {
     socket_folder: PathBuf,
@@ -41,7 +41,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a gateway that reads `files` again and removes `socket` at its end.
+    /// Limits for a gateway that reads `files` again and removes `socket` at its end.
     ///
     /// # Errors
     /// The system calls cannot be listed for this processor.

@@ -65,7 +65,7 @@ impl Mail {
     }
 }
 
-/// Between `workers` workers, each ring `depth` frames deep.
+/// Inboxes between `workers` workers, each ring `depth` frames deep.
 pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     let mut all: Vec<Mail> = (0..workers).map(|_| Mail::default()).collect();
     for from in 0..workers {
@@ -82,7 +82,7 @@ pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     all
 }
 
-/// Of the worker itself.
+/// Counters of the worker itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
     /// On both sides.
@@ -129,7 +129,7 @@ pub struct Worker {
 const ROUNDS_PER_IDLE: u32 = 64;
 
 impl Worker {
-    /// Between `customer` and `internet`.
+    /// A worker between `customer` and `internet`.
     pub fn new(
         clock: Clock,
         customer: Box<dyn Port>,

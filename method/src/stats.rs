@@ -51,7 +51,7 @@ impl Summary {
     }
 }
 
-/// Of sorted values.
+/// Median of sorted values.
 pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
     let upper: i128 = (*sorted.get(sorted.len() / 2)?).into();
     if sorted.len() % 2 == 1 {
@@ -89,13 +89,13 @@ impl Line {
     }
 }
 
-/// Of sorted numbers.
+/// Median of sorted numbers.
 pub fn median_of(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
 
-/// By the empirical distribution (RFC 2330 section 11.3).
+/// Percentile by the empirical distribution (RFC 2330 section 11.3).
 pub fn percentile<T: Copy>(sorted: &[T], share: Ratio) -> Option<T> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()
 }

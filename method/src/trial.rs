@@ -145,7 +145,7 @@ impl TrialSpec {
         self.direction.frames(forward, self.frames())
     }
 
-    /// With churn the rate of new connections, else that of the frames.
+    /// The searched rate: with churn the rate of new connections, else that of the frames.
     pub fn searched_rate(&self) -> Rate {
         let churn = self.options.churn.filter(|_| self.options.action.is_none());
         churn.map_or(self.rate, |churn| churn.arrivals)

@@ -28,7 +28,7 @@ impl Nanos {
     pub const fn from_secs(s: u64) -> Nanos {
         Nanos(s * 1_000_000_000)
     }
-    /// For statistics and reports only.
+    /// Seconds, for statistics and reports only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

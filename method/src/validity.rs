@@ -79,7 +79,7 @@ impl Rule {
         }
     }
 
-    /// In documents and reports.
+    /// The name in documents and reports.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Tester => "tester",
@@ -126,8 +126,8 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// By the strict rule of RFC 2544: `true` if a stream missed its acceptance, `false` if every frame
-/// was on time and arrived, else `None`.
+/// Whether frames were lost, by the strict rule of RFC 2544: `true` if a stream missed its
+/// acceptance, `false` if every frame was on time and arrived, else `None`.
 pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
     match judge(spec, outcome, criteria) {
         Verdict::Pass => return Some(false),

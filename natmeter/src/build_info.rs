@@ -21,7 +21,7 @@ pub const LONG: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// Without the version, in one line, for run folders and reports.
+/// All facts without the version, in one line, for run folders and reports.
 pub const BUILD: &str = concat!(
     "commit ",
     env!("NATMETER_BUILD_COMMIT"),

@@ -72,7 +72,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Without the text of the bed file.
+    /// The options that change a scenario, without the text of the bed file.
     pub fn options(&self) -> Options {
         let (full, scale, set) = (self.full, self.scale.clone(), self.set.clone());
         Options { full, scale, set, cell: self.cell, ..Options::default() }

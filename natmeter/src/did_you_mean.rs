@@ -14,7 +14,7 @@ const MOST: usize = 3;
 
 const FOLDER: &str = "scenarios";
 
-/// For a first word that is not a command.
+/// The suggestion for a first word that is not a command.
 pub fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
@@ -39,13 +39,14 @@ pub fn command(word: &str, commands: &[String]) -> Option<String> {
     question(&runs).or_else(|| path.extension().and_then(|_| one(format!("run {word}"))))
 }
 
-/// For a path without a scenario file.
+/// The suggestion for a path without a scenario file.
 pub fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     question(&files)
 }
 
-/// For a path that is not a run folder: runs of that name in the usual folder, or similar ones beside it.
+/// The suggestion for a path that is not a run folder: runs of that name in the usual folder, or
+/// similar ones beside it.
 pub fn run(path: &Path) -> Option<String> {
     let word = path.file_name()?.to_string_lossy();
     let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));

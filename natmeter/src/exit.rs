@@ -29,7 +29,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// By code.
+    /// All of them, by code.
     pub const ALL: [Exit; 9] = [
         Exit::Done,
         Exit::Failed,
@@ -42,7 +42,7 @@ impl Exit {
         Exit::Undecided,
     ];
 
-    /// For scripts and reports.
+    /// The name, for scripts and reports.
     pub fn name(self) -> &'static str {
         match self {
             Exit::Done => "done",
@@ -57,7 +57,7 @@ impl Exit {
         }
     }
 
-    /// In one line.
+    /// The meaning, in one line.
     pub fn about(self) -> &'static str {
         match self {
             Exit::Done => "success; of a run: every value has a figure with its interval",

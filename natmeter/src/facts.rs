@@ -41,7 +41,7 @@ pub fn of_this_machine() -> Facts {
     facts
 }
 
-/// In octets, as in `/proc/meminfo`.
+/// Memory in octets, as in `/proc/meminfo`.
 pub fn memory() -> Option<u64> {
     let readings = Readings::below(Path::new("/"), &[readings::MEMORY]);
     let kib = readings.value(readings::MEMORY, "MemTotal")?.split_whitespace().next()?.parse::<u64>().ok()?;

@@ -20,7 +20,7 @@ use record::plan::{Measurement, Plan};
 use scenario::{Point, Scenario, Sequence};
 use searches::{LONGEST, Searches};
 
-/// With predicted time and memory.
+/// The plan with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
     let Predicted { plan, searches } = in_order(scenario, Sequence::PointByPoint);
     let order = scenario.measure.order.unwrap_or(if changing_is_cheap(scenario, &plan, &searches) {

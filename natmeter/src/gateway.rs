@@ -235,7 +235,7 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
 /// Left, right.
 type BothPorts = (Box<dyn Port>, Box<dyn Port>);
 
-/// Of the workers.
+/// The ports of the workers.
 struct Opened {
     ports: Vec<BothPorts>,
     pools: Vec<Pool>,

@@ -57,7 +57,7 @@ pub const KNOWN: &[List] = &[
     List { name: "metrics", title: "Metrics", rows: metrics },
 ];
 
-/// Of the lists.
+/// Names of the lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|list| list.name)
 }
@@ -67,7 +67,7 @@ pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
     KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
 }
 
-/// For people.
+/// The lists as text for people.
 pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
     let mut out = String::new();
     for list in lists {

@@ -108,12 +108,12 @@ impl Tested {
     }
 }
 
-/// Before every run. `None` if it was interrupted.
+/// The self-test before every run. `None` if it was interrupted.
 pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, QUICK).run(listener)
 }
 
-/// Of `natmeter selftest`. `None` if it was interrupted.
+/// The self-test of `natmeter selftest`. `None` if it was interrupted.
 pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
     Tester::new(process, THOROUGH).run(listener)
 }

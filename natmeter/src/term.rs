@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// An error about lost output was printed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// To stdout.
+/// Prints to stdout.
 pub fn out(text: &str) {
     let written = write(&mut anstream::stdout().lock(), &with_colours(text));
     let first = |error: &io::Error| is_loss(error) && !LOST.swap(true, Ordering::Relaxed);
@@ -49,13 +49,13 @@ const USUAL_COLUMNS: usize = 80;
 /// For a terminal that does not tell.
 const USUAL_LINES: usize = 24;
 
-/// Of the terminal on stderr.
+/// Columns of the terminal on stderr.
 pub fn columns() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
 }
 
-/// Of the terminal on stderr.
+/// Lines of the terminal on stderr.
 pub fn lines() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(USUAL_LINES)
@@ -66,7 +66,7 @@ pub fn replaces_lines() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// On a terminal, as several lines that end between words.
+/// Prints a line; on a terminal, as several lines that end between words.
 pub fn err_lines(text: &str) {
     let text = if io::stderr().is_terminal() { folded(text, columns()) } else { text.to_owned() };
     err(&format!("{text}\n"));
@@ -75,7 +75,7 @@ pub fn err_lines(text: &str) {
 /// Of further lines, beyond that of the first.
 const HANGING: usize = 4;
 
-/// Between words. Colours take no columns.
+/// Breaks a text between words. Colours take no columns.
 pub fn folded(text: &str, columns: usize) -> String {
     folded_after("", HANGING, text, columns)
 }
@@ -111,7 +111,7 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
     shown
 }
 
-/// Of the cursor on stderr, and lines above it.
+/// Erases the line of the cursor on stderr, and lines above it.
 pub fn erase_lines(above: usize) {
     let text = format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(above));
     let _ = io::stderr().write_all(text.as_bytes());

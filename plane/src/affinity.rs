@@ -5,7 +5,7 @@ use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
-/// By all octets of the customer's IPv6 source, as test customers may share a /64.
+/// Steers by all octets of the customer's IPv6 source, as test customers may share a /64.
 pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
 
 /// Length of a single link's prefix (RFC 7421), of which a host may use any address (RFC 8981).
@@ -63,7 +63,7 @@ impl Affinity {
     }
 }
 
-/// By the first `octets` octets of the source; `None` if it is no IPv6 packet.
+/// The worker, by the first `octets` octets of the source; `None` if it is no IPv6 packet.
 #[inline(always)]
 pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {

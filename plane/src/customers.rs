@@ -151,12 +151,12 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// With their numbers.
+    /// Permanent customers, with their numbers.
     pub fn permanent(&self) -> impl Iterator<Item = (u32, K)> {
         (self.base..).zip(self.permanent.iter().copied())
     }
 
-    /// For `capacity` customers, the NAT's census included.
+    /// Memory for `capacity` customers, the NAT's census included.
     pub fn bytes_for(capacity: u64) -> u64 {
         capacity * (size_of::<K>() as u64 + 4 + 1 + 1) + Index::bytes_for(capacity)
     }
@@ -288,7 +288,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// From the results of [`Self::ask`] and [`Self::guess`].
+    /// The entry, from the results of [`Self::ask`] and [`Self::guess`].
     #[inline(always)]
     pub(crate) fn entry(&self, key: K, hash: u64, guess: u32) -> Option<u32> {
         if guess != NONE && self.slab[guess] == key {

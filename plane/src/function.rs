@@ -34,7 +34,7 @@ pub trait Spare<P> {
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
-/// Without packets, for benchmarks.
+/// A spare without packets, for benchmarks.
 pub struct NoSpare;
 
 impl<P> Spare<P> for NoSpare {
@@ -109,7 +109,7 @@ impl<P> Spare<P> for Behind<'_, P> {
     }
 }
 
-/// For a packet outside the caller's frames; false without memory.
+/// Decides for a packet outside the caller's frames; false without memory.
 #[must_use]
 pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
@@ -148,7 +148,7 @@ pub trait Function: Send {
     /// Sessions and mappings; `None` for stateless functions.
     fn entries(&self) -> Option<(u64, u64)>;
 
-    /// With drop reasons.
+    /// Counters with drop reasons.
     fn counters(&self) -> Drops;
 
     /// What a complete listing must read.
@@ -185,7 +185,7 @@ pub trait Function: Send {
     fn nest(&mut self, nested: Nested);
 }
 
-/// For display.
+/// An entry of a state table, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The half with the entry; empty for a single function.

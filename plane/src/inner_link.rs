@@ -4,9 +4,9 @@ use crate::hash::Hasher;
 use crate::side::Side;
 use wire::Mac;
 
-/// Of the customer's half.
+/// Address of the customer's half.
 pub const CUSTOMER_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0a]);
-/// Of the Internet's half.
+/// Address of the Internet's half.
 pub const INTERNET_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0b]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Marks {
         Marks([3, a, b, c, d])
     }
 
-    /// Of a marked packet.
+    /// The way of a marked packet.
     #[inline(always)]
     pub(crate) fn way(self, b: &[u8]) -> Option<u8> {
         // Nearly always unicast.

@@ -61,20 +61,20 @@ pub(crate) struct Head4 {
 }
 
 impl Head4 {
-    /// At `l3`; the packet must be complete in `b`.
+    /// Reads the header at `l3`; the packet must be complete in `b`.
     pub(crate) fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
         // Fragments behind the largest datagram attack the host that reassembles it (RFC 791, section 3.1).
         if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
-    /// Of a packet that may be truncated behind the header, as in a quote.
+    /// Reads the header of a packet that may be truncated behind the header, as in a quote.
     pub(crate) fn sealed(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::read(b, l3)?;
         if Sum::default().bytes(&b[h.l3..h.l4]).is_valid() { Ok(h) } else { Err(Fault::Checksum) }
     }
 
-    /// Without the checksum: routers quote packets that they have already changed.
+    /// Reads the header without the checksum: routers quote packets that they have already changed.
     pub(crate) fn read(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         if b.len() < l3 + header::IPV4 {
             return Err(Fault::Short);
@@ -112,7 +112,7 @@ impl Head4 {
         self.more || self.offset > 0
     }
 
-    /// From this tunnel or side.
+    /// The key of fragments from this tunnel or side.
     pub(crate) fn key(&self, from: u128) -> Key {
         Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }

@@ -101,7 +101,7 @@ pub(crate) fn is_martian(a: u128) -> bool {
     a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
-/// Outside ::/64 (unspecified, loopback) and fe00::/7 (link-local, multicast).
+/// Whether an address lies outside ::/64 (unspecified, loopback) and fe00::/7 (link-local, multicast).
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
     // One comparison for both.

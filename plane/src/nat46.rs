@@ -106,7 +106,7 @@ impl Config {
 
     /// As NAT44.
     pub const STEER_CUSTOMER: Steering = Nat44::STEER_CUSTOMER;
-    /// By block of the outside port.
+    /// Steers by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
     /// Its pool is the numbers of the outside addresses.

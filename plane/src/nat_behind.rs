@@ -17,13 +17,13 @@ use wire::Prefix4;
 pub trait Numbering: Function {
     /// What distinguishes customers.
     type Key: Key;
-    /// Of both halves.
+    /// Configuration of both halves.
     type Config: Send;
     /// The dictionary.
     fn dictionary(&self) -> &Customers<Self::Key>;
     /// See [`Customers::tidy`].
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
-    /// With the customer's address in place of the number.
+    /// The session with the customer's address in place of the number.
     fn named(&self, session: Entry) -> Option<Entry>;
     /// Configuration of the NAT.
     fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
@@ -64,9 +64,9 @@ impl<H: Numbering> Numbered<H> {
         Numbered { affinity: self.affinity.together_by(prefix), ..self }
     }
 
-    /// By IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
+    /// Steers by IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// By block of the outside port.
+    /// Steers by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
 
     /// Customers in the dictionary.

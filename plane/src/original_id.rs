@@ -11,7 +11,7 @@ use wire::header::{ETH, IPV4, be16, put16};
 /// No half has an address that begins with these.
 const KEPT: [u8; 4] = [2, 0x6e, 0x6d, 1];
 
-/// To a half that sends ICMP errors.
+/// Whether a side leads to a half that sends ICMP errors.
 pub(crate) fn leads_inside(side: &Side4) -> bool {
     (side.mac, side.next_hop) == (CUSTOMER_HALF, INTERNET_HALF)
 }
@@ -32,7 +32,7 @@ pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     old
 }
 
-/// With the Ethernet source `own`, for a function that quotes the packet.
+/// Restores the identification with the Ethernet source `own`, for a function that quotes the packet.
 pub(crate) fn restore(own: Mac, b: &mut [u8]) {
     if own == INTERNET_HALF && b.len() >= ETH + IPV4 && b[6..10] == KEPT {
         identify(b, be16(b, 10));

@@ -61,7 +61,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// With 1,000 ICMPv6 errors in a second.
+    /// A router with 1,000 ICMPv6 errors in a second.
     pub fn new(customer: Side6, internet: Side6) -> Config {
         Config { customer, internet, icmp_errors_per_second: 1_000 }
     }
@@ -103,7 +103,7 @@ impl Router6 {
         }
     }
 
-    /// By addresses and ports; any worker may process any packet.
+    /// Steers by addresses and ports; any worker may process any packet.
     pub const STEER: Steering = Steering::Hash(&[(SRC, L4 + 4 - SRC)]);
 
     /// Value of a counter.

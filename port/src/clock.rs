@@ -51,7 +51,7 @@ impl Clock {
         Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
-    /// From an arbitrary origin.
+    /// The present tick, from an arbitrary origin.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {

@@ -89,7 +89,7 @@ pub fn preempt_no_more() -> bool {
 /// [`hurry`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
-/// In order, as of the first call, before any pinning.
+/// Cores of this process, in order, as of the first call, before any pinning.
 pub fn cores() -> Vec<usize> {
     static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
     let ask = || {
@@ -99,13 +99,14 @@ pub fn cores() -> Vec<usize> {
     GIVEN.get_or_init(ask).clone()
 }
 
-/// In nanoseconds, softirq work in the thread's context included.
+/// CPU time of the calling thread, in nanoseconds, softirq work in the thread's context included.
 pub fn thread_cpu_nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// In nanoseconds (second figure of `/proc/thread-self/schedstat`); `None` if not counted.
+/// Run delay of the calling thread, in nanoseconds (second figure of
+/// `/proc/thread-self/schedstat`); `None` if not counted.
 pub fn thread_run_delay_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }

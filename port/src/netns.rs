@@ -90,7 +90,7 @@ impl Netns {
         command
     }
 
-    /// For `ip link … netns PATH` of any process.
+    /// A path for `ip link … netns PATH` of any process.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }

@@ -44,8 +44,8 @@ pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> 
     Ok(value)
 }
 
-/// In bytes. With a small buffer, a full queue of the DUT becomes the tester's back-pressure, which
-/// hides loss. The privileged option ignores the system's limit.
+/// Sets the buffer, in bytes. With a small buffer, a full queue of the DUT becomes the tester's
+/// back-pressure, which hides loss. The privileged option ignores the system's limit.
 pub(crate) fn set_send_buffer(socket: impl AsFd, bytes: i32) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
         .or_else(|_| set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))

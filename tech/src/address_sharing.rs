@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use wire::flow::SharedPorts;
 use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet};
 
-/// Of a listed subscriber: no system ports if the address is not shared.
+/// The ports of a listed subscriber: no system ports if the address is not shared.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
     // All ports except those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }

@@ -24,12 +24,12 @@ pub struct Axis {
 /// METHODOLOGY.md.
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
-/// Of a kernel's connection tracking table.
+/// Entries of a kernel's connection tracking table.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Of the hash table.
+/// Buckets of the hash table.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 
-/// In the order of the matrix.
+/// All axes, in the order of the matrix.
 pub const AXES: &[Axis] = &[
     Axis {
         key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
@@ -152,7 +152,7 @@ pub const FRAME_SIZE: &str = "frame-size";
 /// From room for headers and tag to RFC 8219, section 5.1.1.
 const FRAME_SIZES: AxisKind = AxisKind::Numbers(Numbers { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES });
 
-/// Without jumbo frames only up to 1518.
+/// The sizes of RFC 8219; without jumbo frames only up to 1518.
 pub const RFC_8219: &str = "rfc8219";
 
 const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
@@ -202,7 +202,7 @@ impl Axis {
         self.key.name
     }
 
-    /// Of a value, if it has one.
+    /// The word of a value, if it has one.
     pub fn word(&self, value: u64) -> Option<String> {
         match self.kind {
             AxisKind::Numbers(_) => None,
@@ -210,7 +210,7 @@ impl Axis {
         }
     }
 
-    /// Of a word, if it has one.
+    /// The value of a word, if it has one.
     pub fn value(&self, word: &str) -> Option<u64> {
         let values = self.kind.parse(&Value::Text(word.to_owned())).ok()?;
         (!self.is_number()).then(|| values.first().copied()).flatten()
@@ -221,17 +221,17 @@ impl Axis {
         matches!(self.kind, AxisKind::Numbers(_))
     }
 
-    /// For display: `1,000`, `1:10`.
+    /// A value for display: `1,000`, `1:10`.
     pub fn show(&self, value: u64) -> String {
         self.word(value).unwrap_or_else(|| show_grouped(value))
     }
 
-    /// For programs: `1000`, `1:10`.
+    /// A value for programs: `1000`, `1:10`.
     pub fn plain(&self, value: u64) -> String {
         self.word(value).unwrap_or_else(|| value.to_string())
     }
 
-    /// With what it counts: `1,000 softwires`, `direction 1:10`.
+    /// A value with what it counts: `1,000 softwires`, `direction 1:10`.
     pub fn phrase(&self, value: u64) -> String {
         match self.word(value) {
             Some(word) => format!("{} {word}", self.heading),
@@ -239,13 +239,13 @@ impl Axis {
         }
     }
 
-    /// By its name.
+    /// An axis by its name.
     pub fn by_name(name: &str) -> Option<&'static Axis> {
         AXES.iter().find(|axis| axis.name() == name)
     }
 }
 
-/// Of a NAT whose customers are hosts.
+/// Inside addresses of a NAT whose customers are hosts.
 pub(crate) fn inside_addresses(count: u32) -> Fit {
     Fit::UpTo(count.into(), "more than `inside` has", "widen `inside` in [traffic]")
 }

@@ -17,7 +17,8 @@ struct Run {
 }
 
 impl Customers {
-    /// Without those of a longer prefix inside a rule's (RFC 7597, section 5.2); fails for the first invalid rule.
+    /// The customers, without those of a longer prefix inside a rule's (RFC 7597, section 5.2);
+    /// fails for the first invalid rule.
     pub(crate) fn of(rules: &[Rule]) -> Result<Customers, RuleError> {
         let mappings: Vec<Mapping> = rules.iter().map(Rule::prepare).collect::<Result<_, _>>()?;
         let runs = (0..rules.len()).flat_map(|i| runs(rules, i)).collect();

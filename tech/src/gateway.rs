@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::{AddrRange, Prefix6};
 
-/// In both IP versions.
+/// A gateway's links, in both IP versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// IPv4 on the left.

@@ -52,7 +52,7 @@ const fn network() -> Simple<Prefix6> {
     own(parse, "IPv6 prefix of 64 bits", || json!({ "type": "string" }))
 }
 
-/// With the networks of RFC 5180.
+/// IPv6 forwarding with the networks of RFC 5180.
 pub fn ipv6_forwarding() -> Box<dyn Technology> {
     Box::new(Ipv6Forwarding { left: LEFT, right: RIGHT, errors: Errors { icmp_errors_per_second: None } })
 }

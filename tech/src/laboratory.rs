@@ -41,7 +41,7 @@ pub fn is_allowed(range: AddrRange, besides: &[AddrRange]) -> bool {
     covered(range, ranges(ALLOWED).chain(besides.iter().copied()))
 }
 
-/// By `allow-addresses`.
+/// Whether a range may be allowed by `allow-addresses`.
 pub fn may_be_requested(range: AddrRange) -> bool {
     covered(range, ranges(ALLOWED).chain(ranges(ON_REQUEST))) && !range.contains(Ipv4Addr::BROADCAST)
 }

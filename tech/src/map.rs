@@ -262,7 +262,7 @@ impl Map {
         Ok(self.customers(bed.flows.subscribers())?.iter().map(row).collect())
     }
 
-    /// Of a provider edge alone, those of its customers.
+    /// The flows; of a provider edge alone, those of its customers.
     pub(crate) fn flows(&self, plays: Plays, f: &Flows) -> Result<FlowSpace, String> {
         if plays != Plays::Pe {
             return f.space().map_err(|e| e.to_string());
@@ -278,7 +278,7 @@ impl Map {
         }
     }
 
-    /// Of the CE's customer, or of all customers with the smallest port set.
+    /// Addresses and ports of the CE's customer, or of all customers with the smallest port set.
     pub(crate) fn outside(&self, plays: Plays) -> Option<Outside> {
         let all = self.all_customers().ok()?;
         let (pool, set) = if plays == Plays::Pe {
@@ -333,7 +333,7 @@ impl Map {
         152 * self.count()
     }
 
-    /// Of traffic that a CE would not send to remote hosts, and of a CE that the tester cannot measure.
+    /// Faults of traffic that a CE would not send to remote hosts, and of a CE that the tester cannot measure.
     pub(crate) fn faults_in_test(&self, plays: Plays, flows: &Flows) -> Vec<Fault> {
         let own = self.all_customers().ok().and_then(|all| all.nth(self.ce));
         let Some(own) = own.filter(|_| plays != Plays::Pe) else { return Vec::new() };

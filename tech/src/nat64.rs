@@ -90,7 +90,7 @@ impl SubscriberPrefix {
         state.counts_subscribers().then(|| self.length())
     }
 
-    /// With all sessions at one worker.
+    /// Groups of customers with all sessions at one worker.
     pub(crate) fn wholes(&self, state: &State, customers: u64) -> u64 {
         // Successive addresses in one /64; whole octets of the prefix select the worker.
         let together = self.counted(state).map_or(0, |len| (128 - len / 8 * 8).min(63));

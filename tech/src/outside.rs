@@ -3,7 +3,7 @@
 use key::At;
 use wire::{AddrRange, PortRange, PortSet};
 
-/// Of a device.
+/// Outside addresses and ports of a device.
 #[derive(Clone, Debug)]
 pub struct Outside {
     /// Of the addresses.
@@ -17,7 +17,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// With full paths below `table`.
+    /// The same with full paths below `table`.
     #[must_use]
     pub fn below(self, table: &str) -> Outside {
         let whole = |path: String| format!("{table}{path}");
@@ -29,7 +29,7 @@ impl Outside {
     }
 }
 
-/// Of an outside address.
+/// Ports of an outside address.
 #[derive(Clone, Debug)]
 pub enum Ports {
     /// A NAT can preserve ports in it; with its key.

@@ -32,12 +32,12 @@ pub struct Names {
 }
 
 impl Names {
-    /// Without parts.
+    /// Names without parts.
     pub const fn whole(name: &'static str, words: &'static str) -> Names {
         Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
     }
 
-    /// With both edges, customer edge and provider edge.
+    /// Names with both edges, customer edge and provider edge.
     pub const fn edges(
         dual: (&'static str, &'static str),
         ce: (&'static str, &'static str),
@@ -57,7 +57,7 @@ impl Names {
         self.of(plays).0
     }
 
-    /// In a few words.
+    /// A part in a few words.
     pub fn words(&self, plays: Plays) -> &'static str {
         self.of(plays).1
     }
@@ -67,7 +67,7 @@ impl Names {
         self.ce.0 != self.pe.0
     }
 
-    /// In the words of a scenario, if any.
+    /// The edges, in the words of a scenario, if any.
     pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
         self.has_edges().then_some(match plays {
             Plays::Dual => "both edges in a row (plays = \"dual\", the default)",

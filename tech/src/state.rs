@@ -66,7 +66,7 @@ const UDP_TIMEOUT: Nanos = Nanos::from_secs(300);
 pub const TEST_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 impl State {
-    /// Of an idle session.
+    /// Lifetime of an idle session.
     pub fn udp_timeout(&self) -> Nanos {
         self.udp_timeout.unwrap_or(UDP_TIMEOUT)
     }
@@ -81,7 +81,7 @@ impl State {
         self.sessions().clamp(1, 1 << 20)
     }
 
-    /// Of a subscriber, if limited.
+    /// Largest number of sessions of a subscriber, if limited.
     pub fn session_quota(&self) -> Option<u32> {
         self.session_quota.flatten()
     }
@@ -97,7 +97,7 @@ impl State {
         self.session_quota().is_some() || self.port_quota.is_some() || self.port_block.is_some()
     }
 
-    /// Of a subscriber, if ports come in blocks.
+    /// Ports of a subscriber, if ports come in blocks.
     pub fn block_ports(&self) -> Option<u64> {
         self.port_block.map(|size| u64::from(size) * u64::from(self.port_blocks.unwrap_or(1)))
     }
@@ -159,7 +159,7 @@ impl State {
         faults
     }
 
-    /// Without quota or port blocks.
+    /// The fault of a prefix without quota or port blocks.
     pub(crate) fn uncounted(&self, prefix: Option<u8>) -> Option<Fault> {
         (prefix.is_some() && !self.counts_subscribers()).then(|| {
             Fault::new("`subscriber-prefix` defines a subscriber, but no quota counts subscribers")

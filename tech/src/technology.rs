@@ -74,7 +74,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Parameters that contradict the flows, an unusable file, or too little memory.
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String>;
 
-    /// On the left and on the right.
+    /// IP versions on the left and on the right.
     fn versions(&self, plays: Plays) -> (u8, u8) {
         match plays {
             Plays::Dual => (4, 4),
@@ -83,12 +83,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         }
     }
 
-    /// Of its NAT, at either edge.
+    /// The state of its NAT, at either edge.
     fn state(&self) -> Option<&State> {
         None
     }
 
-    /// To be changed.
+    /// The state, to be changed.
     fn state_mut(&mut self) -> Option<&mut State> {
         None
     }
@@ -103,12 +103,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// To be changed.
+    /// The size, to be changed.
     fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
         None
     }
 
-    /// Of this part, in IPv4.
+    /// Outside addresses of this part, in IPv4.
     fn outside(&self, _plays: Plays) -> Option<Outside> {
         None
     }
@@ -131,12 +131,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Of an edge.
+    /// Mapping rules of an edge.
     fn mapping_rules(&self, _edge: Plays) -> Vec<RuleRow> {
         Vec::new()
     }
 
-    /// For which a gateway answers besides its links' (left, right).
+    /// Addresses for which a gateway answers besides its links' (left, right).
     fn answers(&self, _plays: Plays) -> [Answers; 2] {
         Default::default()
     }
@@ -146,12 +146,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
     }
 
-    /// Of a subscriber, if subscribers are counted.
+    /// Prefix length of a subscriber, if subscribers are counted.
     fn counts_by_prefix(&self) -> Option<u8> {
         None
     }
 
-    /// For quotas and port blocks.
+    /// Subscribers, for quotas and port blocks.
     fn subscribers(&self, _plays: Plays, customers: u64) -> u64 {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
@@ -190,12 +190,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Of a scenario that sweeps these axes.
+    /// Summary rows of a scenario that sweeps these axes.
     fn summary(&self, _plays: Plays, _swept: &[&str]) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// With its key.
+    /// The file, with its key.
     fn file(&self) -> Option<(&'static str, &Path)> {
         None
     }
@@ -208,7 +208,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Of a table that is loaded and not learned.
+    /// Octets of a table that is loaded and not learned.
     fn table_octets(&self) -> u64 {
         0
     }
@@ -283,7 +283,7 @@ macro_rules! shared {
 pub(crate) use shared;
 
 impl dyn Technology + '_ {
-    /// Of it and its parts.
+    /// Names of it and its parts.
     pub fn names(&self) -> &'static Names {
         &self.entry().names
     }
@@ -338,7 +338,7 @@ impl PartialEq for dyn Technology + '_ {
     }
 }
 
-/// For a customer edge with this port set, with octets of IP `headers` in front of the ports, on the right.
+/// Steering for a customer edge with this port set, with octets of IP `headers` in front of the ports, on the right.
 pub(crate) fn steering_of_edge(
     technology: &dyn Technology,
     plays: Plays,

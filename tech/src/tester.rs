@@ -45,13 +45,13 @@ impl Flows {
         u64::from(self.inside.count.max(self.subscribers).max(self.networks))
     }
 
-    /// Of each host.
+    /// Flows of each host.
     pub fn of_a_host(&self) -> u64 {
         let each = [self.source_ports.count(), self.remote.count, self.destination_ports.count()];
         each.into_iter().map(u64::from).product()
     }
 
-    /// Of all hosts.
+    /// Flows of all hosts.
     pub fn count(&self) -> u128 {
         u128::from(self.hosts()) * u128::from(self.of_a_host())
     }
@@ -74,7 +74,7 @@ impl Flows {
         FlowSpace::new(inside, source_ports, remote, destination_ports)
     }
 
-    /// For a provider edge alone, each subscriber is a host.
+    /// The flow space; for a provider edge alone, each subscriber is a host.
     pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, FlowError> {
         if self.subscribers <= 1 || plays != Plays::Pe {
             return self.space();
@@ -104,7 +104,7 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// With these flows.
+    /// The test bed with these flows.
     pub fn bed(&self, flows: FlowSpace) -> Bed {
         Bed {
             left: self.left,

@@ -7,7 +7,7 @@ use crate::layout::{Address6, Ends6, Row};
 /// Flows of a [`Batch`].
 pub const BATCH: usize = 32;
 
-/// By [`Source`], then subscribers.
+/// Values by [`Source`], then subscribers.
 #[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 7]);
 

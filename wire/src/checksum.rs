@@ -75,7 +75,7 @@ impl Sum {
     }
 }
 
-/// From the eight address bytes.
+/// Sum of the pseudo header, from the eight address bytes.
 #[inline(always)]
 pub fn pseudo_v4(addresses: u64, protocol: u8, length: u16) -> Sum {
     Sum::default().word(addresses).be16(protocol as u16).be16(length)
@@ -87,7 +87,7 @@ pub fn update16(field: [u8; 2], old: u16, new: u16) -> [u8; 2] {
     update(field, Sum::default().be16(old), Sum::default().be16(new))
 }
 
-/// After the words of `old` became those of `new`.
+/// The checksum field after the words of `old` became those of `new`.
 #[inline]
 pub fn update(field: [u8; 2], old: Sum, new: Sum) -> [u8; 2] {
     let s = Sum(u64::from(!u16::from_ne_bytes(field)) + u64::from(!old.fold())).plus(new);

@@ -1,6 +1,6 @@
 //! Division of many numbers by the same one.
 
-/// With one multiplication and no branch, as vector code.
+/// Exact division with one multiplication and no branch, as vector code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     pub(crate) by: u32,

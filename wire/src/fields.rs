@@ -21,7 +21,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// In bytes.
+    /// Width in bytes.
     pub fn width(self) -> usize {
         if self.is_addr() { 4 } else { 2 }
     }
@@ -89,7 +89,7 @@ impl Values {
     pub(crate) fn from_array(values: [u32; 7]) -> Values {
         Values(values)
     }
-    /// With a learned outside address and port.
+    /// The values with a learned outside address and port.
     #[inline(always)]
     pub fn learned(mut self, addr: u32, port: u16) -> Values {
         self.0[Source::OuterAddr as usize] = addr;

@@ -157,8 +157,8 @@ impl FlowSpace {
         Ok(FlowSpace { list: Some(list), ..FlowSpace::of(inside, remote, remote_ports)? })
     }
 
-    /// With addresses 2^`bits` apart: each subscriber has a prefix (RFC 7597, section 5.2) and uses
-    /// its first address.
+    /// The flow space with addresses 2^`bits` apart: each subscriber has a prefix (RFC 7597,
+    /// section 5.2) and uses its first address.
     ///
     /// # Errors
     /// Beyond the address space.
@@ -242,7 +242,7 @@ impl FlowSpace {
     pub fn is_overlapping(&self) -> bool {
         self.inside.own_address == 0 && self.inside.subscribers > 1 && self.list.is_none()
     }
-    /// From the lowest to the highest.
+    /// Inside addresses, from the lowest to the highest.
     pub fn inside(&self) -> AddrRange {
         if let Some(list) = &self.list {
             return list.addrs;
@@ -250,7 +250,7 @@ impl FlowSpace {
         // Never more than 2^32 - 1 addresses.
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() as u32 }
     }
-    /// From lowest to highest.
+    /// Source ports, from lowest to highest.
     pub fn inside_ports(&self) -> PortRange {
         if let Some(list) = &self.list {
             return list.ports;
@@ -267,7 +267,7 @@ impl FlowSpace {
         let set = self.inside.set;
         PortSet { psid: (subscriber & ((1 << set.len) - 1)) as u16, ..set }
     }
-    /// From the lowest to the highest.
+    /// Remote addresses, from the lowest to the highest.
     pub fn remote(&self) -> AddrRange {
         let further = ((self.inside.subscribers - 1) & self.remote_by_subscriber) << NETWORK;
         AddrRange { count: self.remote.count + further, ..self.remote }

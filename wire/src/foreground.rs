@@ -8,7 +8,7 @@ pub struct Foreground {
 }
 
 impl Foreground {
-    /// With this share of all frames, in parts per million.
+    /// A foreground with this share of all frames, in parts per million.
     ///
     /// # Panics
     /// When the share is 0 or above 1,000,000.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Without VLAN tag.
+/// Ethernet header without VLAN tag.
 pub const ETH: usize = 14;
-/// Without options.
+/// IPv4 header without options.
 pub const IPV4: usize = 20;
 /// Length of an IPv6 header.
 pub const IPV6: usize = 40;
@@ -62,13 +62,13 @@ impl std::str::FromStr for Mac {
     }
 }
 
-/// At `at`.
+/// The number at `at`.
 #[inline(always)]
 pub fn be16(b: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([b[at], b[at + 1]])
 }
 
-/// At `at`.
+/// The number at `at`.
 #[inline(always)]
 pub fn be32(b: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
@@ -103,7 +103,7 @@ pub fn half(b: &[u8], at: usize) -> u32 {
 /// Preamble, start of frame delimiter and inter-frame gap, in octets.
 const BETWEEN_FRAMES: u64 = 20;
 
-/// Per direction; `frame_size` in octets with FCS.
+/// Frames per second, per direction; `frame_size` in octets with FCS.
 pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
     bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
 }

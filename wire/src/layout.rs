@@ -97,7 +97,7 @@ impl Address6 {
         Address6::Constant(address.into())
     }
 
-    /// In this prefix of 96 bits or more.
+    /// An outside address in this prefix of 96 bits or more.
     pub fn by_outer(prefix: u128) -> Address6 {
         Address6::ByOuter((prefix >> 32 << 32).into())
     }
@@ -107,7 +107,7 @@ impl Address6 {
         matches!(self, Address6::ByOuter(_))
     }
 
-    /// For the first-level cache.
+    /// Too large for the first-level cache.
     pub(crate) fn is_large(&self) -> bool {
         match self {
             Address6::Constant(_) | Address6::ByOuter(_) => false,
@@ -142,7 +142,7 @@ impl Ends6 {
         self.src.is_large() || self.dst.is_large()
     }
 
-    /// For frames in the opposite direction.
+    /// The addresses for frames in the opposite direction.
     pub fn reversed(&self) -> Ends6 {
         Ends6 { src: self.dst.clone(), dst: self.src.clone() }
     }
@@ -160,7 +160,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// In octets, beyond IPv4 alone (METHODOLOGY.md, frame sizes).
+    /// Length in octets, beyond IPv4 alone (METHODOLOGY.md, frame sizes).
     pub const fn overhead(&self) -> usize {
         self.head() - IPV4
     }
@@ -170,7 +170,7 @@ impl Layout {
         self.head() - tag::LEN
     }
 
-    /// In octets with FCS.
+    /// Smallest frame, in octets with FCS.
     pub const fn smallest(&self) -> usize {
         self.head() + header::FCS
     }
@@ -184,7 +184,7 @@ impl Layout {
         }
     }
 
-    /// Of the IPv6 header, if there is one.
+    /// The addresses of the IPv6 header, if there is one.
     pub fn ends(&self) -> Option<&Ends6> {
         match self {
             Layout::Ipv4 => None,
@@ -192,7 +192,7 @@ impl Layout {
         }
     }
 
-    /// For frames in the opposite direction.
+    /// The layout for frames in the opposite direction.
     pub fn reversed(&self) -> Layout {
         match self {
             Layout::Ipv4 => Layout::Ipv4,

@@ -28,7 +28,7 @@ pub struct Mix {
 pub const MOST_SIZES: usize = 64;
 
 impl<T> Sizes<T> {
-    /// For a sequence number.
+    /// The value for a sequence number.
     #[inline]
     pub fn of(&self, sequence: u64) -> &T {
         &self.kinds[usize::from(self.sequence[(sequence % self.sequence.len() as u64) as usize])]

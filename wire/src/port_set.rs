@@ -55,7 +55,7 @@ impl PortSet {
         runs << self.low_bits()
     }
 
-    /// In ascending order, `j` < count.
+    /// A port, in ascending order, `j` < count.
     #[inline(always)]
     pub fn nth(self, j: u32) -> u16 {
         let m = self.low_bits();

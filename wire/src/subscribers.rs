@@ -21,7 +21,7 @@ pub struct SharedPorts {
     pub count: u32,
 }
 
-/// Of all three kinds in one formula.
+/// Addresses and ports, of all three kinds in one formula.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) subscribers: u32,

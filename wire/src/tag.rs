@@ -3,7 +3,7 @@
 
 use crate::header::word;
 
-/// In bytes.
+/// Length in bytes.
 pub const LEN: usize = 18;
 /// First bytes of every tag.
 pub const MAGIC: [u8; 3] = [0x6e, 0x4d, 0x74];
@@ -54,7 +54,7 @@ impl Tag {
         [first.to_be(), second.to_be()]
     }
 
-    /// At `at`, if any.
+    /// Reads the tag at `at`, if any.
     #[inline(always)]
     pub fn read(frame: &[u8], at: usize) -> Option<Tag> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
@@ -82,7 +82,7 @@ impl StreamId {
         StreamId(magic | (stream as u64) << 16 | trial as u64)
     }
 
-    /// At `at`, if the frame is long enough.
+    /// Both words of the tag at `at`, if the frame is long enough.
     #[inline(always)]
     pub fn words(frame: &[u8], at: usize) -> Option<[u64; 2]> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;

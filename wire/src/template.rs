@@ -52,7 +52,7 @@ pub struct UdpFrame {
 }
 
 impl Template {
-    /// In an Ethernet/IPv4/UDP frame.
+    /// Offset of the tag in an Ethernet/IPv4/UDP frame.
     pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
     /// Ethernet/IPv4/UDP (RFC 2544, appendix C): no options, DF clear, identification 0,
@@ -61,7 +61,7 @@ impl Template {
         Template::udp(f, Layout::Ipv4)
     }
 
-    /// In any layout. IPv6 headers have zero traffic class and flow label, and no extensions.
+    /// A frame in any layout. IPv6 headers have zero traffic class and flow label, and no extensions.
     ///
     /// # Panics
     /// When `size` cannot hold headers and tag.
@@ -110,12 +110,12 @@ impl Template {
         }
     }
 
-    /// With these Ethernet sources, one for each connection.
+    /// The template with these Ethernet sources, one for each connection.
     pub fn from_sources(self, sources: Arc<[header::Mac]>) -> Template {
         Template { sources, ..self }
     }
 
-    /// With another size.
+    /// The template with another size.
     #[must_use]
     pub fn resized(&self, size: usize) -> Template {
         let mac = |at: usize| header::Mac(std::array::from_fn(|k| self.bytes[at + k]));
@@ -143,7 +143,7 @@ impl Template {
         Arc::clone(&self.sources)
     }
 
-    /// Without FCS.
+    /// Length without FCS.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -159,7 +159,7 @@ impl Template {
     pub fn udp_len(&self) -> u16 {
         header::be16(&self.bytes, self.tag_at() - header::UDP + 4)
     }
-    /// Between Ethernet and UDP.
+    /// Headers between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -55,7 +55,7 @@ impl View {
         Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
     }
 
-    /// With `n` ≤ [`MOST_SOURCE_MACS`] pseudo-random Ethernet sources on each side; the port's with 1.
+    /// The view with `n` ≤ [`MOST_SOURCE_MACS`] pseudo-random Ethernet sources on each side; the port's with 1.
     #[must_use]
     pub fn from_source_macs(self, n: u32, seed: u64) -> View {
         if n <= 1 {
@@ -65,8 +65,8 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// With a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes, in octets
-    /// with FCS; unchanged without sizes. The templates must have the largest size.
+    /// The view with a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes,
+    /// in octets with FCS; unchanged without sizes. The templates must have the largest size.
     #[must_use]
     pub fn of_sizes(self, sizes: &[usize]) -> View {
         if sizes.is_empty() {
@@ -80,7 +80,7 @@ impl View {
         View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
     }
 
-    /// With native frames in addition.
+    /// The view with native frames in addition.
     #[must_use]
     pub fn beside(self, background: Option<Background>) -> View {
         let mut view = View { background, ..self };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// For a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 
-/// Of the bed.
+/// A port of the bed.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// Of the interface.

@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In one word.
+    /// The verdict in one word.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -63,7 +63,7 @@ pub struct Finding {
     pub settings: Vec<(Setting, String)>,
 }
 
-/// Of the tester.
+/// A port of the tester.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// `left` or `right`.

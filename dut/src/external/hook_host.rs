@@ -71,7 +71,7 @@ impl HookHost {
         })
     }
 
-    /// Through a file if the line is longer than Linux passes to a program.
+    /// Runs a line, through a file if the line is longer than Linux passes to a program.
     pub(super) fn run(&mut self, line: &str, limits: &Limits) -> Result<Ran, DutError> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let is_long = line.len() > LONGEST;
@@ -139,7 +139,7 @@ impl HookHost {
         Ok(exists)
     }
 
-    /// After ending a profile of a killed run.
+    /// Removes the folder of copies, after ending a profile of a killed run.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };

@@ -22,7 +22,7 @@ const NOW: &str = "case $(date +%N) in\n\
     '' | *[!0-9]*) sed -n 's/^now at \\([0-9]*\\) nsecs$/\\1/p' /proc/timer_list ;;\n\
     *) date +%s%N ;;\nesac";
 
-/// In progress.
+/// A recording in progress.
 #[derive(Debug)]
 pub struct OnBox {
     folder: String,

@@ -125,7 +125,7 @@ impl Image {
         fs::read_to_string(self.list()).unwrap_or_default()
     }
 
-    /// Of one of its packages.
+    /// Version of one of its packages.
     pub fn version(&self, package: &str) -> Option<String> {
         let packages = self.packages();
         let mut lines = packages.lines().filter_map(|line| line.split_once(' '));

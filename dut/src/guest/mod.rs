@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// With name and description.
+    /// All kinds with name and description.
     pub const ALL: &[(Kind, &str, &str)] = &[
         (Kind::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
         (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
@@ -46,7 +46,7 @@ impl Kind {
         Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    /// By its name.
+    /// A kind by its name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }

@@ -54,7 +54,7 @@ impl Default for GuestConfig {
     }
 }
 
-/// Of a guest.
+/// An interface of a guest.
 #[derive(Debug)]
 pub struct Nic {
     /// In the guest.

@@ -22,7 +22,7 @@ impl Here {
     pub fn new() -> Here {
         Here::below("/")
     }
-    /// With files below `root`.
+    /// A machine with files below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Here {
         Here { root: root.into() }
     }

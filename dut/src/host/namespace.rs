@@ -9,7 +9,7 @@ use port::PortError;
 use port::netns::{Netns, Sight};
 use std::io;
 
-/// Of one test bed.
+/// The namespaces of one test bed.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     dut: Netns,
@@ -19,7 +19,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// For the DUT, and for the tester's ends.
+    /// Namespaces for the DUT, and for the tester's ends.
     ///
     /// # Errors
     /// Without the privilege to create namespaces.
@@ -27,12 +27,12 @@ impl Namespace {
         Ok(Namespace::between(Netns::new()?, Netns::new()?))
     }
 
-    /// With these namespaces.
+    /// A host with these namespaces.
     pub fn between(tester: Netns, dut: Netns) -> Namespace {
         Namespace { dut, tester, server: None, machine: Here::new() }
     }
 
-    /// With one for a server behind the DUT.
+    /// A host with one for a server behind the DUT.
     ///
     /// # Errors
     /// Without the privilege to create namespaces.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// For leftover processes that keep the output open.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Of one program.
+/// Limits of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Then its process group is killed.
@@ -26,10 +26,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a step's command: freeing a table of 2^28 buckets takes tens of seconds.
+    /// Limits for a step's command: freeing a table of 2^28 buckets takes tens of seconds.
     pub const STEP: Limits = Limits { time: Duration::from_secs(300), octets: 64 << 20 };
 
-    /// For a hook: 1 MiB of each output.
+    /// Limits for a hook: 1 MiB of each output.
     pub fn of_hook(time: Duration) -> Limits {
         Limits { time, octets: 1 << 20 }
     }

@@ -45,7 +45,7 @@ pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
     })
 }
 
-/// In progress.
+/// A recording in progress.
 pub struct Recording {
     perf: Child,
     data: File,

@@ -120,7 +120,7 @@ impl Script {
         *self.stacks.stacks.entry(stack).or_default() += 1;
     }
 
-    /// With the `most` most frequent stacks of each core; the others are `rare stacks`.
+    /// The sums, with the `most` most frequent stacks of each core; the others are `rare stacks`.
     pub fn stacks(mut self, most: usize) -> Stacks {
         self.end();
         let Stacks { cores, parts, tester, others, stacks } = self.stacks;

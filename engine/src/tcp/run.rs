@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::tcp::{Exchanges, Numbers, Script, Segment, SegmentTemplate, Side};
 
-/// Of one phase.
+/// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOutcome {
     /// Connections or exchanges: begun ones are sent, completed ones received, with the faults at Right.
@@ -54,7 +54,7 @@ fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<
     })
 }
 
-/// Of a connection with so many octets of data each.
+/// The most exchanges of a connection with so many octets of data each.
 pub fn most_exchanges(payload: usize) -> u16 {
     u16::try_from(payload).ok().and_then(Exchanges::new).map_or(0, Exchanges::most)
 }

@@ -16,7 +16,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// For N connections, 8 octets each.
+    /// States for N connections, 8 octets each.
     ///
     /// # Errors
     /// Too little memory.
@@ -61,7 +61,7 @@ impl Stages {
         self.words.prefetch(index as usize);
     }
 
-    /// In connections.
+    /// Capacity in connections.
     pub fn len(&self) -> usize {
         self.words.len()
     }

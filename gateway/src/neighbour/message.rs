@@ -14,7 +14,7 @@ pub(super) struct Said {
     pub replaces: bool,
 }
 
-/// From `own` with the address `from`, for the Ethernet address of `to`.
+/// A request from `own` with the address `from`, for the Ethernet address of `to`.
 pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => arp(own, from, to),

@@ -69,7 +69,7 @@ pub struct ValidationCap {
 const SAFE: Ratio = Ratio::from_ppm(900_000);
 
 impl ValidationCap {
-    /// From a reverse one-way throughput of so many trials.
+    /// The limit from a reverse one-way throughput of so many trials.
     pub fn of(reverse: Rate, trials: Count) -> ValidationCap {
         ValidationCap { reverse, cap: SAFE.of(reverse).max(Rate(1)), limited: false, trials }
     }

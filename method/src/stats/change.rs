@@ -21,7 +21,7 @@ pub struct Change {
     pub p: f64,
 }
 
-/// In order.
+/// The change points, in order.
 pub fn points(values: &[f64], seed: u64) -> Vec<Change> {
     let mut found = Vec::new();
     let mut parts = vec![(0, values.len())];

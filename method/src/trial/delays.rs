@@ -11,7 +11,7 @@ const WORST_PER_MILLE: u64 = 999;
 
 const BUCKETS: u64 = 32;
 
-/// In nanoseconds.
+/// Delays of one direction, in nanoseconds.
 #[derive(Debug)]
 pub struct Sample<'a> {
     /// By sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.

@@ -146,7 +146,7 @@ impl DirectionRatio {
     /// Largest number of a direction ratio.
     pub const MOST: u32 = 1_000;
 
-    /// Of two different coprime numbers up to [`DirectionRatio::MOST`].
+    /// A ratio of two different coprime numbers up to [`DirectionRatio::MOST`].
     pub fn new(forward: u32, reverse: u32) -> Option<DirectionRatio> {
         let allowed = 1..=DirectionRatio::MOST;
         let fits = allowed.contains(&forward) && allowed.contains(&reverse) && forward != reverse;

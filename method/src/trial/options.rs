@@ -86,7 +86,7 @@ impl Tcp {
         matches!(self, Tcp::Life { .. })
     }
 
-    /// Of one new connection or exchange, from Initiator and Responder.
+    /// Segments of one new connection or exchange, from Initiator and Responder.
     pub fn segments(self) -> [Count; 2] {
         let Tcp::Life { exchanges, close, .. } = self else { return [1, 1] };
         let closing = match close {
@@ -116,7 +116,7 @@ impl TcpClose {
     pub const ALL: [(&'static str, TcpClose); 3] =
         [("fin", TcpClose::Fin), ("rst", TcpClose::Rst), ("none", TcpClose::None)];
 
-    /// After handshake and data, of both sides.
+    /// Segments after handshake and data, of both sides.
     pub fn segments(self) -> Count {
         match self {
             TcpClose::Fin => 3,
@@ -158,11 +158,11 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// At most `trial`.
+    /// The rate before the trial, at most `trial`.
     pub fn rate_before(self, trial: Rate) -> Rate {
         self.rate.unwrap_or(trial)
     }
-    /// In the faster direction.
+    /// Frames before the trial, in the faster direction.
     pub fn frames_before(self, trial: Rate) -> Count {
         self.rate_before(trial).frames_in(self.duration)
     }
@@ -191,7 +191,7 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// From the first flow's beginning to the last's.
+    /// The time from the first flow's beginning to the last's.
     pub fn lasts(self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(self.flows.saturating_sub(1)))
     }

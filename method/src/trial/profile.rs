@@ -53,7 +53,7 @@ impl Profile {
         CoreSamples { all: sum(|samples| samples.all), waiting: sum(|samples| samples.waiting) }
     }
 
-    /// In parts per million; `None` without samples.
+    /// Time that waits for locks, in parts per million; `None` without samples.
     pub fn lock_wait(&self) -> Option<u32> {
         let CoreSamples { all, waiting } = self.samples();
         let share = (u128::from(waiting) * 1_000_000).checked_div(u128::from(all))?;

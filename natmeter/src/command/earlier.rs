@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// With the same scenario and options.
+/// An earlier run with the same scenario and options.
 pub(super) enum Earlier {
     Complete(PathBuf),
     Begun(PathBuf),

@@ -28,7 +28,7 @@ pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Re
     checked(output, read(file, changes))
 }
 
-/// Without its messages and the files that it names.
+/// Reads a scenario without its messages and the files that it names.
 pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<LoadedScenario, ScenarioError> {
     let options = options(changes)?;
     match file {
@@ -39,7 +39,7 @@ pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<LoadedScena
     }
 }
 
-/// For a text of natmeter's own.
+/// Reads a scenario for a text of natmeter's own.
 pub(super) fn given(name: &str, text: &str, changes: &Changes, output: Output) -> Result<LoadedScenario, Exit> {
     checked(output, options(changes).and_then(|options| Ok(scenario::parse(name, text, &options, tech::ALL)?)))
 }

@@ -25,7 +25,7 @@ pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
     Ok(verdict(&args.run, &report.audit.findings))
 }
 
-/// For a command that ends with a report.
+/// Prints the report for a command that ends with a report.
 pub(super) fn of_run(run: &Path, output: Output) -> Result<Exit, Exit> {
     let args = ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() };
     report(&args, if output.json { "json" } else { "text" })

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// For `--wait`.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Of this command on this machine, until it is dropped.
+/// The right to measure of this command on this machine, until it is dropped.
 pub(super) struct MyTurn {
     /// Restored first, so that a process that waits for the locks below finds the session as it was.
     raised: Option<Raised>,
@@ -31,9 +31,9 @@ pub(super) struct MyTurn {
 }
 
 impl MyTurn {
-    /// With `--wait`, waits until the machine is free. With `--beside`, and for root if another
-    /// user measures, continues without the lock. Returns the exit code after printing the holder
-    /// of the lock, or the end of the wait by a signal.
+    /// Takes the machine's lock: with `--wait`, waits until the machine is free. With `--beside`,
+    /// and for root if another user measures, continues without the lock. Returns the exit code
+    /// after printing the holder of the lock, or the end of the wait by a signal.
     pub(super) fn take(turn: Turn) -> Result<MyTurn, Exit> {
         let mut waits = Waits { is_wanted: turn.wait, signals: None, told: None };
         loop {
@@ -62,7 +62,7 @@ impl MyTurn {
         }
     }
 
-    /// Until another process no longer has what `ask` asks for; without `--wait`, once.
+    /// Waits until another process no longer has what `ask` asks for; without `--wait`, once.
     pub(super) fn wait_for<T>(&mut self, ask: impl Fn() -> Result<T, DutError>) -> Result<T, Exit> {
         loop {
             match ask() {
@@ -79,7 +79,8 @@ impl MyTurn {
         }
     }
 
-    /// Of the scenario's test bed, until this value is dropped. Interfaces that natmeter makes itself need no lock.
+    /// Locks the interfaces of the scenario's test bed, until this value is dropped. Interfaces
+    /// that natmeter makes itself need no lock.
     pub(super) fn take_ports(&mut self, scenario: &Scenario) -> Result<(), Exit> {
         let Some(bed) = &scenario.bed else { return Ok(()) };
         if bed.makes_links() {

@@ -40,7 +40,7 @@ pub(super) fn text(out: &mut String, scenario: &Scenario, plan: &Plan) {
     );
 }
 
-/// With kept tables: connections would time out before the search ends.
+/// Why a plan cannot be carried out with kept tables: connections would time out before the search ends.
 pub fn refused(scenario: &Scenario, plan: &Plan) -> Option<String> {
     let short = |m: &&Measurement| {
         let scenario = &*m.point.of(scenario);

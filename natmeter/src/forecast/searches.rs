@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 /// One month, so that sums over a plan cannot overflow.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// At the rates that a function returns.
+/// The searches of a scenario, at the rates that a function returns.
 pub(super) struct Searches<'a, R> {
     scenario: &'a Scenario,
     rates: R,
@@ -32,7 +32,7 @@ struct Done {
 }
 
 impl<'a> Searches<'a, fn(&Scenario, &Dut) -> Guess> {
-    /// At the assumed rates.
+    /// Searches at the assumed rates.
     pub(super) fn assumed(scenario: &'a Scenario) -> Self {
         Searches::new(scenario, guess)
     }
@@ -43,7 +43,7 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
         Searches { scenario, rates, known: Vec::new(), done: HashMap::new(), largest: HashMap::new() }
     }
 
-    /// In the order of the plan.
+    /// Time of a measurement's search; measurements come in the order of the plan.
     pub(super) fn time(&mut self, m: &Measurement) -> Nanos {
         let used = known_before(m, self.scenario, None, &self.known, &BTreeMap::new());
         let value = (m.point.clone(), m.metric.clone());

@@ -29,7 +29,7 @@ pub(super) fn null(scenario: &Scenario, point: &Point) -> u64 {
     }
 }
 
-/// At a point of the plan.
+/// Whether the null device is measured at a point of the plan.
 pub(super) fn has_null_device(scenario: &Scenario, plan: &Plan) -> bool {
     plan.measurements.iter().any(|m| null(&m.point.of(scenario), &m.point) > 0)
 }

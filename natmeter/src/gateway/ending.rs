@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
-/// By signal or control socket.
+/// The request to end, by signal or control socket.
 pub struct Ending {
     stop: Arc<AtomicBool>,
     signals: Signals,

@@ -56,13 +56,14 @@ pub(super) fn find(
     Ok(macs)
 }
 
-/// With their initial Ethernet addresses.
+/// The next hops to learn, with their initial Ethernet addresses.
 pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
     let one = |side, (_, next)| asked(gateway, side).map(|ip| NextHop::new(ip, next));
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
 }
 
-/// For about one second at most, and no longer than the gateway runs; returns those that do not answer.
+/// Resolves next hops again, for about one second at most, and no longer than the gateway runs;
+/// returns those that do not answer.
 pub(super) fn ask_again(
     gateway: &Gateway,
     next_hops: &NextHops,

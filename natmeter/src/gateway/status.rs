@@ -5,7 +5,7 @@ use serde_json::json;
 use std::fmt::Write;
 use wire::Mac;
 
-/// Of all workers, and next hops (left, right).
+/// Counters and entries of all workers, and next hops (left, right).
 pub(super) struct Status {
     pub(super) workers: Vec<Account>,
     pub(super) next_hops: [Mac; 2],

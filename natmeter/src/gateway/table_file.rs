@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tech::Technology;
 
-/// With its state before it is read.
+/// A table file, with its state before it is read.
 pub(super) struct TableFile {
     key: &'static str,
     path: PathBuf,
@@ -81,7 +81,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
     std::fs::metadata(path).map(|m| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec()))
 }
 
-/// Of a new binding table.
+/// The changes of a new binding table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     before: u64,

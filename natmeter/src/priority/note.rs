@@ -17,7 +17,7 @@ const PREFIX: &str = "session-priority";
 /// Other runs may start and end meanwhile, and a foreign file may have the name of a note.
 const ATTEMPTS: u32 = 100;
 
-/// Of a user.
+/// The notes of a user.
 pub(super) struct Notes {
     dir: RunDir,
     proc: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Note {
     is_new: bool,
 }
 
-/// From the file's name.
+/// A session, from the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     session: u32,
@@ -45,7 +45,7 @@ impl Notes {
         Notes { dir, proc: proc.into() }
     }
 
-    /// Below `/proc`.
+    /// This process's folder, below `/proc`.
     pub(super) fn own_process(&self) -> PathBuf {
         self.proc.join("self")
     }
@@ -66,8 +66,8 @@ impl Notes {
         }
     }
 
-    /// Of this session, which other runs in the session may share. Writes a new note if there is
-    /// none, or if it is out of date.
+    /// Takes the note of this session, which other runs in the session may share. Writes a new note
+    /// if there is none, or if it is out of date.
     pub(super) fn take(&self) -> Option<(Note, Session)> {
         for _ in 0..ATTEMPTS {
             // Another run may have restored it since the last attempt.
@@ -124,7 +124,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Before the raise.
+    /// The session before the raise.
     pub(super) fn before(&self) -> &Session {
         &self.before
     }
@@ -161,7 +161,7 @@ impl Note {
         flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_at(&self.file, &self.path)
     }
 
-    /// After its value was restored.
+    /// Removes the note, after its value was restored.
     pub(super) fn forget(self) {
         // If this fails, `clean` finds a note of a value that is already restored.
         let _ = fs::remove_file(&self.path);

@@ -22,7 +22,7 @@ pub struct Waiting {
 }
 
 impl Commands {
-    /// For the device of this name.
+    /// A sink for the device of this name.
     pub fn sink(&self, dut: &str) -> Sink {
         let (waiting, dut) = (Arc::clone(&self.waiting), dut.to_owned());
         Arc::new(move |event: &Event| {

@@ -10,7 +10,7 @@ use record::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
 use std::cell::Cell;
 use std::time::Instant;
 
-/// From the tester to a device and back.
+/// The path from the tester to a device and back.
 pub(super) struct Path {
     /// The loop of tester and device.
     pub dut_loop: Loop,
@@ -48,7 +48,7 @@ pub(super) fn no_null() -> Option<String> {
 /// The kernel reports idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
 const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
 
-/// Of cores on which only the device works: the time for which they were not idle.
+/// The cost of a frame of cores on which only the device works: the time for which they were not idle.
 pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<Done> + 'static) -> Option<Price> {
     let (work, last) = (Work::of(cores)?, Cell::new((Instant::now(), Done::default())));
     let read = move || {
@@ -60,7 +60,7 @@ pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<Done> + 'sta
     Some(Price { read: Box::new(read), window: PRICE_WINDOW })
 }
 
-/// Of the kernel's connection tracking table, if the device keeps connections.
+/// Sizes of the kernel's connection tracking table, if the device keeps connections.
 pub(super) fn table_sizes(facts: &mut FactTable) -> Figures {
     let sizes = [
         (HASH_TABLE_SIZE, "nf_conntrack_buckets", conntrack::BUCKETS),

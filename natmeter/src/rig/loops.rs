@@ -61,7 +61,7 @@ fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     frame
 }
 
-/// With a remedy; `None` if nothing is wrong.
+/// The finding, with a remedy; `None` if nothing is wrong.
 pub fn in_words(seen: [Seen; 2]) -> Option<String> {
     for (side, other, seen) in [("left", "right", seen[0]), ("right", "left", seen[1])] {
         let wrong = match seen {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::process::Command;
 
-/// In the namespace of this process.
+/// An interface in the namespace of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Name.
@@ -154,7 +154,7 @@ impl Found {
         self.name == name || self.above.iter().any(|above| above == name)
     }
 
-    /// Of test frames through this interface.
+    /// The dangers of test frames through this interface.
     pub fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();

@@ -31,7 +31,7 @@ const ENOUGH: u64 = 10_000;
 /// Puts the null device in place of the device, or restores the device.
 type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 
-/// On the path of a device.
+/// The null device on the path of a device.
 pub struct NullPath {
     switch: Switch,
     /// To several threads of the tester, left and right.
@@ -41,12 +41,12 @@ pub struct NullPath {
 }
 
 impl NullPath {
-    /// Behind this switch, for one thread of the tester.
+    /// A null device behind this switch, for one thread of the tester.
     pub fn new(switch: impl Fn(bool) -> Result<(), TrialError> + 'static) -> NullPath {
         NullPath { switch: Box::new(switch), to_tester: None, received: None }
     }
 
-    /// For several threads of the tester.
+    /// Adds the steering for several threads of the tester.
     #[must_use]
     pub fn steered_by(self, to_tester: [Steer; 2]) -> NullPath {
         NullPath { to_tester: Some(to_tester), ..self }
@@ -76,7 +76,7 @@ impl NullPath {
     }
 }
 
-/// Of the null device.
+/// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullRates {
     /// Per direction.

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Of each core in a record; the others are summed up.
 pub(super) const STACKS: usize = 800;
 
-/// In progress.
+/// A recording in progress.
 struct OfCores {
     recording: Recording,
     frequency: u32,
@@ -35,7 +35,7 @@ impl Profiling for OfCores {
     }
 }
 
-/// Between two moments.
+/// The profile between two moments.
 pub(super) fn profile_of(stacks: &Stacks, cores: &[u32], frequency: u32, from: Instant, to: Instant) -> Profile {
     // A core without a sample was idle.
     let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();

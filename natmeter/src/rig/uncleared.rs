@@ -19,7 +19,7 @@ pub struct Uncleared {
     interrupted: Arc<AtomicBool>,
 }
 
-/// Of phases 1.
+/// Source ports of phases 1.
 struct FreshPorts {
     ranges: Vec<PortRange>,
     used: UsedPorts,
@@ -66,7 +66,7 @@ impl Uncleared {
         Ok(Some(Uncleared { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
     }
 
-    /// For a report.
+    /// The words for a report.
     pub fn in_words(&self) -> String {
         let (keeps, words) = (self.keeps.as_secs(), "No hook empties the table of the box");
         match &self.ports {
@@ -97,7 +97,7 @@ impl Uncleared {
         Ok(())
     }
 
-    /// Of the next phase 1; `None` for all.
+    /// Source ports of the next phase 1; `None` for all.
     pub fn source_ports(&self) -> Option<PortRange> {
         self.ports.as_ref()?.taken
     }

@@ -26,7 +26,7 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// Of a scenario.
+    /// The wrappers of a scenario.
     pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
@@ -42,7 +42,7 @@ impl Wires {
         self.impair.as_ref().map_or(0, |i| (i.delay.0 * HELD_PER_SECOND / 1_000_000_000).clamp(256, 1 << 17) as usize)
     }
 
-    /// In addition to the pool's own.
+    /// Frames in addition to the pool's own.
     pub fn frames(&self) -> usize {
         // Two sides, duplicates included.
         4 * self.held()
@@ -75,7 +75,7 @@ impl Wires {
         port
     }
 
-    /// For every report.
+    /// The doubts for every report.
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = i.in_words();
@@ -90,7 +90,7 @@ impl Wires {
         impaired.into_iter().chain(captured).collect()
     }
 
-    /// To be written after each trial.
+    /// The captures, to be written after each trial.
     pub fn into_captures(self) -> Captures {
         Captures { pages: self.pages, target: None }
     }

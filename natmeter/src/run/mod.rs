@@ -87,7 +87,7 @@ pub enum RunError {
     Calibrate(#[from] CalibrateError),
 }
 
-/// In progress.
+/// A run in progress.
 pub struct Run<'a> {
     scenario: Scenario,
     plan: Plan,
@@ -128,7 +128,7 @@ impl Listener for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// In a new folder that already holds this header.
+    /// Begins a run in a new folder that already holds this header.
     pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
         let began = Instant::now();
         let limit = header.scenario.time_limit.map(Duration::from);

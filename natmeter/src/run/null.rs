@@ -77,7 +77,7 @@ impl Run<'_> {
         ))
     }
 
-    /// To the first result of throughput at a point.
+    /// Adds the cost of a frame to the first result of throughput at a point.
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
         let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;

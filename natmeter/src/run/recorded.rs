@@ -7,7 +7,7 @@ use method::validity::{Criteria, Verdict, judge};
 use method::{TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials};
 use record::store::RunFolder;
 
-/// Around the trials of one measurement.
+/// Middleware around the trials of one measurement.
 pub struct Recorded<'a, T> {
     /// Runs the trials.
     pub inner: T,

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 impl Run<'_> {
-    /// Without those of the plan that have a result.
+    /// Reports skipped measurements, without those of the plan that have a result.
     pub(super) fn leave_out(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
         let left: HashSet<&Measurement> = self.left().collect();
         let is_left = |m: &&Measurement| round == Round::Repeated || left.contains(m);

@@ -12,7 +12,7 @@ use record::folder::SelfTestCheck;
 use record::report::fault_name;
 use record::report::number::grouped;
 
-/// With the expected counts.
+/// Injected faults with the expected counts.
 pub(super) struct Case {
     name: String,
     inject: TruthConfig,

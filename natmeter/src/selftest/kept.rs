@@ -5,14 +5,14 @@ use method::{HostNoise, Leg, Nanos, TrialError, TrialOutcome, TrialRecord, Trial
 use record::report::number::grouped;
 use std::cell::RefCell;
 
-/// Of one check, each judged as in a search.
+/// The trials of one check, each judged as in a search.
 pub(super) struct Kept<'a> {
     check: &'a str,
     trials: &'a RefCell<Vec<TrialRecord>>,
 }
 
 impl<'a> Kept<'a> {
-    /// After those kept before.
+    /// Keeps trials after those kept before.
     pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> Kept<'a> {
         Kept { check, trials }
     }
@@ -42,7 +42,7 @@ impl<'a> Kept<'a> {
         self.trials.borrow().iter().rfind(|trial| trial.measurement == self.check).cloned()
     }
 
-    /// After the first `after`; of several at one rate, the last.
+    /// Matching trials after the first `after`; of several at one rate, the last.
     pub(super) fn those(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> Vec<TrialRecord> {
         let mut found: Vec<TrialRecord> = Vec::new();
         for trial in self.trials.borrow().iter().skip(after).filter(|trial| holds(trial)) {
@@ -66,7 +66,7 @@ impl<T: Trials> Trials for Keeping<'_, T> {
     }
 }
 
-/// With all facts that the trial's validity depends on, one a line.
+/// A trial with all facts that the trial's validity depends on, one a line.
 pub fn in_words(trial: &TrialRecord) -> Vec<String> {
     let TrialOutcome { forward, reverse, host, .. } = &trial.outcome;
     let legs = [("Left to Right", forward), ("Right to Left", reverse)].into_iter().filter(|(_, leg)| leg.planned > 0);

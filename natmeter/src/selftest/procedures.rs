@@ -5,7 +5,7 @@ use procedure::Known;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
-/// In the order of the list.
+/// All checks, in the order of the list.
 pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
     let known = procedure::ALL.iter().flat_map(|procedure| procedure.known);
     known.map(|known| Box::new(|| check(known)) as Box<dyn Fn() -> SelfTestCheck>)

@@ -99,7 +99,7 @@ struct Known<'a> {
     unit: &'a str,
 }
 
-/// Of one search.
+/// The result of one search.
 enum Found {
     /// The truth.
     Truth,

@@ -79,7 +79,7 @@ impl Aftr {
         Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
 
-    /// Of all workers' tables.
+    /// Memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };

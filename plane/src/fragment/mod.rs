@@ -13,7 +13,7 @@ pub(crate) use tracker::{Bounds, Tracker, Whose};
 use crate::steer::by_hash;
 use std::time::Duration;
 
-/// With the tunnel or side that fragments arrived from: those of different senders must not match.
+/// A datagram, with the tunnel or side that fragments arrived from: those of different senders must not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub from: u128,
@@ -64,11 +64,11 @@ pub struct PartLimits {
 }
 
 impl PartLimits {
-    /// For datagrams of which only the first fragment has the port.
+    /// Limits for datagrams of which only the first fragment has the port.
     pub const FRAGMENTS: PartLimits =
         PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
 
-    /// For datagrams that are reassembled (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
+    /// Limits for datagrams that are reassembled (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
     pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
     /// Whether the store is within the limits.

@@ -53,7 +53,7 @@ pub(crate) enum Whose {
     Not(Verdict),
 }
 
-/// With a value for each datagram.
+/// The store, with a value for each datagram.
 pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     bounds: Bounds,
     datagrams: BTreeMap<K, Entry<V>>,

@@ -150,7 +150,7 @@ impl Builder {
         Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()], gateway: Vec::new() }
     }
 
-    /// With the gateway's addresses, which no softwire may have.
+    /// Continues with the gateway's addresses, which no softwire may have.
     #[must_use]
     pub fn at(self, gateway: &[IpAddr]) -> Builder {
         Builder { gateway: gateway.to_vec(), ..self }

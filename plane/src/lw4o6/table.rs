@@ -116,7 +116,7 @@ impl Table {
         (self.b4.bytes() + self.own_of.as_ref().map_or(0, Array::bytes) + lists + 8192) as u64
     }
 
-    /// By address and PSID.
+    /// All softwires, by address and PSID.
     pub fn iter(&self) -> impl Iterator<Item = Softwire> + '_ {
         self.segments.iter().flat_map(move |s| self.of_segment(s))
     }

@@ -109,7 +109,7 @@ impl Domain {
         Ok(Domain { rules, slots, ipv4: Lpm::new(groups), ipv6: Lpm::new(ipv6) })
     }
 
-    /// In the order given.
+    /// The rules, in the order given.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
@@ -120,7 +120,7 @@ impl Domain {
         (rules + self.ipv4.bytes() + self.ipv6.bytes()) as u64
     }
 
-    /// By number in the order given.
+    /// A rule, by number in the order given.
     ///
     /// # Panics
     /// When there is no such rule.
@@ -220,7 +220,7 @@ impl Domain {
         }
     }
 
-    /// For a few rules, which stay in the cache, prefetching would cost more than it saves.
+    /// Prefetches. For a few rules, which stay in the cache, prefetching would cost more than it saves.
     #[inline(always)]
     pub fn prefetch(&self, addr: u32) {
         if self.slots.len() > NEAR {

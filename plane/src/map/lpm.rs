@@ -68,7 +68,7 @@ impl Lpm {
         Cell { segment: upto(first), more: upto(last) - upto(first) }
     }
 
-    /// Of the longest prefix that matches, or [`NONE`].
+    /// The value of the longest prefix that matches, or [`NONE`].
     #[inline(always)]
     pub fn get(&self, key: u64) -> u32 {
         if (key ^ self.common) & self.mask != 0 {

@@ -36,7 +36,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// With the default offset and without an explicit PSID.
+    /// A rule with the default offset and without an explicit PSID.
     pub fn new(ipv6: Prefix6, ipv4: Prefix4, ea_bits: u8) -> Rule {
         Rule { ipv6, ipv4, ea_bits, offset: DEFAULT_OFFSET, psid: None }
     }
@@ -181,7 +181,7 @@ pub struct CustomerId {
 }
 
 impl CustomerId {
-    /// For one of its IPv4 addresses (RFC 7597, section 6).
+    /// IPv6 address for one of its IPv4 addresses (RFC 7597, section 6).
     #[inline(always)]
     pub fn address(self, ipv4: u32) -> u128 {
         let lower = (ipv4 as u64) << 16 | self.psid as u64;
@@ -252,7 +252,7 @@ impl Mapping {
         self.fixed != DERIVED
     }
 
-    /// With offset and length.
+    /// The explicit PSID, with offset and length.
     pub fn psid(&self) -> Option<PortSet> {
         let psid = u16::try_from(self.fixed).ok()?;
         Some(PortSet { offset: self.offset, len: self.psid_len, psid })
@@ -296,12 +296,12 @@ impl Mapping {
         (addr as u64 >> self.own << self.own) as u32
     }
 
-    /// In the order of IPv6 prefixes, `i` < [`Self::customers`].
+    /// A customer in the order of IPv6 prefixes, `i` < [`Self::customers`].
     pub fn nth(&self, i: u64) -> Customer {
         self.customer_at(self.base | i << self.ea_shift)
     }
 
-    /// By the upper half of an IPv6 address.
+    /// The customer by the upper half of an IPv6 address.
     pub fn customer_at(&self, upper: u64) -> Customer {
         let ea = upper >> self.ea_shift & ((1 << self.ea_bits) - 1);
         let tail = ea & ((1 << self.embedded) - 1);

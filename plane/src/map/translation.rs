@@ -22,7 +22,7 @@ pub struct MapTBr {
 }
 
 impl MapTBr {
-    /// With this Default Mapping Rule (RFC 7599, section 5.1).
+    /// A border relay with this Default Mapping Rule (RFC 7599, section 5.1).
     ///
     /// # Errors
     /// The default rule's prefix and another rule's overlap.

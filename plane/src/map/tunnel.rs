@@ -16,7 +16,7 @@ pub struct MapEBr {
 }
 
 impl MapEBr {
-    /// With this tunnel end point.
+    /// A border relay with this tunnel end point.
     ///
     /// # Errors
     /// The address lies in a rule's prefix, where customers are.

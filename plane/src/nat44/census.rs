@@ -20,7 +20,7 @@ pub(super) struct Census {
     least: u32,
 }
 
-/// Of one prefix, with the epoch in which each was last met.
+/// The numbers of one prefix, with the epoch in which each was last met.
 struct Met {
     numbers: Prefix4,
     met: Array<u8>,
@@ -76,9 +76,9 @@ impl Census {
         self.epoch
     }
 
-    /// In epochs. After two, if no packet used the number either, it has no session: the sweep
-    /// meets every session that lives through a round, and a new session was noted when opened
-    /// (from outside) or used the number (from inside).
+    /// Time since the sweep met a session, in epochs. After two, if no packet used the number
+    /// either, it has no session: the sweep meets every session that lives through a round, and a
+    /// new session was noted when opened (from outside) or used the number (from inside).
     pub(super) fn age(&self, number: u32) -> u8 {
         let all = [Some(&self.numbers), self.remotes.as_ref()];
         let Some(of) = all.into_iter().flatten().find(|of| of.numbers.contains(number)) else { return u8::MAX };

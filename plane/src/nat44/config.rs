@@ -47,7 +47,7 @@ pub enum Pooling {
     Arbitrary,
 }
 
-/// For state without traffic that refreshes it.
+/// Timeouts for state without traffic that refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// At least two minutes (RFC 4787, REQ-5).

@@ -17,7 +17,7 @@ use wire::header::{self, be16, be32, word};
 /// beside frames, two indexes and a hypervisor's tables.
 const FAR: u32 = 12 << 20;
 
-/// For each packet, as columns.
+/// Results of stages, for each packet, as columns.
 pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
@@ -40,7 +40,7 @@ impl Work {
 }
 
 impl Nat44 {
-    /// From the customers (`OUT`) or the Internet.
+    /// Processes packets from the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
@@ -128,7 +128,7 @@ impl Nat44 {
         }
     }
 
-    /// With the end point at the other side; `None` for the slow path.
+    /// The session with the end point at the other side; `None` for the slow path.
     #[inline(always)]
     pub(crate) fn ordinary<const OUT: bool>(&self, w: &Work, i: usize) -> Option<(u32, Point)> {
         let (own, remote, guess) = (w.own[i], w.remote[i], w.entry[i]);

@@ -29,7 +29,7 @@ impl Head4 {
         Ok(h)
     }
 
-    /// With protocol.
+    /// Source end point, with protocol.
     pub(super) fn source(&self, b: &[u8]) -> u64 {
         endpoint(self.src, be16(b, self.l4), self.protocol)
     }

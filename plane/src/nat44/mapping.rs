@@ -22,13 +22,13 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
-    /// With the alias that last opened a session: packets from unknown senders go there.
+    /// Inside end point, with the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
     }
 }
 
-/// For address-dependent filtering.
+/// A remote address, for address-dependent filtering.
 #[derive(Clone, Copy, Debug, Default)]
 struct Permit {
     mapping: u32,
@@ -90,13 +90,13 @@ impl Mappings {
         &self.table.slab[m]
     }
 
-    /// For [`Self::by_inside`].
+    /// Prefetches for [`Self::by_inside`].
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, inside: u64) {
         self.table.inner.prefetch(self.hasher.one(inside));
     }
 
-    /// For [`Self::by_inside`], or the next free entry.
+    /// Prefetches for [`Self::by_inside`], or the next free entry.
     #[inline(always)]
     pub(super) fn prefetch_entry(&self, inside: u64) {
         match self.table.inner.guess(self.hasher.one(inside)) {

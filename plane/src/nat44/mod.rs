@@ -170,7 +170,7 @@ impl Nat44 {
         })
     }
 
-    /// Of all workers' tables.
+    /// Memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let mappings = match config.mapping {
             Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
@@ -183,21 +183,21 @@ impl Nat44 {
         one * workers as u64
     }
 
-    /// By inside address and port.
+    /// Steers by inside address and port.
     pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
-    /// By block of the outside port, unless the port set is restricted.
+    /// Steers by block of the outside port, unless the port set is restricted.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
 
-    /// For IPv6 packets.
+    /// Steers by the outside port, for IPv6 packets.
     pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
 
-    /// For any port set: blocks as large as possible while each worker has a share; the outside
-    /// port is at offset `at`.
+    /// Steering for any port set: blocks as large as possible while each worker has a share; the
+    /// outside port is at offset `at`.
     pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
         Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }
 
-    /// Of the census of numbered customers, modulo 256.
+    /// The epoch of the census of numbered customers, modulo 256.
     pub fn epoch(&self) -> u8 {
         self.census.as_ref().map_or(0, Census::epoch)
     }
@@ -222,7 +222,7 @@ impl Nat44 {
         &self.config
     }
 
-    /// To a configuration that this one [can become](Config::can_become).
+    /// Changes to a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config.customer, &config.internet);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };

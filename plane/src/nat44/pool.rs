@@ -140,7 +140,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// Of the ports `first ..= last` of a set.
+    /// One worker's share of the ports `first ..= last` of a set.
     pub(super) fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
         // Without a PSID, an offset only excludes the lowest ports.
         let (set, least) = match set.len {
@@ -166,7 +166,7 @@ impl Ports {
         self.layout.shift
     }
 
-    /// In this share.
+    /// The place in this share.
     #[inline]
     pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
@@ -209,7 +209,7 @@ impl Ports {
         if self.is_empty() { 0 } else { (self.end - 1) / CHUNK + 1 - self.first_chunk() }
     }
 
-    /// For each place in the range.
+    /// A bit for each place in the range.
     pub(super) fn chunk(&self, chunk: u32) -> u64 {
         let upto = |place: u32| match place.saturating_sub(chunk * CHUNK) {
             n @ 0..CHUNK => (1u64 << n) - 1,
@@ -229,7 +229,7 @@ impl Ports {
     }
 }
 
-/// By the classes of RFC 4787, REQ-3a.
+/// Ports by the classes of RFC 4787, REQ-3a.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortClasses {
     low: Ports,
@@ -249,7 +249,7 @@ impl PortClasses {
         PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
     }
 
-    /// Of a customer's port's class, if there are any.
+    /// The ports of a customer's port's class, if there are any.
     #[inline]
     pub(super) fn class(&self, inside: u16) -> &Ports {
         let (own, other) = if inside < 1024 { (&self.low, &self.high) } else { (&self.high, &self.low) };

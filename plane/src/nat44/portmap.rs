@@ -61,7 +61,7 @@ impl PortMap {
         config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
-    /// With `within`, only out of these chunks.
+    /// Takes a port; with `within`, only out of these chunks.
     pub(super) fn take(
         &mut self,
         address: u32,
@@ -224,7 +224,7 @@ impl BlockMap {
         })
     }
 
-    /// From a random one on.
+    /// Takes a free block, from a random one on.
     pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
         let n = self.per_address;
         if n == 0 {

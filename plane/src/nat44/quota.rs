@@ -11,7 +11,8 @@ pub struct Quota {
     pub ports: Option<u32>,
 }
 
-/// In a table of `sessions`: see [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
+/// A worker's share in a table of `sessions`: see
+/// [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
 pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
     match workers {
         0 | 1 => sessions,
@@ -22,10 +23,10 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
 /// A subscriber's part of the table by default.
 const SHARE: u64 = 4;
 
-/// For a gateway on interfaces, where one host could otherwise fill the table within a second: a
-/// quarter of the sessions that it can reach, at least one. `one_worker` says that one worker has
-/// all sessions of a subscriber, as behind a dictionary. Measured devices have no such default: one
-/// host with a million connections is the usual case of RFC 9693.
+/// The default quota for a gateway on interfaces, where one host could otherwise fill the table
+/// within a second: a quarter of the sessions that it can reach, at least one. `one_worker` says
+/// that one worker has all sessions of a subscriber, as behind a dictionary. Measured devices have
+/// no such default: one host with a million connections is the usual case of RFC 9693.
 pub fn default_session_quota(sessions: u64, workers: usize, one_worker: bool) -> u32 {
     let reached = if one_worker { share_of_a_worker(sessions, workers).min(sessions) } else { sessions };
     (reached / SHARE).clamp(1, u32::MAX.into()) as u32

@@ -80,7 +80,7 @@ pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     fix(b, L3 + 10, Sum(old), Sum(new));
 }
 
-/// At `l3`; returns the sums of old and new address.
+/// Changes an address at `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 12 } else { 16 };
     let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));

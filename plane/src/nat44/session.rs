@@ -1,6 +1,6 @@
 //! The session: 32 bytes, so that two fill a cache line, and a key comparison is two words.
 
-/// In one word; ICMP has an identifier.
+/// An end point in one word; ICMP has an identifier.
 #[inline(always)]
 pub(super) fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
     addr as u64 | (port as u64) << 32 | (protocol as u64) << 48

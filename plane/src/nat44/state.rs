@@ -20,7 +20,7 @@ const RECLAIM: u32 = 64;
 /// Part of the table for unanswered sessions from outside.
 const OUTSIDE_SHARE: u32 = 4;
 
-/// For display.
+/// Sessions, for display.
 pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
@@ -69,7 +69,7 @@ impl Nat44 {
         Some(e)
     }
 
-    /// For a packet from inside.
+    /// Opens a session for a packet from inside.
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.make_room_for(inside)?;

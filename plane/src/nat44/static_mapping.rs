@@ -27,7 +27,7 @@ impl Protocol {
     const ALL: [(Protocol, &'static str, u8); 3] =
         [(Protocol::Tcp, "tcp", TCP), (Protocol::Udp, "udp", PROTO_UDP), (Protocol::Icmp, "icmp", ICMP)];
 
-    /// Of IPv4.
+    /// The protocol number of IPv4.
     pub fn number(self) -> u8 {
         Protocol::ALL[self as usize].2
     }
@@ -41,11 +41,11 @@ impl fmt::Display for Protocol {
 
 /// An inside address, in the form before `:port`.
 pub trait Inside: Copy + Ord + Send + 'static {
-    /// For errors, with a port.
+    /// An example for errors, with a port.
     const EXAMPLE: &'static str;
     /// As text.
     fn text(&self) -> String;
-    /// From text.
+    /// Reads from text.
     fn read(text: &str) -> Option<Self>;
 }
 

@@ -20,7 +20,7 @@ struct Line {
     worker: Option<u16>,
 }
 
-/// At every worker.
+/// All static mappings, at every worker.
 pub(super) struct Statics {
     by_outside: Vec<Line>,
     by_inside: Vec<Line>,
@@ -83,7 +83,7 @@ impl Nat44 {
         self.statics.as_ref()?.inside(outside)
     }
 
-    /// Under RFC 6146, section 3.5.3, or with a static mapping.
+    /// Whether queries may come in, under RFC 6146, section 3.5.3, or with a static mapping.
     pub(super) fn takes_queries(&self, outside: u64) -> bool {
         self.config.rfc6146 || self.static_inside(outside).is_some()
     }

@@ -115,7 +115,7 @@ impl Subscribers {
         self.blocks.is_some()
     }
 
-    /// Of the subscriber's `i`-th block.
+    /// The chunks of the subscriber's `i`-th block.
     pub(super) fn block(&self, addr: u32, i: usize) -> Option<(u32, u32)> {
         let e = self.find(addr)?;
         let block = *self.slab[e].blocks.get(i)?;
@@ -123,7 +123,7 @@ impl Subscribers {
         (block != NO_BLOCK).then(|| map.chunks(block))
     }
 
-    /// Of this outside address; `None` at the subscriber's maximum or when no block is free.
+    /// A new block of this outside address; `None` at the subscriber's maximum or when no block is free.
     pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;

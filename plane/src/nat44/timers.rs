@@ -15,7 +15,7 @@ pub(super) fn tick(now: u64) -> u32 {
     (now >> TICK_SHIFT) as u32
 }
 
-/// After which at least `d` has passed.
+/// Ticks after which at least `d` has passed.
 pub(super) fn ticks(d: Duration) -> u32 {
     (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
 }

@@ -52,7 +52,7 @@ impl Plat {
         self.prefixes.count()
     }
 
-    /// From now on.
+    /// Counts subscribers from now on.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
         self.count_permanent();

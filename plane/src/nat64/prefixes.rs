@@ -24,7 +24,7 @@ pub(super) fn bits(count: usize) -> u8 {
     count.next_power_of_two().trailing_zeros() as u8
 }
 
-/// Without the bits of the index.
+/// The numbers without the bits of the index.
 pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
     Prefix4 { len: numbers.len + bits(count), ..numbers }
 }

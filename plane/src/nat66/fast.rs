@@ -65,7 +65,7 @@ impl Names {
 }
 
 impl Nat66 {
-    /// From the customers (`OUT`) or the Internet.
+    /// Processes packets from the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,

@@ -150,9 +150,9 @@ impl Nat66 {
         })
     }
 
-    /// By IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
+    /// Steers by IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// By block of the outside port.
+    /// Steers by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
     /// Memory of all workers' tables; 0 beyond a worker's limit.

@@ -224,7 +224,7 @@ impl Nat66 {
         Verdict::HandOver(worker)
     }
 
-    /// By its Ethernet source, derived from the seed so that an outsider cannot forge it.
+    /// Marks a packet by its Ethernet source, derived from the seed so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }

@@ -10,7 +10,7 @@ pub(super) enum End {
     Destination,
 }
 
-/// At `l3`; returns the sums of old and new address.
+/// Changes an address at `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 8 } else { 24 };
     let old = Sum::default().bytes(&b[at..at + 16]);

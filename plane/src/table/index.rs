@@ -68,7 +68,7 @@ impl Bucket {
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGH: u64 = ONES << 15;
 
-/// At 16 × lane + word for each slot.
+/// A bit for each slot, at 16 × lane + word for each slot.
 struct Slots(u64);
 
 impl Slots {
@@ -113,7 +113,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// For `capacity` entries.
+    /// An index for `capacity` entries.
     ///
     /// # Errors
     /// Too little memory.
@@ -126,7 +126,7 @@ impl Index {
         (capacity * 2).div_ceil(PLANNED_HALVES).max(2)
     }
 
-    /// For `capacity` entries.
+    /// Memory for `capacity` entries.
     pub fn bytes_for(capacity: u64) -> u64 {
         Index::buckets_for(capacity) * size_of::<Bucket>() as u64
     }
@@ -137,7 +137,7 @@ impl Index {
         self.buckets.prefetch(range(hash, self.count) as usize);
     }
 
-    /// For prefetching; prefetches the next bucket if needed.
+    /// The home bucket's answer, for prefetching; prefetches the next bucket if needed.
     #[inline(always)]
     pub fn guess(&self, hash: u64) -> Guess {
         let home = range(hash, self.count);
@@ -150,7 +150,7 @@ impl Index {
         }
     }
 
-    /// For the next bucket, after [`Guess::Further`].
+    /// The answer for the next bucket, after [`Guess::Further`].
     #[inline(always)]
     pub fn guess_further(&self, hash: u64) -> Guess {
         self.guess_at(self.after(range(hash, self.count)), hash)

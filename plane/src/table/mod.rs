@@ -63,7 +63,7 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// With `capacity` entries of `T`.
+/// Memory of a table with `capacity` entries of `T`.
 pub fn bytes_for<T: Copy>(capacity: u64) -> u64 {
     capacity * (size_of::<T>() as u64 + 4) + 2 * Index::bytes_for(capacity)
 }

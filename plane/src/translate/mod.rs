@@ -136,7 +136,7 @@ impl<A: Addressing> Translate<A> {
         &self.addressing
     }
 
-    /// To be changed between batches.
+    /// The strategy, to be changed between batches.
     pub fn addressing_mut(&mut self) -> &mut A {
         &mut self.addressing
     }
@@ -146,7 +146,7 @@ impl<A: Addressing> Translate<A> {
         self.count.get(e)
     }
 
-    /// To one that this one [can become](Config::can_become).
+    /// Changes to one that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config);
         self.plan = Plan::new(&config);

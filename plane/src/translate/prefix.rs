@@ -80,7 +80,7 @@ impl Pref64 {
         (addr ^ self.prefix) & self.mask == 0
     }
 
-    /// For any IPv4 address.
+    /// IPv6 address for any IPv4 address.
     #[inline(always)]
     pub fn embed(&self, addr: u32) -> u128 {
         let a = addr as u128;
@@ -107,7 +107,7 @@ impl Pref64 {
         self.low
     }
 
-    /// For an IPv4 address.
+    /// IPv6 address for an IPv4 address.
     ///
     /// # Errors
     /// The well-known prefix may not be used for it.

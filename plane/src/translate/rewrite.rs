@@ -56,7 +56,7 @@ impl Write6 {
         header::IPV6 + if self.part.is_some() { 8 } else { 0 }
     }
 
-    /// At the start of `b`.
+    /// Writes at the start of `b`.
     pub(super) fn write(&self, b: &mut [u8]) {
         put32(b, 0, 6 << 28 | u32::from(self.class) << 20);
         put16(b, 4, (self.len() - header::IPV6 + self.payload) as u16);
@@ -93,7 +93,7 @@ pub(super) const DF: u16 = 0x4000;
 pub(super) const MF: u16 = 0x2000;
 
 impl Write4 {
-    /// At the start of `b`, with its checksum.
+    /// Writes at the start of `b`, with its checksum.
     pub(super) fn write(&self, b: &mut [u8]) {
         (b[0], b[1]) = (0x45, self.tos);
         put16(b, 2, (header::IPV4 + self.payload) as u16);
@@ -117,8 +117,8 @@ fn checksum_at(protocol: u8) -> Option<usize> {
     }
 }
 
-/// After the addresses summed in `old` became those in `new`. A checksum beyond the end of `b`, and
-/// a UDP checksum of zero, stay.
+/// Updates the checksum after the addresses summed in `old` became those in `new`. A checksum
+/// beyond the end of `b`, and a UDP checksum of zero, stay.
 pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     let Some(at) = checksum_at(protocol).filter(|at| b.len() >= at + 2) else { return };
     if protocol == PROTO_UDP && b[at] | b[at + 1] == 0 {
@@ -131,7 +131,7 @@ pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     b[at..at + 2].copy_from_slice(&sum);
 }
 
-/// Between IPv6 packets, where ICMP has a pseudo header.
+/// Updates the checksum between IPv6 packets, where ICMP has a pseudo header.
 pub(super) fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     if protocol != ICMPV6 {
         transport(b, protocol, old, new);
@@ -141,7 +141,7 @@ pub(super) fn transport6(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     }
 }
 
-/// Of a whole datagram.
+/// Computes the checksum of a whole datagram.
 pub(super) fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
     let len = b.len() as u32;
     let mut sum = pair6(src, dst).be32(len).be16(PROTO_UDP.into()).bytes(b).checksum();

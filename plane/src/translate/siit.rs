@@ -5,7 +5,7 @@ use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// For both ends.
+/// Maps and prefix, for both ends.
 pub struct Siit {
     maps: Option<Eam>,
     prefix: Option<Pref64>,

@@ -15,7 +15,7 @@ use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 const MAY_BE_CUT: usize = 1260;
 
 impl<A: Addressing> Translate<A> {
-    /// For all but ICMPv6 errors; returns the side that the packet leaves on.
+    /// Translates, for all but ICMPv6 errors; returns the side that the packet leaves on.
     pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
         check(b, h)?;
@@ -113,7 +113,7 @@ impl<A: Addressing> Translate<A> {
         Ok(to)
     }
 
-    /// Before the payload at `l4`; ends the frame with the packet.
+    /// Writes headers before the payload at `l4`; ends the frame with the packet.
     pub(super) fn put4<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write4) -> Result<(), Event> {
         let headers = header::ETH + header::IPV4;
         move_front(p, l4, headers)?;

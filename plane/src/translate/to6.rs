@@ -13,7 +13,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
-    /// For all but ICMP errors; a fragment may wait for its ports.
+    /// Translates, for all but ICMP errors; a fragment may wait for its ports.
     pub(super) fn to6<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -121,7 +121,7 @@ impl<A: Addressing> Translate<A> {
         Ok(())
     }
 
-    /// Before the payload at `l4`; ends the frame with the packet.
+    /// Writes headers before the payload at `l4`; ends the frame with the packet.
     pub(super) fn put6<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write6) -> Result<(), Event> {
         let headers = header::ETH + write.len();
         move_front(p, l4, headers)?;

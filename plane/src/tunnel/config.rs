@@ -8,7 +8,7 @@ use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// In octets (RFC 6333, section 5.3).
+/// Added by the outer header, in octets (RFC 6333, section 5.3).
 pub const OVERHEAD: u16 = 40;
 
 /// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). ECN follows RFC 6040.
@@ -22,7 +22,7 @@ pub enum TrafficClass {
     Fixed(u8),
 }
 
-/// At the start of the tunnel (RFC 6040, section 4.1).
+/// Congestion notification at the start of the tunnel (RFC 6040, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
@@ -33,7 +33,7 @@ pub enum Ecn {
     Compatibility,
 }
 
-/// Of the outer header (RFC 6438).
+/// Flow label of the outer header (RFC 6438).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLabel {

@@ -98,7 +98,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// For the machine itself, or dropped.
+    /// IPv6 without IPv4 inside: for the machine itself, or dropped.
     pub(super) fn not_tunnel(&mut self, head: &Head6) -> Result<Verdict, Refusal> {
         if head.dst == self.config.v6.address.to_bits() { Ok(self.local()) } else { Err(Event::NotTunnel.into()) }
     }

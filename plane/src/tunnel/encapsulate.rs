@@ -140,7 +140,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// For a packet outside the caller's frames.
+    /// Decides for a packet outside the caller's frames.
     pub(super) fn resume<P: Packet>(&mut self, from: Side, mut p: Buffer, spare: &mut dyn Spare<P>) {
         let over_ipv6 = from == self.config.ipv6;
         let sent = decide_copy(from, &mut p, spare, |p, behind| {

@@ -14,7 +14,7 @@ use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
 
-/// For each packet, as columns.
+/// Results of the first stage, for each packet, as columns.
 struct Work {
     /// As in the packet.
     ends: [u64; BATCH],
@@ -196,7 +196,8 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// By addresses, protocol, and ports if all packets of the flow have them. Never zero (RFC 6438, section 3).
+    /// A flow label by addresses, protocol, and ports if all packets of the flow have them. Never
+    /// zero (RFC 6438, section 3).
     #[inline]
     pub(super) fn flow_label(&self, b: &[u8], l3: usize, ports: bool) -> u32 {
         let ports = if ports { be32(b, l3 + header::IPV4) } else { 0 };

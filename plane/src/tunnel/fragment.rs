@@ -19,7 +19,7 @@ impl<S: Softwires> Tunnel<S> {
         if self.plan.hash_flows { first | self.flow_label(b, l3, ports) } else { first }
     }
 
-    /// For an IPv4 packet of `total` octets.
+    /// Writes the outer header for an IPv4 packet of `total` octets.
     pub(super) fn outer_header(&self, b: &mut [u8], first: u32, total: u16, src: u128, dst: u128) {
         b[..L3].copy_from_slice(&self.plan.v6.leaving);
         put32(b, L3, first);
@@ -58,7 +58,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(())
     }
 
-    /// With `outer` (first word, source, destination) each fragment is encapsulated.
+    /// Fragments an IPv4 packet; with `outer` (first word, source, destination) each fragment is encapsulated.
     pub(super) fn cut4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,

@@ -132,9 +132,9 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// By both addresses, so that one worker gets all fragments of a datagram.
+    /// Steers by both addresses, so that one worker gets all fragments of a datagram.
     pub const STEER_IPV4: Steering = Steering::Hash(&[(26, 8)]);
-    /// By the ends of the tunnel.
+    /// Steers by the ends of the tunnel.
     pub const STEER_IPV6: Steering = Steering::Hash(&[(22, 32)]);
 
     /// Value of a counter.
@@ -152,7 +152,7 @@ impl<S: Softwires> Tunnel<S> {
         &self.softwires
     }
 
-    /// To be changed between batches.
+    /// The strategy, to be changed between batches.
     pub fn softwires_mut(&mut self) -> &mut S {
         &mut self.softwires
     }
@@ -162,7 +162,7 @@ impl<S: Softwires> Tunnel<S> {
         &self.config
     }
 
-    /// To one that this one [can become](Config::can_become).
+    /// Changes to one that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.plan = Plan::new(&config);
         self.widens = u64::MAX;

@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 
-/// For every packet; packets out of it must come from its other end.
+/// One tunnel for every packet; packets out of it must come from its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneTunnel {
     own: u128,
@@ -14,7 +14,7 @@ pub struct OneTunnel {
 }
 
 impl OneTunnel {
-    /// From an own address to the other end's.
+    /// A tunnel from an own address to the other end's.
     pub fn new(own: Ipv6Addr, peer: Ipv6Addr) -> OneTunnel {
         let (own, peer) = (own.to_bits(), peer.to_bits());
         OneTunnel { own, peer, from: if own == peer { 0 } else { peer } }

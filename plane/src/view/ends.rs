@@ -96,7 +96,7 @@ pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Ad
     })
 }
 
-/// In huge pages, which save a page walk each.
+/// Rows in huge pages, which save a page walk each.
 ///
 /// # Errors
 /// Too little memory.

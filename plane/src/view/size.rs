@@ -3,7 +3,7 @@
 use wire::View;
 use wire::header::{ETH, FCS};
 
-/// In octets with FCS, left and right.
+/// Frame sizes in octets with FCS, left and right.
 pub fn frame_sizes(view: &View) -> [usize; 2] {
     [&view.left, &view.right].map(|sent| sent.len() + FCS)
 }

@@ -55,7 +55,7 @@ pub struct Frame {
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// From the destination address on, without FCS.
+    /// The frame from the destination address on, without FCS.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: every method keeps start + len <= size. The slot belongs to this frame alone, and stays mapped while
@@ -68,7 +68,7 @@ impl Frame {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.
         unsafe { std::slice::from_raw_parts_mut(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// In bytes, without FCS.
+    /// Length in bytes, without FCS.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len as usize

@@ -19,15 +19,15 @@ pub struct PoolConfig {
 }
 
 impl PoolConfig {
-    /// For frames of at most `frame` bytes (without FCS). Slots are as small as possible: a large
-    /// power of two between frames wastes cache sets.
+    /// Pools for frames of at most `frame` bytes (without FCS). Slots are as small as possible: a
+    /// large power of two between frames wastes cache sets.
     pub fn compact(workers: usize, frames: usize, frame: usize) -> PoolConfig {
         let headroom = 64;
         // As in the receive ring, an odd number of cache lines uses all cache sets.
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// For `AF_XDP`, with slots of a power of two (UMEM).
+    /// Pools for `AF_XDP`, with slots of a power of two (UMEM).
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
     }
@@ -73,7 +73,7 @@ impl Region {
         &self.config
     }
 
-    /// In bytes from the start, at least the length if it is outside.
+    /// Distance in bytes from the start, at least the length if it is outside.
     #[inline(always)]
     pub(super) fn distance(&self, address: NonNull<u8>) -> usize {
         (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)

@@ -49,7 +49,7 @@ pub struct Interface {
     pub stats: Stats,
 }
 
-/// From the kernel's point of view: a frame read from a TAP was *transmitted*.
+/// Counters from the kernel's point of view: a frame read from a TAP was *transmitted*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets received.
@@ -149,8 +149,8 @@ impl Interfaces {
         })
     }
 
-    /// With a transmit queue of `queue_len` frames. The older ioctl for the queue length needs more
-    /// privilege than root of a user namespace has.
+    /// Switches an interface on, with a transmit queue of `queue_len` frames. The older ioctl for
+    /// the queue length needs more privilege than root of a user namespace has.
     pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
         let mut attributes = Vec::new();
         push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());

@@ -5,7 +5,7 @@ use arena::Packet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// With priority 0.
+/// A VLAN tag with priority 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     id: u16,

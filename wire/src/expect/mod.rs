@@ -110,7 +110,7 @@ impl Expect {
         }
     }
 
-    /// For a template of another size.
+    /// The expectation for a template of another size.
     #[must_use]
     pub fn of_sent(&self, sent: &Template) -> Expect {
         Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
@@ -140,7 +140,7 @@ impl Expect {
         ranges.flat_map(|range| (0..range.count).map(move |k| u32::from(range.first).wrapping_add(k)))
     }
 
-    /// Between Ethernet and UDP.
+    /// Headers between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -148,7 +148,7 @@ impl Expect {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Without FCS.
+    /// Frame length without FCS.
     pub fn frame_len(&self) -> usize {
         self.len
     }

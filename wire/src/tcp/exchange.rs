@@ -15,7 +15,7 @@ impl Exchanges {
     /// 15 bits of [`Progress`].
     const MOST: u32 = 0x7ffe;
 
-    /// Of `payload` octets; `None` if not even one fits into [`MOST_OCTETS`].
+    /// Exchanges of `payload` octets; `None` if not even one fits into [`MOST_OCTETS`].
     pub fn new(payload: u16) -> Option<Exchanges> {
         // SYN and a possible FIN consume a sequence number each.
         let most = (MOST_OCTETS - 2) / u32::from(payload.max(1));
@@ -90,7 +90,7 @@ impl Progress {
         Self::MARK | u32::from(self.next) << 16 | u32::from(self.whole)
     }
 
-    /// From a word.
+    /// A progress from a word.
     #[inline(always)]
     pub fn of(word: u32) -> Progress {
         if word & Self::MARK == 0 {

@@ -11,9 +11,9 @@ pub use numbers::Numbers;
 pub use script::{Close, MOST_OCTETS, Script, Segment, Side};
 pub use segment::{Ends, SegmentTemplate, Wanted};
 
-/// Without options.
+/// Header without options.
 pub const HEADER: usize = 20;
-/// In octets: the largest without RFC 7323.
+/// The window, in octets: the largest without RFC 7323.
 pub const WINDOW: u16 = u16::MAX;
 /// RFC 9293, section 3.1.
 pub mod flag {

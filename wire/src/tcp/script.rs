@@ -53,7 +53,7 @@ pub struct Script {
 impl Script {
     const HANDSHAKE: u16 = 3;
 
-    /// With `exchanges` segments of `payload` octets from each side; `None` if they exceed [`MOST_OCTETS`].
+    /// A script with `exchanges` segments of `payload` octets from each side; `None` if they exceed [`MOST_OCTETS`].
     pub fn new(exchanges: u16, payload: u16, close: Close) -> Option<Script> {
         let octets = u32::from(exchanges) * u32::from(payload) + 2;
         let segments = u32::from(Self::HANDSHAKE) + 2 * u32::from(exchanges) + Script::closing(exchanges, close);
@@ -69,7 +69,7 @@ impl Script {
         }
     }
 
-    /// Of both sides.
+    /// Segments of both sides.
     pub fn segments(self) -> u16 {
         self.segments
     }
@@ -79,7 +79,7 @@ impl Script {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }
 
-    /// Of a segment with data, in octets.
+    /// Data of a segment with data, in octets.
     pub fn payload(self) -> u16 {
         self.payload
     }
@@ -100,7 +100,7 @@ impl Script {
         n + 1 + u16::from(n == 2 && side == Side::Initiator)
     }
 
-    /// Below [`Script::segments`].
+    /// A segment, below [`Script::segments`].
     #[inline]
     pub fn segment(self, n: u16) -> Segment {
         let from = Script::from(n);

@@ -17,7 +17,7 @@ const SHORTEST: usize = 60;
 pub struct Ends(pub(crate) FrameWords);
 
 impl Ends {
-    /// Of frame `j`.
+    /// The ends of frame `j`.
     #[inline(always)]
     pub fn of(words: &Words, j: usize) -> Ends {
         Ends(words.at(j))
@@ -70,7 +70,7 @@ pub struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// For the side that sends these UDP frames.
+    /// Segments for the side that sends these UDP frames.
     pub fn new(udp: &Template) -> SegmentTemplate {
         let layout = udp.layout();
         let tcp_at = udp.tag_at() - header::UDP;

@@ -58,12 +58,12 @@ impl Master {
         }
     }
 
-    /// With the connection.
+    /// Whether the process runs, with the connection.
     pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Of a closing master.
+    /// The output of a closing master.
     pub(super) fn last_words(&mut self) -> String {
         self.end();
         let mut text = Vec::new();

@@ -217,8 +217,8 @@ pub enum CoresBy {
     Steering,
 }
 
-/// With placeholders of values of the point, of which `known` says which exist. The hook `prepare`
-/// leaves the script on the box.
+/// The hooks of a software on a box, with placeholders of values of the point, of which `known`
+/// says which exist. The hook `prepare` leaves the script on the box.
 pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
     let script = SCRIPTS.iter().find(|script| script.name == software)?;
     let kept = script.kept(on);

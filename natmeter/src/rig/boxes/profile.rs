@@ -9,7 +9,7 @@ use method::trial::{Profile, Profiler};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// In progress, with position and name of each box.
+/// Recordings in progress, with position and name of each box.
 struct OnBoxes {
     all: Arc<Mutex<Vec<External>>>,
     recordings: Vec<(usize, String, OnBox)>,

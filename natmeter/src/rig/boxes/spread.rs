@@ -5,7 +5,7 @@ use dut::external::External;
 use dut::queues::Queues;
 use scenario::bed::{self, BoxKeys};
 
-/// Before the trials, for each interface.
+/// Packets received before the trials, for each interface.
 pub(super) struct Received {
     role: String,
     interfaces: Vec<(String, Queues)>,

@@ -26,13 +26,13 @@ impl Pair {
         u32::from(self.v4.addr) & self.v4.mask()
     }
 
-    /// For one of its IPv4 addresses.
+    /// IPv6 address for one of its IPv4 addresses.
     #[inline]
     pub fn to_ipv6(&self, addr: u32) -> u128 {
         self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
     }
 
-    /// For one of its IPv6 addresses; bits behind the copied ones are ignored (section 3.3.2).
+    /// IPv4 address for one of its IPv6 addresses; bits behind the copied ones are ignored (section 3.3.2).
     #[inline]
     pub fn to_ipv4(&self, addr: u128) -> u32 {
         self.first4() | (addr >> self.shift()) as u32 & self.suffix()

@@ -36,7 +36,7 @@ pub struct AfPacketConfig {
 }
 
 impl AfPacketConfig {
-    /// For frames of up to 1518 octets, and a queue of 8192.
+    /// A port for frames of up to 1518 octets, and a queue of 8192.
     pub fn named(name: &str) -> AfPacketConfig {
         AfPacketConfig { name: name.to_owned(), queue: 8192, largest: 1518, steered: false }
     }

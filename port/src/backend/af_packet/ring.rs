@@ -23,7 +23,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// At least `frames` slots of `largest` bytes.
+    /// A ring of at least `frames` slots of `largest` bytes.
     pub(super) fn new(frames: usize, largest: usize) -> Shape {
         // An odd number of cache lines spreads slots over all cache sets.
         let slot = ((FRONT + largest).div_ceil(64) | 1) * 64;

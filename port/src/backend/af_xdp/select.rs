@@ -217,7 +217,7 @@ pub(super) mod tests {
         vec![set(0, 1)]
     }
 
-    /// With the expected result.
+    /// Frames with the expected result.
     pub(in super::super) fn frames() -> Vec<(Vec<u8>, bool)> {
         let mut marked = vec![0; 60];
         marked[12..14].copy_from_slice(&[8, 0]);

@@ -77,7 +77,7 @@ impl Socket {
         unsafe { libc::recvfrom(self.fd.as_raw_fd(), nothing, 0, flags, std::ptr::null_mut(), std::ptr::null_mut()) };
     }
 
-    /// Without a free frame, or without room in the receive ring.
+    /// Frames dropped without a free frame, or without room in the receive ring.
     pub(super) fn dropped(&self) -> u64 {
         let seen = get_option::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS);
         // A zero-copy driver counts a missing free frame only in `rx_fill_ring_empty_descs`; in copy mode `rx_dropped`
