@@ -106,10 +106,7 @@ enum Found {
     /// Reproducible, shown by this trial.
     Fault(Box<TrialRecord>),
     /// The trial that contradicts the truth, if any, and whether the host disturbed a trial.
-    Else {
-        deciding: Option<Box<TrialRecord>>,
-        disturbed: bool,
-    },
+    Else { deciding: Option<Box<TrialRecord>>, disturbed: bool },
 }
 
 struct Comparison<'a> {
