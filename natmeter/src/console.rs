@@ -1,5 +1,5 @@
-//! Progress of a run on the terminal: one line for each finished step, and below them a few live lines on the current step.
-//! Without a terminal there are no live lines.
+//! Progress of a run on the terminal: one line for each finished step, and below them a few live
+//! lines on the current step. Without a terminal there are no live lines.
 
 mod live;
 mod words;
@@ -10,30 +10,28 @@ pub(crate) use live::Live;
 use words::{device, loss, seconds, short};
 pub(crate) use words::{line_of, plain};
 
-/// Listener that prints text for people on stderr; results go to stdout after the run.
+/// Prints text for people on stderr; results go to stdout after the run.
 pub struct Console {
     live: bool,
     quiet: bool,
-    /// What the live lines show.
     current: Live,
     /// Columns of each live line on the terminal.
     shown: Vec<usize>,
 }
 
 impl Console {
-    /// Returns a console; a quiet one prints only doubts and repairs.
+    /// A quiet console prints only doubts and repairs.
     pub fn new(quiet: bool) -> Console {
         Console { live: term::replaces_lines(), quiet, current: Live::default(), shown: Vec::new() }
     }
 
-    /// Prints a line above the live lines.
+    /// Prints above the live lines.
     fn line(&mut self, text: &str) {
         self.wipe();
         term::err_lines(text);
         self.show();
     }
 
-    /// Replaces the live lines by those of now.
     fn show(&mut self) {
         let lines = self.current.lines(term::columns(), term::lines());
         self.replace(&lines);
@@ -48,7 +46,7 @@ impl Console {
         self.shown = lines.iter().map(|line| plain(line).chars().count()).collect();
     }
 
-    /// Erases the live lines. The terminal may be narrower now: then it has wrapped those that are longer.
+    /// A narrower terminal has wrapped longer lines.
     fn wipe(&mut self) {
         let shown = std::mem::take(&mut self.shown);
         if let Some(above) = rows(&shown, term::columns()).checked_sub(1) {
@@ -57,7 +55,7 @@ impl Console {
     }
 }
 
-/// Rows that lines of these lengths take on a terminal of so many columns.
+/// Rows of lines of these lengths on a terminal of so many columns.
 fn rows(lengths: &[usize], columns: usize) -> usize {
     lengths.iter().map(|length| length.div_ceil(columns).max(1)).sum()
 }
@@ -86,7 +84,7 @@ impl Listener for Console {
     }
 }
 
-/// Listener that prints each event as one JSON line on stdout.
+/// Prints each event as one JSON line on stdout.
 pub struct JsonLines;
 
 impl Listener for JsonLines {

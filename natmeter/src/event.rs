@@ -1,4 +1,4 @@
-//! Events of a run, as data. Console, `--json` and run folder are listeners to the same events; nothing else prints.
+//! Events of a run. Console, `--json` and run folder are listeners to the same events; nothing else prints.
 
 use method::Rate;
 use record::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
@@ -153,16 +153,14 @@ pub enum Line {
 
 /// A receiver of events.
 pub trait Listener {
-    /// Called in order, from the thread that runs the run.
+    /// Called in order, from the thread of the run.
     fn on(&mut self, event: &Event);
 }
 
-/// Ignores all events.
 impl Listener for () {
     fn on(&mut self, _event: &Event) {}
 }
 
-/// Passes events to several listeners.
 impl Listener for Vec<Box<dyn Listener>> {
     fn on(&mut self, event: &Event) {
         for l in self {

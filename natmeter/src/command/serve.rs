@@ -19,7 +19,6 @@ use std::time::Duration;
 /// How often the command looks whether it must stop.
 const TICK: Duration = Duration::from_millis(100);
 
-/// `natmeter serve [DIR]`.
 pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     let folder = folder_of(&args.runs)?;
     let (access, login) = access(args)?;
@@ -54,7 +53,6 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// The folder of runs.
 fn folder_of(runs: &Path) -> Result<PathBuf, Exit> {
     let (shown, fix) = (runs.display(), "name the folder in which run folders are");
     match runs.canonicalize() {
@@ -68,8 +66,8 @@ fn folder_of(runs: &Path) -> Result<PathBuf, Exit> {
     }
 }
 
-/// The access to the pages: with `--token-file`, or at an address other than localhost, requests need a token. Returns with it
-/// the query with a new token; the token of a file is never printed.
+/// With `--token-file`, or at an address other than localhost, requests need a token. Returns with
+/// the access the query with a new token; the token of a file is never printed.
 fn access(args: &ServeArgs) -> Result<(Access, String), Exit> {
     match &args.token_file {
         Some(file) => {

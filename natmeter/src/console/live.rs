@@ -1,5 +1,5 @@
-//! The live lines: where a run is, in at most four lines that are never longer than the terminal is wide, and in one line on a
-//! terminal with few lines.
+//! The live lines: where a run is, in at most four lines that are never longer than the terminal is
+//! wide, and in one line on a terminal with few lines.
 
 use super::{device, loss, seconds, short};
 use crate::event::Event;
@@ -9,30 +9,28 @@ use std::collections::HashSet;
 
 const DIM: Style = Style::new().dimmed();
 
-/// Columns that stay free: a character in the last column would move the cursor of some terminals to the next line.
+/// A character in the last column would move the cursor of some terminals to the next line.
 const FREE: usize = 1;
-/// Columns of the `^C` that a terminal shows behind the last of several lines on Ctrl-C. On one line, room is worth more.
+/// For the `^C` that a terminal shows behind the last of several lines. On one line, room is worth more.
 const CTRL_C: usize = 2;
 
-/// Lines of a terminal below which there is one live line only.
+/// With fewer lines of the terminal, there is one live line only.
 const FEW: usize = 10;
 
-/// What the live lines show. It changes with the events of a run.
+/// What the live lines show, by the events so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
-    /// The measurement in progress and the number of all, from 1.
+    /// The one in progress, from 1, and the number of all.
     measurement: Option<(usize, usize)>,
     metric: String,
     repetition: u32,
-    /// The device at the point.
+    /// At the point.
     device: String,
-    /// Connections of the point.
+    /// At the point.
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
-    /// The rate being tried.
     trying: Option<Trying>,
-    /// The last trial.
     last: Option<Last>,
     /// Highest rate that passed and lowest that failed, by the trials of the measurement.
     bounds: (Option<u64>, Option<u64>),
@@ -65,7 +63,7 @@ struct Last {
 }
 
 impl Live {
-    /// Updates the lines by an event. Returns whether they change.
+    /// Returns whether the lines change.
     pub(crate) fn learn(&mut self, event: &Event) -> bool {
         match event {
             Event::RunStarted { measurements, done, .. } => {
@@ -127,7 +125,7 @@ impl Live {
         self.left_s = Some(left_s);
     }
 
-    /// Returns the lines for a terminal of so many columns and lines.
+    /// Lines for a terminal of so many columns and lines.
     pub(crate) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
         let all = if lines < FEW {
             vec![self.line(columns)]
@@ -138,7 +136,6 @@ impl Live {
         all.into_iter().filter(|line| !line.is_empty()).collect()
     }
 
-    /// The measurement in progress.
     fn what(&self) -> Vec<Part> {
         let Some((number, of)) = self.measurement else { return Vec::new() };
         let repetition = format!("repetition {}", self.repetition);
@@ -150,7 +147,7 @@ impl Live {
         ]
     }
 
-    /// The step of its search, and the bracket.
+    /// Step and bracket.
     fn search(&self) -> Vec<Part> {
         let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
         let bracket = Part::new(3, format!("between {} and {}", short(*lo), short(*hi)));
@@ -176,7 +173,7 @@ impl Live {
         Part::new(5, format!("step {step} of {of}")).or(format!("{step}/{of}"))
     }
 
-    /// The last trial, with table and CPU.
+    /// Loss, table and CPU.
     fn last_trial(&self) -> Vec<Part> {
         let Some(last) = &self.last else { return Vec::new() };
         let loss = loss(last.sent, last.lost);
@@ -208,7 +205,7 @@ impl Live {
         parts
     }
 
-    /// Returns the one line for a terminal with few lines.
+    /// The one line for a terminal with few lines.
     fn line(&self, columns: usize) -> String {
         let mut parts = Vec::new();
         if let Some((number, of)) = self.measurement {
@@ -234,16 +231,14 @@ fn of_rate(rate: u64) -> Part {
     Part::new(0, format!("{}/s", short(rate)))
 }
 
-/// Least rank of a part that a narrow terminal does not need.
+/// A narrow terminal does not need parts of this rank.
 const OPTIONAL: u8 = 7;
 
-/// A part of the line.
 struct Part {
     text: String,
-    /// A shorter form.
     short: Option<String>,
-    /// The part with the highest rank is shortened or dropped first; one of at least [`OPTIONAL`] is dropped before another is
-    /// shortened.
+    /// The highest rank is shortened or dropped first; one of at least [`OPTIONAL`] is dropped
+    /// before another is shortened.
     rank: u8,
     style: Style,
 }
@@ -260,7 +255,7 @@ impl Part {
     }
 }
 
-/// Joins parts to a line of at most so many columns: shortens or drops the least important part until the rest fits.
+/// Shortens or drops the least important part until the rest fits.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let gap = if columns < 60 { " " } else { "  " };
     let length = |parts: &[Part]| {
@@ -284,7 +279,7 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     each.collect::<Vec<_>>().join(gap)
 }
 
-/// Returns a line of the self-test in at most so many columns.
+/// A line of at most so many columns.
 pub(super) fn of_self_test(number: usize, of: usize, name: &str, verdict: &str, columns: usize) -> String {
     let parts = vec![
         Part::new(2, format!("self-test [{number}/{of}]")).or(format!("[{number}/{of}]")).dim(),

@@ -112,7 +112,7 @@ fn of_result(o: &Outcome) -> String {
     )
 }
 
-/// A device at a point: `nftables, 1 M connections, 2 cores`.
+/// `nftables, 1 M connections, 2 cores`.
 pub(crate) fn device(name: &str, connections: u64, cores: u32) -> String {
     let unit = if cores == 1 { "core" } else { "cores" };
     format!("{name}{}, {cores} {unit}", of_connections(connections))
@@ -122,7 +122,7 @@ fn of_connections(connections: u64) -> String {
     if connections > 0 { format!(", {} connections", short(connections)) } else { String::new() }
 }
 
-/// The loss of a trial: `no loss`, `0.12 % lost`.
+/// `no loss`, `0.12 % lost`.
 pub(crate) fn loss(sent: u64, lost: u64) -> String {
     match (lost, sent) {
         (0, _) | (_, 0) => "no loss".to_owned(),
@@ -133,7 +133,7 @@ pub(crate) fn loss(sent: u64, lost: u64) -> String {
     }
 }
 
-/// A duration in seconds, minutes or hours.
+/// A time in seconds, minutes or hours.
 pub(crate) fn seconds(s: u64) -> String {
     match s {
         0..120 => format!("{s} s"),
@@ -142,12 +142,12 @@ pub(crate) fn seconds(s: u64) -> String {
     }
 }
 
-/// A number in three digits with its unit prefix.
+/// Three digits with a unit prefix.
 pub(crate) fn short(n: u64) -> String {
     si(n as f64, 3)
 }
 
-/// A text without its colours.
+/// The text without colours.
 pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }

@@ -11,15 +11,14 @@ use std::net::IpAddr;
 use std::path::Path;
 use subtle::ConstantTimeEq;
 
-/// Characters that a token in a file has at least.
+/// Least characters of a token in a file.
 const CHARACTERS: usize = 16;
-/// Name of the cookie that holds the token.
 pub(super) const TOKEN_COOKIE: &str = "natmeter-token";
 
 /// The access to the pages.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Every request to a name of localhost.
+    /// Requests to a name of localhost.
     Local,
     /// Requests with this token.
     Token(String),
@@ -41,7 +40,7 @@ impl Access {
         }
     }
 
-    /// Whether this is the token. The time tells at most whether the lengths are equal.
+    /// In constant time, unless the lengths differ.
     pub(super) fn is_token(&self, given: &str) -> bool {
         match self {
             Access::Local => false,
@@ -50,7 +49,7 @@ impl Access {
     }
 }
 
-/// Tokens of a request: as a bearer token (RFC 6750) or in the cookie.
+/// The bearer token (RFC 6750) and the cookie.
 fn given(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -58,7 +57,6 @@ fn given(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     bearer.into_iter().chain(pairs.filter(|(name, _)| *name == TOKEN_COOKIE).map(|(_, token)| token))
 }
 
-/// Whether a request names localhost.
 fn is_local(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.rsplit_once(':') {

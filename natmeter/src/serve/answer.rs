@@ -16,7 +16,6 @@ const OF_PAGES: &str = "default-src 'none'; style-src 'self'; script-src 'self';
 const OF_REPORTS: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                           form-action 'none'; frame-ancestors 'none'";
 
-/// Returns a successful answer.
 pub(super) fn ok(content_type: &'static str, text: impl Into<String>) -> Response<String> {
     with_status(StatusCode::OK, content_type, text)
 }
@@ -31,7 +30,6 @@ pub(super) fn report(extension: &str, text: String) -> (Response<String>, bool) 
     }
 }
 
-/// Returns an answer with this status.
 pub(super) fn with_status(status: StatusCode, content_type: &'static str, text: impl Into<String>) -> Response<String> {
     let mut response = Response::new(text.into());
     *response.status_mut() = status;

@@ -15,7 +15,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Octets of a request: line and headers.
+/// Octets of line and headers.
 const REQUEST: usize = 16 << 10;
 /// Headers of a request.
 const HEADERS: usize = 64;

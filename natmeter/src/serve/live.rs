@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const RUN_AT_MOST: u64 = 512 << 20;
 /// Longest line of events, octets. A longer one ends the view.
 const LINE_AT_MOST: u64 = 8 << 20;
-/// Lines of the log on a page.
+/// Lines on a page.
 const LOG: usize = 100;
 /// Columns and lines of a terminal that shows everything.
 const TERMINAL: (usize, usize) = (120, 24);

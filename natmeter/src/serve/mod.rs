@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Wait after a connection that could not be accepted, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The answer to a connection without a slot.
+/// Answer to a connection without a slot.
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 

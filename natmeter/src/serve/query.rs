@@ -5,41 +5,40 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 /// What a path segment has in plain: all that natmeter gives to names of runs.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
-/// Parameters of a query; further ones are ignored.
+/// Further ones are ignored.
 const PARAMETERS: usize = 32;
 
-/// Returns a name as a segment of a path or as a value of a query.
+/// A name as a segment of a path or as a value of a query.
 pub(super) fn encoded(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }
 
-/// Returns the segments of a path; `None` if one is not UTF-8.
+/// `None` if a segment is not UTF-8.
 pub(super) fn segments(uri: &Uri) -> Option<Vec<String>> {
     let path = uri.path().strip_prefix('/').unwrap_or_default();
     path.split('/').map(|part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned())).collect()
 }
 
-/// The parameters of a query, in order.
+/// Parameters in order.
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parses the query of a request.
     pub(super) fn of(uri: &Uri) -> Query {
         let text = uri.query().unwrap_or_default();
         Query(form_urlencoded::parse(text.as_bytes()).into_owned().take(PARAMETERS).collect())
     }
 
-    /// Returns the first value of a parameter.
+    /// First value of a parameter.
     pub(super) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next()
     }
 
-    /// Returns all values of a parameter.
+    /// All values of a parameter.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the query without a parameter, with its question mark; empty without parameters.
+    /// The query with its question mark; empty without parameters.
     pub(super) fn without(&self, name: &str) -> String {
         let kept = self.0.iter().filter(|(known, _)| known != name);
         let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();

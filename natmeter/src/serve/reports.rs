@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The server makes no report of a larger run, in octets of its files.
+/// Octets of files; a larger run has no report.
 const RUN_AT_MOST: u64 = 512 << 20;
-/// Reports that are kept.
+/// Reports in the cache.
 const KEPT: usize = 4;
 
 /// The reports that are kept, with the state of the files from which each was made.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 const CONNECTIONS: usize = 64;
 /// Open connections of one host.
 const OF_A_HOST: usize = 8;
-/// The first 64 bits of an IPv6 address: the network prefix (RFC 4291, section 2.5.1). One host can have all addresses of it.
+/// The network prefix of an IPv6 address (RFC 4291, section 2.5.1). One host can have all addresses of it.
 const NETWORK: u128 = !(u64::MAX as u128);
 
 /// The hosts of the open connections.
@@ -29,7 +29,7 @@ impl Slots {
     }
 }
 
-/// What counts as one host: an IPv4 address, or the network of an IPv6 address.
+/// An IPv4 address, or the network of an IPv6 address.
 fn host(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) if !v6.is_loopback() => Ipv6Addr::from_bits(v6.to_bits() & NETWORK).into(),

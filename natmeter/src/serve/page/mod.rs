@@ -9,9 +9,8 @@ use document::html::{escaped as e, prose};
 use hyper::{Response, StatusCode};
 use record::printable::printable;
 
-/// The style of all pages.
 pub(super) const STYLE: &str = include_str!("style.css");
-/// The script of the live view.
+/// Script of the live view.
 pub(super) const SCRIPT: &str = include_str!("live.js");
 
 /// A page: `head` is more of its head, `main` its content, both as HTML. Hidden characters of foreign text are replaced.
@@ -27,7 +26,6 @@ fn page(title: &str, head: &str, main: &str) -> String {
     printable(&page).into_owned()
 }
 
-/// The page of an error.
 pub(super) fn failed(status: StatusCode, why: &str) -> Response<String> {
     let title = e(status.canonical_reason().unwrap_or("Error"));
     let main = format!("<h1>{title}</h1>\n<p>{}.</p>\n<p><a href=\"/\">All runs</a></p>\n", prose(why));

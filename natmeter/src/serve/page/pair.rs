@@ -1,5 +1,4 @@
-//! Two runs side by side: what differs in their conditions, and their values with the differences, point by point. The first run
-//! is the reference.
+//! Two runs side by side: what differs in their conditions, and their values with the differences, point by point.
 
 use super::e;
 use crate::serve::query::encoded;
@@ -10,7 +9,7 @@ use record::report::Report;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Returns the page of two runs with their names.
+/// The first run is the reference.
 pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) -> String {
     let mut main = String::from("<h1>Two runs side by side</h1>\n<ul>\n");
     for (name, report) in [first, second] {

@@ -6,7 +6,7 @@ use document::html::{list, paragraph};
 use record::report::{KNOWN, Report};
 use std::fmt::Write;
 
-/// Returns the page of a run, or of the reason why it has no report; a merged folder is not live.
+/// The page of a run, or of why it has no report; a merged folder is not live.
 pub(in super::super) fn page(name: &str, report: Result<&Report, &String>, is_live: bool) -> String {
     let mut main = format!("<h1>{}</h1>\n", e(name));
     match report {
