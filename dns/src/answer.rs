@@ -7,7 +7,6 @@ use domain::base::{Message, ParsedName};
 use domain::rdata::Aaaa;
 use std::net::Ipv6Addr;
 
-/// The fault of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerFault {
     /// Another question, truncated, or no DNS message.
@@ -20,7 +19,6 @@ pub enum AnswerFault {
     Address,
 }
 
-/// Required of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The zone's AAAA record, or one synthesised from the A record (RFC 6147, section 5.1).
@@ -42,9 +40,6 @@ impl Expected {
     }
 
     /// Judges the answer for name `i`.
-    ///
-    /// # Errors
-    /// The fault of the answer.
     pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), AnswerFault> {
         match (self, judge(message, i, self.address(names, i))) {
             (Expected::Nothing, Err(AnswerFault::NoRecord)) => Ok(()),
@@ -59,9 +54,6 @@ pub fn id(message: &[u8]) -> Option<u16> {
 }
 
 /// Judges the answer for name `i`, with exactly this AAAA record.
-///
-/// # Errors
-/// The fault of the answer.
 pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), AnswerFault> {
     let message = Message::from_slice(message).map_err(|_| AnswerFault::Message)?;
     let header = message.header();

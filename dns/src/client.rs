@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 /// All others follow.
 pub const FIRST_PORT: u16 = 10_000;
-/// The most source ports.
 pub const MOST_PORTS: u32 = 50_000;
 /// Octets of a source port; less without privilege.
 const BUFFER: usize = 4 << 20;
@@ -26,9 +25,7 @@ const AHEAD: Duration = Duration::from_millis(20);
 /// Thread pairs, and source ports of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
-    /// Thread pairs.
     pub threads: u32,
-    /// Of each thread pair.
     pub each: u32,
 }
 
@@ -38,27 +35,21 @@ pub struct Client {
     sockets: Vec<Vec<UdpSocket>>,
 }
 
-/// A run of queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Queries per second.
     pub rate: Rate,
-    /// How many.
     pub queries: Count,
     /// For an answer after its own query.
     pub timeout: Nanos,
-    /// The names of the queries.
     pub plan: QueryPlan,
-    /// What answers must contain.
     pub expected: Expected,
 }
 
-/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
     /// Queries without an answer, too.
     pub answers: Answers,
-    /// Queries sent.
     pub sent: Count,
     /// From the start to the last query.
     pub send_time: Nanos,
@@ -74,9 +65,6 @@ pub struct Observation {
 
 impl Client {
     /// Opens sockets in the calling thread's network namespace, connected to the server.
-    ///
-    /// # Errors
-    /// An address or port is not available.
     pub fn open(own: IpAddr, server: SocketAddr, ports: Ports) -> io::Result<Client> {
         let open = |n: u32| -> io::Result<UdpSocket> {
             let socket = UdpSocket::bind((own, FIRST_PORT + n as u16))?;

@@ -3,6 +3,7 @@
 //! starts.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
 
 pub mod answer;
 pub mod client;

@@ -7,7 +7,6 @@ use std::ops::Range;
 /// Resolved before a trial.
 pub const WARM: u32 = 1_000;
 
-/// Names of a trial's queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryPlan {
     fresh: Range<u32>,

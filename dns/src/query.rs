@@ -33,7 +33,6 @@ impl Query {
         Query { octets: message.as_ref().try_into().expect("a message of this length") }
     }
 
-    /// The message for name `i`.
     pub fn message(&mut self, id: u16, i: u32) -> &[u8; LENGTH] {
         self.octets[..2].copy_from_slice(&id.to_be_bytes());
         self.octets[LABEL_AT..LABEL_AT + LABEL].copy_from_slice(&Names::label(i));

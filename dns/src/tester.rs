@@ -21,21 +21,14 @@ const READY: Duration = Duration::from_secs(120);
 /// The tester's demands on the device.
 pub trait Device {
     /// Empties caches and tables. Returns whether the device was started anew, so that it answers a moment later.
-    ///
-    /// # Errors
-    /// When the device does not work.
     fn clear(&mut self) -> Result<bool, TrialError>;
 }
 
-/// Client and device.
 pub struct Tester<D> {
-    /// The client.
     pub client: Client,
-    /// The device.
     pub device: D,
     /// Of the zone.
     pub names: Names,
-    /// Required of answers.
     pub expected: Expected,
     /// Whether each name serves once, because a resolver caches it.
     pub names_wear_out: bool,
@@ -43,7 +36,6 @@ pub struct Tester<D> {
     pub queue: Option<Count>,
     /// Before each trial.
     pub settle: Nanos,
-    /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
 }
 

@@ -49,11 +49,9 @@ impl BackEnd {
 /// The tester's ends of both sides: left, right.
 pub type Ports = (Box<dyn Port>, Box<dyn Port>);
 
-/// Configuration of a test bed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BedConfig {
-    /// The back-end.
     pub back_end: BackEnd,
     /// Source addresses of the left tester port, all behind one next hop.
     pub inside: AddrRange,
@@ -92,7 +90,6 @@ impl Default for BedConfig {
 }
 
 impl BedConfig {
-    /// The programs that the steps run.
     pub fn tools(&self) -> &'static [Tool] {
         &[IP, ETHTOOL]
     }
@@ -102,15 +99,11 @@ impl BedConfig {
         self.backlog.or((!self.dut_cores.is_empty()).then_some(BACKLOG_DEPTH))
     }
 
-    /// Whether a step changes a machine-wide setting.
     pub fn is_machine_wide(&self) -> bool {
         self.backlog().is_some()
     }
 
     /// Checks the configuration.
-    ///
-    /// # Errors
-    /// When it is unsupported, with the way out.
     pub fn check(&self) -> Result<(), DutError> {
         for (range, word) in [(&self.inside, "inside"), (&self.remote, "remote")] {
             if range.count == 0 {
@@ -137,9 +130,6 @@ impl BedConfig {
     }
 
     /// Checks that this machine has the kernel interfaces that the ports need.
-    ///
-    /// # Errors
-    /// When it has not, with the way out.
     pub fn see_that_ports_can_be_made(&self) -> Result<(), DutError> {
         if self.back_end == BackEnd::Tap {
             port::backend::tap::see_that_tun_is_there()?;
@@ -364,7 +354,6 @@ pub const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
 /// The depth if packets are steered to cores.
 pub const BACKLOG_DEPTH: u64 = 16_384;
 
-/// The step that sets this depth.
 pub fn backlog(depth: u64) -> Step {
     let setting = Setting::at(BACKLOG).expect("a sysctl of the network");
     Step::machine("queue depth in front of each core of the DUT, in frames", &setting, depth)

@@ -37,9 +37,6 @@ impl Cable {
     }
 
     /// Opens both ends for one worker: left, right.
-    ///
-    /// # Errors
-    /// When one is open already.
     pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
         let mut open = |side| self.bed.open(&self.host, side, clock, pool);
         Ok((open(&LEFT)?, open(&RIGHT)?))

@@ -22,7 +22,6 @@ enum Undo {
     Journalled { why: String, number: usize },
 }
 
-/// The outcome of undoing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
     /// Reasons of the steps that were undone.
@@ -68,23 +67,16 @@ impl Changes {
     }
 
     /// Performs an action that needs no undo.
-    ///
-    /// # Errors
-    /// When it cannot be started or fails.
     pub fn perform(&mut self, target: Target, why: &str, action: &Action) -> Result<Output, DutError> {
         let result = self.host.perform(target, why, action);
         succeeded(result).map_err(|outcome| failure(target, why, action, outcome))
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// When it does not exist or cannot be read.
     pub fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
         self.host.read(target, path)
     }
 
-    /// Whether the host is a dry run.
     pub fn is_rehearsal(&self) -> bool {
         self.host.is_rehearsal()
     }

@@ -6,11 +6,9 @@ const TICK: u64 = 10_000_000;
 /// Since the host started, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTimes {
-    /// Number of the core.
     pub core: usize,
     /// Waiting for input or output included.
     pub idle: u64,
-    /// All time.
     pub all: u64,
 }
 

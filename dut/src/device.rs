@@ -25,18 +25,14 @@ use std::sync::Arc;
 pub struct DeviceConfig {
     /// Name of its software, as in [`software::KNOWN`].
     pub software: String,
-    /// Configuration of the software.
     #[serde(default)]
     pub config: software::Config,
-    /// The test bed around it.
     #[serde(default)]
     pub bed: BedConfig,
 }
 
-/// A hash table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashTable {
-    /// Its buckets.
     pub buckets: u64,
     /// Octets of all of them.
     pub bytes: u64,
@@ -77,25 +73,16 @@ impl Device {
     }
 
     /// Opens the tester's end of one side, again if the port has been dropped.
-    ///
-    /// # Errors
-    /// When it is open already.
     pub fn open(&self, side: &Side, clock: Clock, pool: &mut Pool) -> Result<Box<dyn Port>, DutError> {
         self.bed.open(&self.host, side, clock, pool)
     }
 
     /// Opens both ends for one worker: left, right.
-    ///
-    /// # Errors
-    /// When one is open already.
     pub fn open_ports(&self, clock: Clock, pool: &mut Pool) -> Result<Ports, DutError> {
         Ok((self.open(&LEFT, clock, pool)?, self.open(&RIGHT, clock, pool)?))
     }
 
     /// Empties the connection tracking table and checks that it is empty; none if the software keeps no table.
-    ///
-    /// # Errors
-    /// When the command fails, or entries remain.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
         if self.software.stateful { conntrack::clear(&mut self.changes).map(Some) } else { Ok(None) }
     }
@@ -106,18 +93,12 @@ impl Device {
     }
 
     /// Returns the hash table of connection tracking, if any and known (see [`memory`]).
-    ///
-    /// # Errors
-    /// When the number of buckets cannot be read.
     pub fn hash_table(&mut self) -> Result<Option<HashTable>, DutError> {
         let Some(bytes) = memory::of_hash_table().filter(|_| self.software.stateful) else { return Ok(None) };
         Ok(Some(HashTable { buckets: conntrack::bucket_count(&mut self.changes)?, bytes }))
     }
 
     /// Returns the number of connections in the table; none if the software keeps no table.
-    ///
-    /// # Errors
-    /// When the counter cannot be read.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
         if self.software.stateful { conntrack::count(&mut self.changes).map(Some) } else { Ok(None) }
     }
@@ -148,7 +129,6 @@ impl Device {
         &self.facts
     }
 
-    /// Its software.
     pub fn software(&self) -> &'static Software {
         self.software
     }
@@ -199,9 +179,6 @@ impl Drop for Device {
 }
 
 /// Returns the actions of [`Device::prepare`] without carrying them out, which needs neither privilege nor programs.
-///
-/// # Errors
-/// When the configuration is unsupported.
 pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
     let (software, _) = check(config)?;
     let host = DryRun::over(Here::new());

@@ -142,18 +142,12 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedStep {
-    /// Of the step.
     pub why: String,
-    /// Of the step.
     pub target: Target,
-    /// The action.
     pub action: Action,
-    /// With its output.
     pub outcome: String,
-    /// Reasons of undone steps.
     pub undone: Vec<String>,
     /// With the errors.
     pub left: Vec<String>,
@@ -172,20 +166,14 @@ impl fmt::Display for FailedStep {
     }
 }
 
-/// A hook that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedHook {
-    /// Name of the hook.
     pub hook: &'static str,
-    /// Place.
     pub on: String,
-    /// Its command line.
     pub command: String,
-    /// Cause.
     pub outcome: String,
     /// Of its output.
     pub lines: Vec<String>,
-    /// Restored afterwards.
     pub undone: Vec<String>,
     /// With the errors.
     pub left: Vec<String>,

@@ -38,15 +38,12 @@ pub use profile::OnBox;
 /// A device and its hooks.
 #[derive(Clone, Debug)]
 pub struct ExternalConfig {
-    /// Name of the device.
     pub name: String,
     /// Where its hooks run.
     pub on: On,
-    /// Its hooks.
     pub hooks: Hooks,
     /// Folder of the bed, in which hooks name files as `./…`.
     pub folder: PathBuf,
-    /// Time limit of each hook.
     pub timeout: Duration,
     /// Values of placeholders of this point.
     pub values: Vec<(String, String)>,
@@ -64,7 +61,6 @@ pub enum Disruption {
 /// The record of emptying the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
-    /// The hook.
     pub how: String,
     /// Nanoseconds, with the round trip to the host.
     pub nanos: u64,
@@ -173,9 +169,6 @@ impl External {
     }
 
     /// As [`External::prepare`], with this file instead of `~/.ssh/config`.
-    ///
-    /// # Errors
-    /// As [`External::prepare`].
     pub fn prepare_with(
         config: &ExternalConfig,
         ssh_config: Option<PathBuf>,
@@ -287,18 +280,12 @@ impl External {
     }
 
     /// Returns the last number that the hook `memory` prints, in octets, if there is one.
-    ///
-    /// # Errors
-    /// As [`External::count`].
     pub fn memory(&mut self) -> Result<Option<u64>, DutError> {
         self.number(Hook::Memory)
     }
 
     /// Runs the hook `clear`, if there is one, between two readings of the host's clock. Without nanoseconds in the
     /// host's `date`, the time is that of this machine, with the round trip.
-    ///
-    /// # Errors
-    /// As [`External::clear`].
     pub fn clear_timed(&mut self) -> Result<Option<(Cleared, timed::Clock)>, DutError> {
         let Some(line) = self.lines.get(Hook::Clear) else { return Ok(None) };
         let ran = self.must_as(Hook::Clear, &timed::line(&line)).map_err(|error| self.failed(error))?;
@@ -309,9 +296,6 @@ impl External {
     }
 
     /// Runs the hook `reset` or `failover`; returns false without the hook.
-    ///
-    /// # Errors
-    /// As [`External::clear`].
     pub fn disrupt(&mut self, what: Disruption) -> Result<bool, DutError> {
         let hook = match what {
             Disruption::Reset => Hook::Reset,
@@ -321,27 +305,18 @@ impl External {
     }
 
     /// Reads `/proc/stat` of the host, if it exists.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub fn proc_stat(&mut self) -> Result<Option<String>, DutError> {
         let ran = self.place.run("cat /proc/stat", &self.limits)?;
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
     }
 
     /// Reads `kern.cp_time` of a box with OpenBSD, if it has it.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub fn cp_time(&mut self) -> Result<Option<String>, DutError> {
         let ran = self.place.run("sysctl -n kern.cp_time", &self.limits)?;
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
     }
 
     /// Reads the received packets of each queue of a box's interfaces, as far as `ethtool` counts them.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub fn queues(&mut self, interfaces: [&str; 2]) -> Result<[Queues; 2], DutError> {
         let mut of = |interface: &str| {
             let ran = self.place.run(&format!("ethtool -S {}", quoted(interface)), &self.limits)?;
@@ -361,14 +336,10 @@ impl External {
     }
 
     /// Returns whether the hook `alive` succeeds in time, if there is one.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub fn is_alive(&mut self) -> Result<Option<bool>, DutError> {
         Ok(self.run(Hook::Alive)?.map(|ran| !ran.timed_out && ran.output.ok()))
     }
 
-    /// The name of the device.
     pub fn name(&self) -> &str {
         &self.name
     }

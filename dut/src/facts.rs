@@ -13,9 +13,7 @@ use std::path::Path;
 /// One fact of the device under test or of the machine it runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: String,
     /// Why it weakens results, if it does, and how to fix that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -91,9 +91,6 @@ impl Journal {
     }
 
     /// Opens the journal for another host, by its ssh destination; [`clean`] does not undo it.
-    ///
-    /// # Errors
-    /// As [`Journal::keep`].
     pub fn keep_of(dir: &RunDir, destination: &str) -> Result<Journal, DutError> {
         Journal::open(dir, &kept_of(destination))
     }
@@ -157,7 +154,6 @@ impl Journal {
         Ok(Ok(Some(number)))
     }
 
-    /// Undoes one change.
     pub fn undo(&mut self, host: &mut dyn Host, number: usize) -> Restored {
         let change = self.changes[number].clone();
         let result = restore_one(host, &change);
@@ -234,9 +230,6 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
 }
 
 /// Undoes the changes that [`Journal::keep`] recorded, the last first.
-///
-/// # Errors
-/// Those of [`clean`].
 pub fn undo_kept(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if fs::symlink_metadata(dir.path().join(KEPT)).is_err() {
         return Ok(Vec::new());
@@ -245,9 +238,6 @@ pub fn undo_kept(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, Dut
 }
 
 /// Undoes the changes of another host that [`Journal::keep_of`] recorded, the last first.
-///
-/// # Errors
-/// Those of [`clean`].
 pub fn undo_kept_of(dir: &RunDir, destination: &str, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if fs::symlink_metadata(dir.path().join(kept_of(destination))).is_err() {
         return Ok(Vec::new());

@@ -108,7 +108,6 @@ impl Links {
         Ok(Links { tester, boxes: namespaces, interfaces, changes })
     }
 
-    /// The namespace of the tester's ends.
     pub fn tester(&self) -> &Netns {
         &self.tester
     }

@@ -33,12 +33,10 @@ impl RunDir {
         RunDir::at("/run/natmeter")
     }
 
-    /// The folder at this path.
     pub fn at(path: impl Into<PathBuf>) -> RunDir {
         RunDir { path: path.into() }
     }
 
-    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -83,7 +81,6 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
-/// Resource of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Machine-wide settings.

@@ -59,7 +59,6 @@ impl Work {
             .then(|| Work { cores: cores.to_vec() })
     }
 
-    /// Number of cores.
     pub fn cores(&self) -> usize {
         self.cores.len()
     }

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The threads of a set of cores.
 pub struct PacketThreads {
     /// `/proc/PID` of each, and its last statistics.
     accounts: Vec<(PathBuf, Account)>,

@@ -31,9 +31,6 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file, or creates it.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE, MODE)?))
 }

@@ -14,9 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Source of a datagram as received on the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Source address.
     pub address: IpAddr,
-    /// Source port.
     pub port: u16,
 }
 

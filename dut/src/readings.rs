@@ -10,7 +10,6 @@ use std::path::Path;
 /// For every run; a `*` stands for any part of one name.
 pub const OF_FACTS: &[&str] = &[GOVERNORS, SMT_ACTIVE, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, MEMORY, LOAD];
 
-/// Frequency governors.
 pub const GOVERNORS: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
 /// Several threads of a core in use: 1 or 0.
 pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
@@ -19,7 +18,6 @@ const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
-/// Sizes of the memory.
 pub const MEMORY: &str = "/proc/meminfo";
 /// Runnable processes.
 pub const LOAD: &str = "/proc/loadavg";
@@ -42,9 +40,6 @@ impl Readings {
     }
 
     /// Readings of a machine that a host reaches, with one command.
-    ///
-    /// # Errors
-    /// The host cannot be reached.
     pub fn over(host: &mut dyn Host, patterns: &[&str]) -> io::Result<Readings> {
         // The shell resolves the patterns, and `grep` prints what exists.
         let script = format!("grep -sH '' {}", patterns.join(" "));
@@ -77,7 +72,6 @@ impl Readings {
         self.files.iter().filter(|(path, _)| is_of(path, pattern)).map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Returns the number of a file.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Component, Path};
 
-/// A machine-wide setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Written")]
 pub enum Setting {
@@ -74,7 +73,6 @@ impl Parameter {
     }
 }
 
-/// Direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -148,9 +146,6 @@ impl TryFrom<Written> for Setting {
 
 impl Setting {
     /// A setting by its path.
-    ///
-    /// # Errors
-    /// No kind of setting has such a path.
     pub fn at(path: &str) -> Result<Setting, NotASetting> {
         let parsed = if let Some(name) = path.strip_prefix("/proc/sys/") {
             Some(Setting::Sysctl { name: name.to_owned() })

@@ -3,13 +3,11 @@
 /// RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// DUT's interface.
     pub name: &'static str,
     /// Tester's end of a veth pair.
     pub tester_name: &'static str,
     /// DUT, in a /24.
     pub dut: [u8; 4],
-    /// Address of the tester.
     pub tester: [u8; 4],
     /// Of the IPv6 prefix, after those of 2001:2::/48 (RFC 5180, section 5).
     pub group6: u16,

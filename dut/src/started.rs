@@ -42,9 +42,7 @@ done"#;
 /// A process in the record of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name.
     pub name: &'static str,
-    /// Place.
     pub target: Target,
 }
 
@@ -91,7 +89,6 @@ impl Started {
         Ok(started)
     }
 
-    /// Whether the process runs.
     pub fn is_running(&mut self) -> bool {
         if self.end.is_some() {
             return false;

@@ -5,7 +5,6 @@ use crate::tool::ETHTOOL;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a step changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
@@ -19,7 +18,6 @@ pub enum Target {
     Server,
 }
 
-/// An action: run a command or write a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
@@ -115,7 +113,6 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// A check of a step's effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
@@ -130,15 +127,12 @@ pub enum Check {
     },
 }
 
-/// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// For `natmeter plan --steps` and errors.
     pub why: String,
-    /// The target.
     #[serde(rename = "place")]
     pub target: Target,
-    /// The action.
     #[serde(rename = "do")]
     pub action: Action,
     /// Beyond success.
@@ -153,28 +147,23 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step in the DUT, undone with its namespace.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
         let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
         Step { why: why.into(), target: Target::Dut, action, check, undo: None, optional: false }
     }
 
-    /// A step in the tester's namespace.
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
-    /// A step in the server's namespace.
     pub fn server(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Server, ..Step::dut(why, action) }
     }
 
-    /// Sets a machine-wide setting.
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
         Step { target: Target::Machine, ..Step::dut(why, Action::set(setting, value.to_string())) }
     }
 
-    /// Adds an undo action.
     pub fn undone_by(self, undo: Action) -> Step {
         Step { undo: Some(undo), ..self }
     }
@@ -185,12 +174,10 @@ impl Step {
         Step { check: Some(Check::Shows { action, contains }), ..self }
     }
 
-    /// Skips the step if the setting does not exist.
     pub fn where_present(self) -> Step {
         Step { optional: true, ..self }
     }
 
-    /// Whether the step changes a machine-wide setting.
     pub fn is_machine_wide(&self) -> bool {
         self.target == Target::Machine
     }
@@ -214,7 +201,6 @@ impl fmt::Display for Step {
     }
 }
 
-/// The steps in order.
 pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -222,25 +208,19 @@ pub fn listing(steps: &[Step]) -> String {
 /// A line of `commands.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
-    /// The reason.
     pub why: String,
-    /// The target.
     #[serde(rename = "place")]
     pub target: Target,
     /// As a shell command.
     pub command: String,
-    /// If a program ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
-    /// Standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
     /// Or the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// Whether it succeeded.
     pub ok: bool,
-    /// Its duration.
     pub micros: u64,
 }
 
@@ -265,7 +245,6 @@ pub enum Event {
 /// Called from one thread at a time.
 pub type Sink = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Ignores all events.
 pub fn no_sink() -> Sink {
     std::sync::Arc::new(|_| {})
 }

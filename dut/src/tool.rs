@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A program that steps run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// Its name.
     pub program: &'static str,
     /// Of Debian.
     pub package: &'static str,
@@ -15,11 +13,9 @@ pub struct Tool {
 
 /// Interfaces, addresses, neighbours and routes.
 pub const IP: Tool = Tool { program: "ip", package: "iproute2", version: &["-V"] };
-/// Offloads.
 pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version: &["--version"] };
 /// Empties the connection tracking table.
 pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
-/// nftables.
 pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
 /// With the kernel's iptables tables.
 pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
@@ -28,7 +24,6 @@ pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptable
 
 /// Authoritative server of beds for DNS.
 pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--version"] };
-/// The DNS64 server.
 pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
 
 /// Samples call stacks.
@@ -37,7 +32,6 @@ pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &
 /// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 
-/// Not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", missing(.0))]
 pub struct MissingTools(pub Vec<Tool>);
@@ -57,7 +51,6 @@ pub fn search_path() -> String {
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
 }
 
-/// Returns the file of a program.
 pub fn find(program: &str) -> Option<PathBuf> {
     find_in(&search_path(), program)
 }
@@ -74,9 +67,6 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// Checks that these programs are installed.
-///
-/// # Errors
-/// Missing programs, with their packages.
 pub fn require(tools: &[Tool]) -> Result<(), MissingTools> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| find(t.program).is_none()).collect();
     if missing.is_empty() { Ok(()) } else { Err(MissingTools(missing)) }

@@ -16,7 +16,6 @@ struct Use {
     end: Option<u64>,
 }
 
-/// The used ports of one box.
 #[derive(Debug)]
 pub struct UsedPorts {
     path: PathBuf,
@@ -56,9 +55,6 @@ impl UsedPorts {
     }
 
     /// Begins a trial with these ports, and ends the one before.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn take(&mut self, ports: PortRange, now: SystemTime) -> Result<(), DutError> {
         self.end(now);
         self.uses.push(Use { ports, end: None });
@@ -66,9 +62,6 @@ impl UsedPorts {
     }
 
     /// Ends the last trial.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn leave(&mut self, now: SystemTime) -> Result<(), DutError> {
         self.end(now);
         self.write()

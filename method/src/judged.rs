@@ -36,18 +36,14 @@ pub const PHASE1_TRIALS: u32 = 3;
 /// How often the rate of phase 1 is lowered by 10 %, down to 35 %, before the measurement fails.
 pub const PHASE1_LOWERINGS: u32 = 10;
 
-/// One trial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Perhaps with a lowered rate of phase 1.
     pub spec: TrialSpec,
-    /// The outcome.
     pub outcome: TrialOutcome,
-    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// The decision about a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -62,27 +58,22 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Whether the rate passed.
     pub fn passed(&self) -> bool {
         *self == Decision::Pass
     }
 }
 
-/// A decision with all its trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The decision.
     pub decision: Decision,
     /// At least one, in order.
     pub attempts: Vec<Attempt>,
 }
 
 impl Judgement {
-    /// The trial that decided.
     pub fn last(&self) -> &Attempt {
         self.attempts.last().expect("a judgement has at least one attempt")
     }
-    /// Number of invalid trials.
     pub fn invalid(&self) -> Count {
         self.attempts.iter().filter(|a| matches!(a.verdict, Verdict::Invalid(_))).count() as Count
     }
@@ -97,7 +88,6 @@ pub enum Patience {
     Once,
 }
 
-/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// The DUT answers.
@@ -110,7 +100,6 @@ pub enum Life {
     Unknown,
 }
 
-/// Judges trials and repeats invalid ones.
 #[derive(Debug)]
 pub struct TrialJudge<T> {
     trials: T,
@@ -121,27 +110,21 @@ pub struct TrialJudge<T> {
 }
 
 impl<T: Trials> TrialJudge<T> {
-    /// Creates a judge of `trials` by `criteria`.
     pub fn new(trials: T, criteria: Criteria) -> Self {
         TrialJudge { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
     }
 
-    /// Limits the total time of invalid trials.
     #[must_use]
     pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
         TrialJudge { invalid_at_most: time, ..self }
     }
 
-    /// The criteria for a pass.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
     }
 
     /// Probes the DUT with a load that every working DUT passes in part. It is dead after two valid
     /// trials without an answer.
-    ///
-    /// # Errors
-    /// As [`Trials::run`].
     pub fn probe(
         &mut self,
         spec: &TrialSpec,

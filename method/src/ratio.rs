@@ -13,7 +13,6 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Zero.
     pub const ZERO: Ratio = Ratio { num: 0, den: 1 };
     /// The acceptance of RFC 2544.
     pub const ONE: Ratio = Ratio { num: 1, den: 1 };
@@ -50,17 +49,14 @@ impl Ratio {
         Rate(self.floor_of(rate.0))
     }
 
-    /// Returns numerator and denominator.
     pub fn parts(self) -> (u64, u64) {
         (self.num, self.den)
     }
 
-    /// Whether it is 0.
     pub fn is_zero(self) -> bool {
         self.num == 0
     }
 
-    /// Whether it is 1.
     pub fn is_one(self) -> bool {
         self.num == self.den
     }
@@ -90,7 +86,6 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// The text is not a [`Ratio`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share between 0 and 1: write it as 0.9999, 99.99 % or 1/3")]
 pub struct NotARatio(String);

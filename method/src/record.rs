@@ -43,7 +43,6 @@ impl<T> Replay<T> {
         Ok(Replay { records, inner })
     }
 
-    /// Number of records not yet requested.
     pub fn pending(&self) -> usize {
         self.records.len()
     }

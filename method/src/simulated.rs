@@ -45,33 +45,24 @@ impl WhenFull {
 /// Injected properties of a device and its tester.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// From Left to Right.
     pub forward_capacity: Rate,
-    /// From Right to Left.
     pub reverse_capacity: Rate,
     /// New connections per second.
     pub setup_rate: Rate,
     /// At random, at any rate.
     pub loss: Ratio,
-    /// Sent to a wrong port.
     pub misrouted: Ratio,
-    /// With a wrong checksum.
     pub corrupted: Ratio,
-    /// Sent twice.
     pub duplicated: Ratio,
-    /// Arriving after a later one.
     pub reordered: Ratio,
     /// Once in each stream it forwards nothing for this long, beyond its queue.
     pub stall: Nanos,
-    /// Connections.
     pub table_size: Count,
-    /// What a full table does.
     pub when_full: WhenFull,
     /// Connections that it forgets between trials that keep the table.
     pub forgets: Count,
     /// Frames that pass an overloaded trial in addition.
     pub queue: Count,
-    /// Of every frame.
     pub delay: Nanos,
     /// Maximum additional delay, evenly distributed.
     pub delay_spread: Nanos,
@@ -145,13 +136,11 @@ impl Truth {
         Rate((capacity.0 as f64 / time) as u64)
     }
 
-    /// Returns a DUT that never answers.
     pub fn dead() -> Truth {
         Truth { dies_at: Some(1), ..Truth::new(Rate(0), Rate(0)) }
     }
 }
 
-/// Trials of a simulated DUT.
 #[derive(Clone, Debug)]
 pub struct SimulatedDut {
     /// May change between trials.
@@ -171,7 +160,6 @@ impl SimulatedDut {
         SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0 }
     }
 
-    /// Trials so far.
     pub fn trials(&self) -> u64 {
         self.trials
     }

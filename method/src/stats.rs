@@ -51,7 +51,6 @@ impl Summary {
     }
 }
 
-/// Median of sorted values.
 pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
     let upper: i128 = (*sorted.get(sorted.len() / 2)?).into();
     if sorted.len() % 2 == 1 {
@@ -64,9 +63,7 @@ pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
 /// A line y = intercept + slope · x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Growth of y per unit of x.
     pub slope: f64,
-    /// y at x = 0.
     pub intercept: f64,
     /// 1 if all points are on the line.
     pub r_squared: f64,
@@ -89,7 +86,6 @@ impl Line {
     }
 }
 
-/// Median of sorted numbers.
 pub fn median_of(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
@@ -167,13 +163,11 @@ impl Interval {
         Interval { low: self.low / (1.0 + drift), high: self.high * (1.0 + drift), ..self }
     }
 
-    /// Returns the interval divided by a constant above 0.
     #[must_use]
     pub fn divided(self, by: f64) -> Interval {
         Interval { low: self.low / by, high: self.high / by, ..self }
     }
 
-    /// Whether a value lies in the interval.
     pub fn contains(self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

@@ -151,7 +151,6 @@ impl TrialSpec {
         churn.map_or(self.rate, |churn| churn.arrivals)
     }
 
-    /// Returns the planned send time.
     pub fn send_time(&self) -> Nanos {
         match self.step() {
             Some((step, before, rate)) => Nanos(step.at.0 + rate.time_for(self.frames() - before).0),
@@ -164,7 +163,6 @@ impl TrialSpec {
             },
         }
     }
-    /// Rate of new connections, if it opens any.
     pub fn opened_at(&self) -> Option<Rate> {
         match self.kind {
             PhaseKind::Establish => Some(self.rate),
@@ -211,7 +209,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All faults, in the order of files.
     pub const ALL: [Fault; 12] = [
         Fault::Foreign,
         Fault::Late,
@@ -233,26 +230,21 @@ impl Fault {
 pub struct FaultCounts(pub [Count; Fault::ALL.len()]);
 
 impl FaultCounts {
-    /// Frames with this fault.
     pub fn get(&self, fault: Fault) -> Count {
         self.0[fault as usize]
     }
-    /// Counts one frame.
     #[inline]
     pub fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
-    /// Adds other counts.
     pub fn merge(&mut self, other: &FaultCounts) {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a += b;
         }
     }
-    /// Frames with any fault.
     pub fn total(&self) -> Count {
         self.0.iter().sum()
     }
-    /// Returns the faults that occurred, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Fault, Count)> + '_ {
         Fault::ALL.iter().map(|&f| (f, self.get(f))).filter(|&(_, n)| n > 0)
     }
@@ -450,7 +442,6 @@ pub struct TrialOutcome {
     pub wall: Nanos,
 }
 
-/// Why a trial could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrialError {
     /// The run can be resumed.
@@ -485,7 +476,6 @@ pub enum TrialError {
     Phase1(String),
 }
 
-/// Carries out trials.
 pub trait Trials {
     /// Carries out exactly one trial.
     ///

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A number of frames, connections or entries.
 pub type Count = u64;
 
 /// Frames per second **in one direction** (in phase 1 the same figure is connections per second).
@@ -18,13 +17,10 @@ pub struct Rate(pub u64);
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
-    /// Milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms * 1_000_000)
     }
-    /// Seconds.
     pub const fn from_secs(s: u64) -> Nanos {
         Nanos(s * 1_000_000_000)
     }

@@ -30,7 +30,6 @@ pub const CERTAIN_PART: u64 = 100;
 /// The stall that an unknown queue absorbs.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
-/// The criteria for a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criteria {
@@ -62,7 +61,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules, in their order.
     pub const ALL: [Rule; 4] = [Rule::Tester, Rule::HostNoise, Rule::ConservativeException, Rule::ClosedLoop];
 
     /// `None` for a pass, a fail on a quiet host, and an incomplete preparing phase 1.
@@ -79,7 +77,6 @@ impl Rule {
         }
     }
 
-    /// The name in documents and reports.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Tester => "tester",
@@ -90,7 +87,6 @@ impl Rule {
     }
 }
 
-/// Judges one trial.
 pub fn judge(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Verdict {
     match fault(spec, outcome, criteria) {
         Ok(()) => Verdict::Pass,
@@ -104,9 +100,6 @@ pub fn late_limit(planned: Nanos) -> Nanos {
 }
 
 /// Refuses a phase 1 that would measure the path's buffers.
-///
-/// # Errors
-/// Names the number of connections needed.
 pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialError> {
     let needed = buffered.saturating_mul(BUFFER_FACTOR);
     if connections < needed {

@@ -77,7 +77,6 @@ pub enum FailReason {
 }
 
 impl Failure {
-    /// The stream that missed it.
     pub fn stream(&self) -> Stream {
         match self.reason {
             FailReason::Loss { stream, .. } | FailReason::Late { stream, .. } => stream,
@@ -230,7 +229,6 @@ pub enum Spoiler {
 }
 
 impl Invalid {
-    /// Returns the cause of the invalid trial.
     pub fn spoiler(&self) -> Spoiler {
         match self {
             Invalid::HostBurst { .. } | Invalid::HostStall { .. } | Invalid::HostRunDelay { .. } => Spoiler::Host,
@@ -245,7 +243,6 @@ impl Invalid {
         !matches!(self, LinkLost | MoreReceivedThanSent { .. } | NothingToSend { .. } | ValidationMissing)
     }
 
-    /// Returns advice on how to avoid it.
     pub fn advice(&self) -> &'static str {
         match self {
             Invalid::SenderLate { .. } | Invalid::SenderUneven { .. } | Invalid::SentTooFew { .. } => {

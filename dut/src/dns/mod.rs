@@ -32,7 +32,6 @@ pub use zone::{Record, Zone};
 
 const DNS: u16 = 53;
 
-/// What is between client and server.
 #[derive(Clone, Debug)]
 pub enum Between {
     /// A cable: no device.
@@ -57,9 +56,7 @@ pub enum Between {
 pub struct Program {
     /// Its command line, which names [`PROGRAM_CONFIG`].
     pub line: String,
-    /// Its configuration.
     pub config: String,
-    /// Its outside addresses.
     pub pool: Vec<AddrRange>,
 }
 
@@ -68,9 +65,7 @@ pub const PROGRAM_CONFIG: &str = "device.toml";
 
 /// One side of a device, as a program needs it.
 pub struct Interface {
-    /// Its name.
     pub name: &'static str,
-    /// The device's address.
     pub address: Ipv4Addr,
     /// The Ethernet address of client or server.
     pub neighbour: [u8; 6],
@@ -199,9 +194,6 @@ impl Bed {
 
     /// Makes the device forget earlier queries: restarts a program, or empties the connection tracking table. A program
     /// answers a moment later.
-    ///
-    /// # Errors
-    /// When a command fails, or a program has ended.
     pub fn clear(&mut self) -> Result<(), DutError> {
         self.see_that_programs_run()?;
         self.start_device()?;
@@ -227,17 +219,14 @@ impl Bed {
         ended.map_or(Ok(()), |how| Err(DutError::Dead(format!("a program of the bed has ended: {how}"))))
     }
 
-    /// The namespace of the client.
     pub fn client(&self) -> &Netns {
         self.host.at(Target::Tester).expect("a namespace")
     }
 
-    /// The namespace of the authoritative server.
     pub fn server(&self) -> &Netns {
         self.host.at(self.between.place_of_server()).expect("made with a server")
     }
 
-    /// What is between client and server.
     pub fn between(&self) -> &Between {
         &self.between
     }
@@ -265,9 +254,6 @@ impl Bed {
 }
 
 /// Returns the actions of [`Bed::build`] and the programs that it would start.
-///
-/// # Errors
-/// When the configuration is unsupported.
 pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
     check(between)?;
     let host = DryRun::over(Here::new());
@@ -279,9 +265,6 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
 }
 
 /// Checks that the programs for this bed are installed.
-///
-/// # Errors
-/// All missing programs, with their packages.
 pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
     Ok(tool::require(&between.tools()?)?)
 }

@@ -12,12 +12,9 @@ use std::sync::Arc;
 /// For a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 
-/// A port of the bed.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Of the interface.
     pub namespace: Netns,
-    /// The interface.
     pub interface: String,
     /// In the interface.
     pub vlan: Option<u16>,

@@ -12,14 +12,10 @@ use crate::step::{Action, Target};
 use std::fmt;
 use std::io;
 
-/// Outcome of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// The setting.
     pub setting: Setting,
-    /// Requested.
     pub value: String,
-    /// Why it was refused.
     pub refused: Option<String>,
 }
 
@@ -41,18 +37,12 @@ pub fn fix(dir: &RunDir, host: &mut dyn Host, findings: &[Finding]) -> Result<Ve
 }
 
 /// Changes another host, with the journal on this machine.
-///
-/// # Errors
-/// As [`fix`].
 pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
     let journal = Journal::keep_of(dir, &ssh.identity())?;
     changed(journal, &mut Settings(&mut ssh), findings)
 }
 
 /// Undoes what [`fix_box`] changed on a host.
-///
-/// # Errors
-/// The settings cannot be restored.
 pub fn undo_box(dir: &RunDir, mut ssh: Ssh) -> Result<Vec<Restored>, DutError> {
     let host = ssh.identity();
     journal::undo_kept_of(dir, &host, &mut Settings(&mut ssh))

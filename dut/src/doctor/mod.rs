@@ -28,7 +28,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in one word.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -38,16 +37,12 @@ impl Verdict {
     }
 }
 
-/// One observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// `tester`, `left port t-left`, `box dut`.
     pub at: String,
-    /// Subject.
     pub name: &'static str,
-    /// Observed.
     pub value: String,
-    /// Its meaning.
     pub verdict: Verdict,
     /// Empty for a good value.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -63,12 +58,10 @@ pub struct Finding {
     pub settings: Vec<(Setting, String)>,
 }
 
-/// A port of the tester.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// `left` or `right`.
     pub side: &'static str,
-    /// Its link.
     pub facts: LinkFacts,
     /// Wanted by the bed file.
     pub queues: u32,
@@ -105,20 +98,15 @@ enum Of {
     Port,
 }
 
-/// Checks the machine that measures.
 pub fn tester(readings: &Readings) -> Vec<Finding> {
     examine(Of::Tester, "tester", readings, &Port::default())
 }
 
-/// Checks a port of the machine that measures.
 pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
     examine(Of::Port, &format!("{} port {}", port.side, port.facts.name), readings, port)
 }
 
 /// Checks a box that a host reaches.
-///
-/// # Errors
-/// The host cannot be reached.
 pub fn of_box(role: &str, host: &mut dyn Host) -> io::Result<Vec<Finding>> {
     let readings = Readings::over(host, FILES)?;
     Ok(examine(Of::Box, &format!("box {role}"), &readings, &Port::default()))

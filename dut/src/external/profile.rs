@@ -22,7 +22,6 @@ const NOW: &str = "case $(date +%N) in\n\
     '' | *[!0-9]*) sed -n 's/^now at \\([0-9]*\\) nsecs$/\\1/p' /proc/timer_list ;;\n\
     *) date +%s%N ;;\nesac";
 
-/// A recording in progress.
 #[derive(Debug)]
 pub struct OnBox {
     folder: String,
@@ -72,9 +71,6 @@ impl External {
     }
 
     /// Samples all cores of the box at this frequency per second.
-    ///
-    /// # Errors
-    /// perf does not start, or the connection is lost.
     pub fn start_profile(&mut self, frequency: u32) -> Result<OnBox, DutError> {
         let output = self.perf("perf records", &start(frequency), self.limits)?.output.stdout;
         let mut lines = output.lines();

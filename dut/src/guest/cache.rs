@@ -9,26 +9,19 @@ use std::time::SystemTime;
 /// Names the folder of built guests.
 pub const VARIABLE: &str = "NATMETER_GUESTS";
 
-/// Built guests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
 }
 
-/// A built guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its kind.
     pub kind: Kind,
-    /// Its folder.
     pub folder: PathBuf,
 }
 
 impl Cache {
     /// The folder that `NATMETER_GUESTS` names, else `natmeter/guest` in the user's cache folder.
-    ///
-    /// # Errors
-    /// No environment variable leads to either.
     pub fn of_this_user() -> Result<Cache, DutError> {
         let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || {
@@ -40,12 +33,10 @@ impl Cache {
         })
     }
 
-    /// This folder.
     pub fn at(folder: impl Into<PathBuf>) -> Cache {
         Cache { folder: folder.into() }
     }
 
-    /// Its path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -66,9 +57,6 @@ impl Cache {
     }
 
     /// The latest guest of a kind.
-    ///
-    /// # Errors
-    /// None is built.
     pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
         self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| DutError::Refused {
             what: format!("no guest of the kind {} is in {}", kind.name(), self.folder.display()),
@@ -80,9 +68,6 @@ impl Cache {
     }
 
     /// Removes all guests and leftovers of builds; returns their folders.
-    ///
-    /// # Errors
-    /// A folder cannot be removed.
     pub fn clean(&self) -> Result<Vec<PathBuf>, DutError> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_ours = |path: &PathBuf| {
@@ -106,7 +91,6 @@ impl Image {
         Image { kind, folder: cache.folder.join(format!("{}-{key:016x}", kind.name())) }
     }
 
-    /// Its kernel.
     pub fn kernel(&self) -> PathBuf {
         self.folder.join("kernel")
     }
@@ -125,7 +109,6 @@ impl Image {
         fs::read_to_string(self.list()).unwrap_or_default()
     }
 
-    /// Version of one of its packages.
     pub fn version(&self, package: &str) -> Option<String> {
         let packages = self.packages();
         let mut lines = packages.lines().filter_map(|line| line.split_once(' '));

@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-/// Why a guest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFailure {
-    /// Kind of the guest.
     pub kind: &'static str,
-    /// What happened.
     pub what: String,
-    /// Last lines of its console.
     pub console: Vec<String>,
 }
 

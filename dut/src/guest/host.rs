@@ -14,20 +14,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SharedGuest(Arc<Mutex<Guest>>);
 
 impl SharedGuest {
-    /// Shares a guest.
     pub fn of(guest: Guest) -> SharedGuest {
         SharedGuest(Arc::new(Mutex::new(guest)))
     }
 
     /// Runs a shell script in the guest.
-    ///
-    /// # Errors
-    /// As [`Guest::run`].
     pub fn run(&self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
         self.with(|guest| guest.run(script, input, limits))
     }
 
-    /// Whether it runs.
     pub fn is_running(&self) -> bool {
         self.with(Guest::is_running)
     }

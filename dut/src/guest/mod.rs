@@ -41,12 +41,10 @@ impl Kind {
         (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    /// A kind by its name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }

@@ -33,18 +33,15 @@ read -r _"#;
 
 const SHOWN: usize = 15;
 
-/// Resources of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
     /// Runs the kernel.
     pub kind: Kind,
     /// In MiB.
     pub memory_mib: u32,
-    /// Its processors.
     pub cpus: u32,
     /// For its kernel (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
-    /// Of its boot.
     pub boot: Duration,
 }
 
@@ -54,12 +51,9 @@ impl Default for GuestConfig {
     }
 }
 
-/// An interface of a guest.
 #[derive(Debug)]
 pub struct Nic {
-    /// In the guest.
     pub name: &'static str,
-    /// Its Ethernet address.
     pub mac: [u8; 6],
     /// A packet socket for User-Mode Linux, the queues of a TAP for QEMU.
     pub descriptors: Vec<OwnedFd>,
@@ -76,9 +70,6 @@ pub struct Guest {
 
 impl Guest {
     /// Boots a guest and waits until it takes commands.
-    ///
-    /// # Errors
-    /// A program is missing, the guest ends, or it takes longer than its limit.
     pub fn boot(config: &GuestConfig, image: &Image, nics: Vec<Nic>) -> Result<Guest, DutError> {
         tool::require(match config.kind {
             Kind::Uml => &[UNSHARE],
@@ -112,15 +103,11 @@ impl Guest {
         }
     }
 
-    /// Its kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Runs a shell script in the guest, and kills its process group at the time limit.
-    ///
-    /// # Errors
-    /// The guest ended or does not answer; not when the script fails.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
         if self.lives.is_none() {
             return Err(self.failure("was ended before".into()));
@@ -139,7 +126,6 @@ impl Guest {
         })
     }
 
-    /// Whether it runs.
     pub fn is_running(&mut self) -> bool {
         self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
     }
@@ -150,7 +136,6 @@ impl Guest {
         self.failure("ended by itself".into())
     }
 
-    /// Last lines of its console.
     pub fn console(&self) -> Vec<String> {
         self.console.all()
     }

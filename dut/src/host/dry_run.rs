@@ -10,15 +10,11 @@ use std::sync::{Arc, Mutex};
 /// One recorded action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// The target.
     pub target: Target,
-    /// The reason.
     pub why: String,
-    /// The action.
     pub action: Action,
 }
 
-/// Records actions.
 pub struct DryRun<H> {
     behind: H,
     written: HashMap<String, String>,

@@ -18,31 +18,25 @@ pub use log::Log;
 pub use namespace::Namespace;
 pub use ssh::{Ssh, SshFailure, SshKind};
 
-/// Names and descriptions.
 pub const KNOWN: &[(&str, &str)] = &[
     ("namespace", "network namespaces of this machine's kernel, created for the run; needs root or a user namespace"),
     ("guest", "a virtual machine that `natmeter guest build` made, booted for the run; as the box of a test bed"),
 ];
 
-/// Outcome of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Of a command, 128 + its number for a signal; none for a written setting.
     pub status: Option<i32>,
-    /// Standard output.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// Whether the action succeeded.
     pub fn ok(&self) -> bool {
         self.status.unwrap_or(0) == 0
     }
 }
 
-/// Carries out actions on targets.
 pub trait Host: Send {
     /// Carries out one action to its end; `why` is for the record.
     ///
@@ -51,15 +45,9 @@ pub trait Host: Send {
     fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// It does not exist or cannot be read.
     fn read(&mut self, target: Target, path: &str) -> io::Result<String>;
 
     /// Reads a machine-wide setting.
-    ///
-    /// # Errors
-    /// It does not exist or cannot be read.
     fn read_setting(&mut self, setting: &Setting) -> io::Result<String> {
         let Some([option, interface]) = setting.to_show() else {
             return self.read(Target::Machine, &setting.path().expect("all others are files"));

@@ -9,7 +9,6 @@ use port::PortError;
 use port::netns::{Netns, Sight};
 use std::io;
 
-/// The namespaces of one test bed.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     dut: Netns,
@@ -20,9 +19,6 @@ pub struct Namespace {
 
 impl Namespace {
     /// Namespaces for the DUT, and for the tester's ends.
-    ///
-    /// # Errors
-    /// Without the privilege to create namespaces.
     pub fn new() -> Result<Namespace, PortError> {
         Ok(Namespace::between(Netns::new()?, Netns::new()?))
     }
@@ -33,9 +29,6 @@ impl Namespace {
     }
 
     /// A host with one for a server behind the DUT.
-    ///
-    /// # Errors
-    /// Without the privilege to create namespaces.
     pub fn with_server() -> Result<Namespace, PortError> {
         Ok(Namespace { server: Some(Netns::new()?), ..Namespace::new()? })
     }

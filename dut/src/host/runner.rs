@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 /// For leftover processes that keep the output open.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Limits of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Then its process group is killed.
@@ -40,7 +39,6 @@ impl Limits {
     }
 }
 
-/// Standard input of a program.
 #[derive(Debug)]
 pub enum Input<'a> {
     /// None.
@@ -51,21 +49,14 @@ pub enum Input<'a> {
     Contents(File),
 }
 
-/// Outcome of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// Its status and output.
     pub output: Output,
-    /// At its time limit.
     pub timed_out: bool,
-    /// Its duration.
     pub took: Duration,
 }
 
 /// Runs a program to its end, or kills its process group at the time limit.
-///
-/// # Errors
-/// It cannot be started.
 pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<Ran> {
     let (stdin, text) = match input {
         Input::Nothing => (Stdio::null(), ""),

@@ -50,7 +50,6 @@ const SHORT: Duration = Duration::from_secs(10);
 /// First line of each command's output: the pid of the remote process, for killing it.
 const PID: &str = "natmeter-pid ";
 
-/// A host by ssh.
 #[derive(Debug)]
 pub struct Ssh {
     destination: String,
@@ -103,7 +102,6 @@ impl Ssh {
         self.config.as_deref()
     }
 
-    /// The destination.
     pub fn destination(&self) -> &str {
         &self.destination
     }
@@ -154,9 +152,6 @@ impl Ssh {
     }
 
     /// Copies a local file to a path on the host, with its executable bit.
-    ///
-    /// # Errors
-    /// It cannot be read, the connection fails, or the host refuses it.
     pub fn copy(&mut self, local: &Path, remote: &str, limits: &Limits) -> Result<(), DutError> {
         let unread = |source| DutError::Journal { doing: "reading", path: local.to_owned(), source };
         let file = File::open(local).map_err(unread)?;

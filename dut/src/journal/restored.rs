@@ -3,7 +3,6 @@
 use crate::setting::Setting;
 use std::fmt;
 
-/// Outcome of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
     /// To the old value.

@@ -45,7 +45,6 @@ pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
     })
 }
 
-/// A recording in progress.
 pub struct Recording {
     perf: Child,
     data: File,
@@ -57,9 +56,6 @@ pub struct Recording {
 
 impl Recording {
     /// Samples these cores at this frequency per second.
-    ///
-    /// # Errors
-    /// perf is missing or cannot be started.
     pub fn start(cores: &[usize], frequency: u32) -> io::Result<Recording> {
         let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
         let data = File::from(memfd_create("natmeter-profile", MemfdFlags::CLOEXEC)?);
@@ -99,9 +95,6 @@ impl Recording {
     }
 
     /// Stops, and returns at most `most` different stacks of each core between two moments.
-    ///
-    /// # Errors
-    /// perf failed, with its own words.
     pub fn finish(mut self, from: Instant, to: Instant, most: usize) -> io::Result<Stacks> {
         drop(self.perf.stdin.take());
         if let Some(mut stderr) = self.perf.stderr.take() {

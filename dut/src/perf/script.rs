@@ -37,7 +37,6 @@ pub struct Stacks {
     pub stacks: BTreeMap<String, u64>,
 }
 
-/// A reader of such text.
 #[derive(Debug)]
 pub struct Script {
     from: u64,
@@ -65,7 +64,6 @@ impl Script {
         Script { from, to, tester, stacks: Stacks::default(), sample: None }
     }
 
-    /// One line.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end();
         if line.is_empty() {

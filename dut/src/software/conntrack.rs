@@ -11,12 +11,10 @@ use std::time::{Duration, Instant};
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 /// Number of hash buckets, also `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
-/// The setting at [`MAX`].
 pub fn max() -> Setting {
     Setting::at(MAX).expect("a sysctl of the network")
 }
 
-/// The setting at [`BUCKETS`].
 pub fn buckets() -> Setting {
     Setting::at(BUCKETS).expect("a sysctl of the network")
 }
@@ -41,7 +39,6 @@ const BYTES_A_BUCKET: u64 = 8;
 pub struct Situation {
     /// Maximum number of entries, once connection tracking is loaded.
     pub max: Option<u64>,
-    /// Hash buckets.
     pub buckets: Option<u64>,
     /// Whether this process may change both.
     pub adjustable: bool,
@@ -50,7 +47,6 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// Reads the state of this machine.
     pub fn now() -> Situation {
         let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
         // Even root can write only from the initial network namespace.
@@ -69,9 +65,6 @@ struct Size {
 }
 
 /// Returns the steps that make the table large enough, machine-wide ones only if necessary, and its timeouts long.
-///
-/// # Errors
-/// When the table cannot have this size.
 pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
     let mut steps = Vec::new();
     if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
@@ -169,7 +162,6 @@ pub fn clear_command() -> Action {
 /// The record of emptying the table.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cleared {
-    /// The command.
     pub how: String,
     /// Number of entries before.
     pub entries: u64,
@@ -181,9 +173,6 @@ pub struct Cleared {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empties the table of the DUT and checks that it is empty.
-///
-/// # Errors
-/// When the command fails, or entries remain.
 pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
     let action = clear_command();
     let entries = count(changes)?;
@@ -209,17 +198,11 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
 }
 
 /// Returns the number of entries in the table of the DUT.
-///
-/// # Errors
-/// When the counter cannot be read.
 pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
     number(changes, Target::Dut, COUNT)
 }
 
 /// Returns the number of buckets of this machine's hash table.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn bucket_count(changes: &mut Changes) -> Result<u64, DutError> {
     number(changes, Target::Machine, BUCKETS)
 }

@@ -23,14 +23,12 @@ pub const KNOWN: &[&Software] = &[
     &iptables::NFT,
 ];
 
-/// One software.
 #[derive(Debug)]
 pub struct Software {
     /// Its name in scenarios and reports.
     pub name: &'static str,
     /// Description in one line.
     pub about: &'static str,
-    /// Programs that its steps run.
     pub tools: &'static [Tool],
     /// Whether it keeps connections in the kernel's connection tracking table.
     pub stateful: bool,
@@ -41,9 +39,6 @@ pub struct Software {
 }
 
 /// Returns the software with this name.
-///
-/// # Errors
-/// When no software has this name.
 pub fn named(name: &str) -> Result<&'static Software, DutError> {
     let known = || KNOWN.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
     KNOWN.iter().copied().find(|s| s.name == name).ok_or_else(|| DutError::Refused {
@@ -52,7 +47,6 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
     })
 }
 
-/// Configuration of the software.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -67,7 +61,6 @@ pub struct Config {
     /// Whether TCP is translated, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tcp: bool,
-    /// Outside addresses and ports.
     pub pool: Pool,
 }
 
@@ -84,17 +77,12 @@ impl Default for Config {
     }
 }
 
-/// Outside addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pool {
-    /// First address.
     pub first: Ipv4Addr,
-    /// Last address.
     pub last: Ipv4Addr,
-    /// First port.
     pub first_port: u16,
-    /// Last port.
     pub last_port: u16,
 }
 
@@ -113,7 +101,6 @@ impl Pool {
     fn ports(&self) -> String {
         format!("{}-{}", self.first_port, self.last_port)
     }
-    /// Whether the pool contains this address and port.
     pub fn contains(&self, address: Ipv4Addr, port: u16) -> bool {
         (self.first..=self.last).contains(&address) && (self.first_port..=self.last_port).contains(&port)
     }
@@ -121,9 +108,6 @@ impl Pool {
 
 impl Config {
     /// Checks the configuration for this software.
-    ///
-    /// # Errors
-    /// When it is unsupported, with the way out.
     pub fn check(&self, software: &Software) -> Result<(), DutError> {
         let refuse = |what: String, way_out: &str| Err(DutError::Refused { what, way_out: way_out.to_owned() });
         let Pool { first, last, first_port, last_port } = self.pool;

@@ -30,9 +30,7 @@ pub enum Basis {
 }
 
 impl Bootstrap {
-    /// The seed of all fits.
     pub const SEED: u64 = 9_693;
-    /// The resamples of all fits.
     pub const RESAMPLES: u32 = 1_000;
     /// Their nominal coverage.
     pub const COVERAGE: f64 = 0.95;

@@ -20,10 +20,8 @@ pub enum Law {
 }
 
 impl Law {
-    /// All laws.
     pub const ALL: [Law; 2] = [Law::Amdahl, Law::Usl];
 
-    /// Number of its parameters.
     pub fn parameters(self) -> usize {
         match self {
             Law::Amdahl => 2,
@@ -31,7 +29,6 @@ impl Law {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Law::Amdahl => "Amdahl's law",
@@ -133,7 +130,6 @@ impl Parameters {
 }
 
 impl CoreModel {
-    /// Fits both laws to a series over cores.
     pub fn of(series: &Series) -> CoreModel {
         let bootstrap = Bootstrap::of(series);
         let fits: Vec<Fit> = Law::ALL.iter().map(|&law| fit(law, series, bootstrap)).collect();
@@ -143,7 +139,6 @@ impl CoreModel {
         CoreModel { preferred, fits, bootstrap, least: medians[0].0, most: medians[medians.len() - 1].0 }
     }
 
-    /// The fit of the preferred law.
     pub fn fit(&self) -> &Fit {
         self.fits.iter().find(|fit| fit.law == self.preferred).expect("every law is fitted")
     }
@@ -156,7 +151,6 @@ impl CoreModel {
 }
 
 impl Fit {
-    /// Fitted rate of `n` cores.
     pub fn rate(&self, n: f64) -> f64 {
         let coherency = self.coherency.map_or(0.0, |coherency| coherency.value);
         Parameters { one_core: self.one_core.value, contention: self.contention.value, coherency }.rate(n)

@@ -11,7 +11,6 @@ use crate::stats::median_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Minimum number of points of a fit.
 pub const LEAST_POINTS: usize = 4;
 
 /// Relative deviation above which a point contradicts the law.
@@ -104,9 +103,7 @@ pub struct Series {
 pub(crate) struct Point {
     /// Cores or connections.
     pub x: f64,
-    /// The repetitions.
     pub values: Vec<f64>,
-    /// Their median.
     pub median: f64,
 }
 
@@ -137,7 +134,6 @@ impl Series {
         Ok(Series { points: samples.into_iter().map(point).collect::<Result<_, _>>()? })
     }
 
-    /// Positions and medians.
     pub fn medians(&self) -> Vec<(f64, f64)> {
         self.points.iter().map(|point| (point.x, point.median)).collect()
     }

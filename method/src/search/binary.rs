@@ -18,9 +18,6 @@ pub const ONE_SIDED: usize = 8;
 /// If host noise leaves a rate undecided, the search tries another one of the bracket, and ends if
 /// that is undecided too. It continues with one strict trial (RFC 2544) for each rate, not below
 /// `least_strict`.
-///
-/// # Errors
-/// Those of `decide`.
 pub fn search(
     warm: Option<Warm>,
     (lo, hi): (Rate, Rate),

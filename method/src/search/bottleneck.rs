@@ -62,7 +62,6 @@ pub enum Bottleneck {
     Unknown,
 }
 
-/// Idle shares of the cores of one box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreLoads {
     /// From 0 on the left.
@@ -85,7 +84,6 @@ pub struct LockWait {
 pub struct Symptoms {
     /// What is known of the rate.
     pub limit: Limit,
-    /// Number of boxes.
     pub boxes: u32,
     /// If seen.
     pub loads: Vec<CoreLoads>,

@@ -35,9 +35,6 @@ pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, T
 }
 
 /// Proves that the connections still exist; else the result is a lower bound.
-///
-/// # Errors
-/// Those of the trials.
 pub fn close(
     decider: &mut Decider<'_>,
     trial: &TrialSpec,

@@ -25,7 +25,6 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
-/// Phase 2 of a stateful test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase2 {
     /// N of RFC 9693.
@@ -97,7 +96,6 @@ pub struct Verify {
     pub at_most: Option<Count>,
 }
 
-/// The settings of a search, all in the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
@@ -117,21 +115,16 @@ pub struct SearchSettings {
     pub early_end: bool,
     /// Whether the trials of phase 2 share one phase 1.
     pub keep_table: bool,
-    /// Criteria for a pass.
     pub criteria: Criteria,
-    /// Complete searches per result.
     pub repetitions: u32,
     /// Duration of a throughput trial (RFC 2544 section 24: at least 60 s).
     pub duration: Nanos,
-    /// Directions of a throughput trial.
     pub direction: Direction,
     /// Validation at alpha × R (RFC 9693 section 4.6), if any.
     pub alpha: Option<Ratio>,
     /// Share of the smallest maximum connection establishment rate.
     pub phase1_share: Ratio,
-    /// Order in which the Responder uses its state table.
     pub responder_order: Order,
-    /// What the Responder does with its state table.
     pub responder_table: ResponderTable,
     /// Options of every trial, in addition to the procedure's.
     pub options: TrialOptions,
@@ -166,9 +159,6 @@ impl Default for SearchSettings {
 
 impl SearchSettings {
     /// Refuses settings that cannot give a result.
-    ///
-    /// # Errors
-    /// Names the setting.
     pub fn check(&self) -> Result<(), TrialError> {
         let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
         if self.hi.0 == 0 || self.lo >= self.hi {
@@ -197,7 +187,6 @@ impl SearchSettings {
     }
 }
 
-/// Progress before each decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Highest passed rate so far.

@@ -57,7 +57,6 @@ impl ResultKind {
         ResultKind::Exact,
     ];
 
-    /// Returns the name in records and reports.
     pub fn name(self) -> &'static str {
         match self {
             ResultKind::Exact => "exact",
@@ -243,7 +242,6 @@ impl SearchResult {
         SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..self }
     }
 
-    /// Creates an empty result.
     pub fn empty() -> SearchResult {
         SearchResult {
             rate: Rate(0),
@@ -270,7 +268,6 @@ impl SearchResult {
         }
     }
 
-    /// Adds a step and its trials.
     pub fn note(&mut self, rate: Rate, judgement: &Judgement) {
         let (verdict, reason, closed_loop) = match &judgement.decision {
             Decision::Pass => (StepVerdict::Pass, String::new(), false),

@@ -20,14 +20,11 @@ pub struct Waits {
 /// The largest trial so far, in all directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Largest {
-    /// Frames.
     pub frames: Count,
-    /// Frames with time stamps.
     pub stamps: Count,
 }
 
 impl Largest {
-    /// Returns the larger numbers of both.
     #[must_use]
     pub fn max(self, other: Largest) -> Largest {
         Largest { frames: self.frames.max(other.frames), stamps: self.stamps.max(other.stamps) }
@@ -38,7 +35,6 @@ impl Largest {
     }
 }
 
-/// A simulated device with a clock.
 #[derive(Debug)]
 pub struct Clocked<B> {
     device: SimulatedDut,
@@ -51,17 +47,14 @@ pub struct Clocked<B> {
 }
 
 impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
-    /// Runs trials of this device until `end`.
     pub fn new(device: SimulatedDut, waits: Waits, before: B, end: Nanos) -> Clocked<B> {
         Clocked { device, waits, before, elapsed: Nanos(0), end, largest: Largest::default() }
     }
 
-    /// The time of all trials so far.
     pub fn elapsed(&self) -> Nanos {
         self.elapsed.min(self.end)
     }
 
-    /// The largest of all trials so far.
     pub fn largest(&self) -> Largest {
         self.largest
     }

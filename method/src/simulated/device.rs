@@ -9,7 +9,6 @@ use crate::trial::{
 use crate::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Properties of the control side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlTruth {
     /// Connections per second.

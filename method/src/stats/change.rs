@@ -3,25 +3,19 @@
 
 use crate::random::SplitMix;
 
-/// Minimum values of a searched part.
 pub const LEAST_VALUES: usize = 10;
 /// Minimum values around a change point: an outlier is no change.
 pub const LEAST_PART: usize = 3;
-/// Significance level.
 pub const SIGNIFICANCE: f64 = 0.01;
-/// Permutations of each test.
 pub const PERMUTATIONS: u32 = 999;
 
-/// A change point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// First value after the change.
     pub at: usize,
     /// Probability of such a CUSUM without a change.
     pub p: f64,
 }
 
-/// The change points, in order.
 pub fn points(values: &[f64], seed: u64) -> Vec<Change> {
     let mut found = Vec::new();
     let mut parts = vec![(0, values.len())];

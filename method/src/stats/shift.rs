@@ -7,16 +7,13 @@ use super::{Interval, median_of};
 /// A value known up to an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
-    /// The value.
     pub value: f64,
-    /// Lower bound.
     pub low: f64,
     /// Upper bound; infinite if unknown.
     pub high: f64,
 }
 
 impl Known {
-    /// Returns a value that is known exactly.
     pub fn exactly(value: f64) -> Known {
         Known { value, low: value, high: value }
     }
@@ -28,7 +25,6 @@ pub const COVERAGE: f64 = 0.95;
 /// Pairs up to which the test's distribution is exact.
 const EXACT_PAIRS: usize = 2_500;
 
-/// Median of all ratios of `other` to `reference`.
 pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
     let ratios = pairs(reference, other, |reference, other| other.value / reference.value)?;
     median_of(&ratios)

@@ -22,12 +22,10 @@ pub struct Sample<'a> {
     pub penalty: Nanos,
     /// Larger delays are late, if limited.
     pub timeout: Option<Nanos>,
-    /// Source of the receive time stamps.
     pub source: &'a str,
 }
 
 impl Sample<'_> {
-    /// Returns the observation.
     pub fn observe(self) -> Delays {
         let Sample { delays, room, penalty, timeout, source } = self;
         let late = timeout.map_or(u64::MAX, |most| most.0);
@@ -99,7 +97,6 @@ fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
 pub struct DelayHistogram(Vec<Count>);
 
 impl DelayHistogram {
-    /// Counts a value.
     pub fn add(&mut self, value: u64) {
         let shift = shift_of(value);
         let at = (shift * BUCKETS + (value >> shift)) as usize;

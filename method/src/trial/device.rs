@@ -16,7 +16,6 @@ pub enum Disruption {
 }
 
 impl Disruption {
-    /// Returns the name of its hook.
     pub fn name(self) -> &'static str {
         match self {
             Disruption::Reset => "reset",

@@ -24,22 +24,18 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether Left sends.
     pub fn forward(self) -> bool {
         self != Direction::Reverse
     }
 
-    /// Whether Right sends.
     pub fn reverse(self) -> bool {
         self != Direction::Forward
     }
 
-    /// How many directions are active.
     pub fn count(self) -> u64 {
         1 + u64::from(self.forward() && self.reverse())
     }
 
-    /// Returns the ratio of two directions with different rates.
     pub fn ratio(self) -> Option<DirectionRatio> {
         if let Direction::Mixed(ratio) = self { Some(ratio) } else { None }
     }
@@ -95,7 +91,6 @@ impl Direction {
         }
     }
 
-    /// Returns the direction with this code, if any.
     pub fn of_code(code: u64) -> Option<Direction> {
         let part = |n: u64| u32::try_from(n).ok();
         match code {
@@ -143,7 +138,6 @@ pub struct DirectionRatio {
 }
 
 impl DirectionRatio {
-    /// Largest number of a direction ratio.
     pub const MOST: u32 = 1_000;
 
     /// A ratio of two different coprime numbers up to [`DirectionRatio::MOST`].
@@ -153,13 +147,11 @@ impl DirectionRatio {
         (fits && divisor(forward, reverse) == 1).then_some(DirectionRatio { forward, reverse })
     }
 
-    /// Divides by the common divisor.
     pub fn reduced(forward: u32, reverse: u32) -> (u32, u32) {
         let divisor = divisor(forward, reverse).max(1);
         (forward / divisor, reverse / divisor)
     }
 
-    /// Whether Left to Right is the faster direction.
     pub fn is_faster_forward(self) -> bool {
         self.forward > self.reverse
     }
@@ -169,12 +161,10 @@ impl DirectionRatio {
         if forward { self.forward } else { self.reverse }
     }
 
-    /// The number of the faster direction.
     pub fn faster(self) -> u32 {
         self.forward.max(self.reverse)
     }
 
-    /// The number of the slower direction.
     pub fn slower(self) -> u32 {
         self.forward.min(self.reverse)
     }

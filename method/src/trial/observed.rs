@@ -88,7 +88,6 @@ pub struct Warmed {
 }
 
 impl Warmed {
-    /// Returns the sum of both.
     pub fn plus(self, other: Warmed) -> Warmed {
         Warmed { sent: self.sent + other.sent, received: self.received + other.received }
     }
@@ -112,7 +111,6 @@ impl<T> Default for PerDirection<T> {
 }
 
 impl<T> PerDirection<T> {
-    /// Whether neither direction has one.
     pub fn is_empty(&self) -> bool {
         self.forward.is_none() && self.reverse.is_none()
     }

@@ -81,7 +81,6 @@ pub enum Tcp {
 }
 
 impl Tcp {
-    /// Whether the table grows or shrinks.
     pub fn changes_table(self) -> bool {
         matches!(self, Tcp::Life { .. })
     }
@@ -112,7 +111,6 @@ pub enum TcpClose {
 }
 
 impl TcpClose {
-    /// All of them, with their names.
     pub const ALL: [(&'static str, TcpClose); 3] =
         [("fin", TcpClose::Fin), ("rst", TcpClose::Rst), ("none", TcpClose::None)];
 
@@ -208,7 +206,6 @@ impl Ramp {
 /// A part of a trial with one rate and one number of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// From the start of the trial.
     pub from: Nanos,
     /// Frames of the faster direction due before it.
     pub before: Count,
@@ -234,7 +231,6 @@ pub struct Churn {
 }
 
 impl Churn {
-    /// Returns the rate of the frames on new connections.
     pub fn frame_rate(&self) -> Rate {
         Rate(self.arrivals.0.saturating_mul(self.frames))
     }
@@ -256,11 +252,8 @@ impl Stamps {
 /// The frames with time stamps: `first`, `first` + `every`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Number of the first one.
     pub first: Count,
-    /// Distance of two.
     pub every: Count,
-    /// How many.
     pub frames: Count,
 }
 
@@ -286,7 +279,6 @@ impl EarlyEnd {
         allowed.saturating_add(pace.frames_in(ON_THE_WAY))
     }
 
-    /// Whether too many are lost so far.
     pub fn is_lost(sent: Count, received: Count, missing_at_most: Count) -> bool {
         sent.saturating_sub(received) > missing_at_most.saturating_add(sent / LOST_PART)
     }

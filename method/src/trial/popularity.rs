@@ -6,7 +6,6 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How connections are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Popularity {
     /// All alike (RFC 4814, section 4.5; RFC 9693, section 4.10).

@@ -47,7 +47,6 @@ pub struct CoreSamples {
 }
 
 impl Profile {
-    /// Sums over all cores.
     pub fn samples(&self) -> CoreSamples {
         let sum = |of: fn(&CoreSamples) -> Count| self.cores.values().map(of).fold(0, Count::saturating_add);
         CoreSamples { all: sum(|samples| samples.all), waiting: sum(|samples| samples.waiting) }

@@ -44,7 +44,6 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Returns the answers that are neither right nor late.
     pub fn wrong(&self) -> Count {
         self.error_codes + self.without_record + self.wrong_address + self.malformed
     }

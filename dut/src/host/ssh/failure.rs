@@ -7,7 +7,6 @@ use std::fmt;
 pub struct SshFailure {
     /// As given to ssh.
     pub destination: String,
-    /// The cause.
     pub kind: SshKind,
     /// Last line that ssh printed, if any.
     pub said: String,

@@ -13,7 +13,6 @@ use std::fmt::Write;
 /// Called by several scripts.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
-    /// Their name.
     pub name: &'static str,
     /// Functions of the shell.
     pub text: &'static str,
@@ -196,7 +195,6 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Sh
 /// Configured with a software.
 #[derive(Clone, Copy, Debug)]
 pub struct Box<'a> {
-    /// Technology and part.
     pub edge: Edge,
     /// Left and right.
     pub interfaces: [&'a str; 2],

@@ -6,18 +6,13 @@ use crate::units::{Count, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// A search goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goal {
-    /// Its name in reports.
     pub name: String,
-    /// Length of a full-length trial.
     pub final_duration: Nanos,
-    /// Length of the first trials.
     pub initial_duration: Nanos,
     /// Total length of the full-length trials that decide about a load.
     pub duration_sum: Nanos,
-    /// Largest loss of a good trial.
     pub loss: Ratio,
     /// Largest share of bad trials in the duration sum of a good load, below 1.
     pub exceed: Ratio,
@@ -25,10 +20,8 @@ pub struct Goal {
     pub width: Precision,
 }
 
-/// One valid trial at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadTrial {
-    /// Its length.
     pub duration: Nanos,
     /// In all directions.
     pub expected: Count,
@@ -36,7 +29,6 @@ pub struct LoadTrial {
     pub lost: Count,
 }
 
-/// A load under a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A lower bound.
@@ -66,7 +58,6 @@ impl LoadTrial {
         cross(self, other).cmp(&cross(other, self))
     }
 
-    /// Forwarding rate at this load.
     pub fn forwarded(&self, load: Rate) -> Rate {
         if self.expected == 0 { Rate(0) } else { load.scaled(self.expected.saturating_sub(self.lost), self.expected) }
     }

@@ -13,9 +13,6 @@ use std::collections::BTreeMap;
 
 /// Searches in `[lo, hi]` for all goals; the result is the relevant lower bound of the first.
 /// `measure` runs one valid trial of a load and a length.
-///
-/// # Errors
-/// Those of `measure`.
 pub fn search(
     (lo, hi): (Rate, Rate),
     goals: &[Goal],
@@ -240,7 +237,6 @@ fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> LoadTrial {
     LoadTrial { duration, expected, lost: expected.saturating_sub(arrived) }
 }
 
-/// Shortest trial of these goals.
 pub fn shortest(goals: &[Goal]) -> Option<Nanos> {
     goals.iter().flat_map(Goal::targets).map(|target| target.final_duration).min()
 }
