@@ -41,7 +41,6 @@ impl Site {
         })
     }
 
-    /// Answers a request.
     pub(super) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response<String> {
         let query = Query::of(uri);
         if let Some(token) = query.get("token").filter(|token| self.access.is_token(token)) {
@@ -117,7 +116,7 @@ impl Site {
     }
 }
 
-/// Names the file under which a browser stores an answer.
+/// The file under which a browser stores an answer.
 fn named(answer: Response<String>, way: &str, name: &str, extension: &str) -> Response<String> {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();

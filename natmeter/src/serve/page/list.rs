@@ -33,7 +33,6 @@ impl Filter<'_> {
     }
 }
 
-/// Returns the page of these runs.
 pub(in super::super) fn page(folder: &Path, runs: &[RunEntry], query: &Query) -> String {
     let filter = Filter::of(query);
     let selected = filter.select(runs);
@@ -102,7 +101,7 @@ fn summary(brief: &RunSummary, link: &str, state: State) -> String {
     format!("<p>{words}</p>\n<p class=\"soft\">started {started} · natmeter {version}{live}</p>\n")
 }
 
-/// Returns all selected runs as JSON.
+/// All selected runs.
 pub(in super::super) fn json(runs: &[RunEntry], query: &Query) -> String {
     let entries: Vec<Value> = Filter::of(query).select(runs).into_iter().map(entry).collect();
     serde_json::to_string(&Versioned::of(&json!({ "runs": entries }))).unwrap_or_default()
