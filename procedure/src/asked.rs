@@ -1,5 +1,5 @@
-//! What the rules of procedures may look at: what a scenario asks for, and where that is written. A rule refuses valid values
-//! that together cannot be measured, marks the words at fault and names a way out.
+//! What the rules of procedures may look at. A rule refuses valid values that together cannot be
+//! measured, marks the words at fault and names a way out.
 
 use crate::{Keys, Metric};
 use key::{At, Fault};
@@ -21,13 +21,13 @@ pub struct Asked<'a> {
     pub frame: usize,
     /// Whether a device keeps connections.
     pub is_stateful: bool,
-    /// Whether connections are validated at a share of the rate.
+    /// Whether a share of the rate validates connections.
     pub has_alpha: bool,
     /// Whether all frames of a trial must arrive, and all of a phase 1.
     pub is_whole: [bool; 2],
     /// Whether all connections are as popular.
     pub is_uniform: bool,
-    /// Returns where it is written that only the Responder sends, at a point at which this metric is measured.
+    /// Where it is written that only the Responder sends, at a point of this metric.
     pub reverse_at: &'a dyn Fn(&str) -> Option<At>,
     /// What is refused.
     pub faults: Vec<Fault>,
@@ -50,8 +50,8 @@ impl Asked<'_> {
         self.faults.push(fault);
     }
 
-    /// Refuses a share of held connections with which none is held, or none is new: what `held` returns of each number of
-    /// connections.
+    /// Refuses a share of held connections with which none is held, or none is new: `held` returns
+    /// those of each number.
     pub(crate) fn needs_held_and_new(
         &mut self,
         (what, key): (&str, &str),

@@ -1,5 +1,5 @@
-//! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without loss. It shows the size of the
-//! buffer in front of the bottleneck, so the DUT's throughput must be below that rate.
+//! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without
+//! loss. It shows the buffer in front of the bottleneck, so the throughput must be below that rate.
 
 use crate::known::{self, CAPACITY, of_search};
 use crate::metric::{Metric, Origin, Unit};
@@ -16,7 +16,7 @@ use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "back-to-back",
     title: BACK_TO_BACK_FRAMES.title,
@@ -83,8 +83,8 @@ pub struct Bursts {
     pub longest: Nanos,
 }
 
-/// Searches for the longest burst per direction. The result's rate and error are frames; a burst of the longest length that
-/// passes is a lower bound only.
+/// Searches for the longest burst per direction; rate and error of the result are frames. A burst
+/// of the longest length that passes is a lower bound.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the throughput is not below the highest rate.
@@ -112,7 +112,7 @@ pub fn measure(
     let trial = data_trial(settings, phase2)?;
     let mut decider = Decider::new(trials, settings);
     let decide = |frames: Rate, patience: Patience| {
-        // The queue is empty again once the whole burst has been forwarded at the throughput.
+        // The queue is empty again.
         let drain = Nanos(throughput.max(Rate(1)).time_for(frames.0).0.saturating_sub(line.time_for(frames.0).0));
         let options = TrialOptions { drain: Some(drain), ..trial.options.clone() };
         let spec = TrialSpec { rate: line, load: Load::Frames(frames.0), options, ..trial.clone() };
@@ -134,8 +134,7 @@ fn has_value(result: &SearchResult) -> bool {
     result.kind.has_rate() && result.kind != ResultKind::NothingPassed
 }
 
-/// The buffer as time (RFC 9004, section 6.4): that of the burst, and that of the burst without the frames that the DUT
-/// forwarded while the burst arrived.
+/// Time of the burst, and of the burst without the frames forwarded meanwhile (RFC 9004, section 6.4).
 fn parts(frames: Count, throughput: Rate, line: Rate) -> BTreeMap<String, i64> {
     let implied = line.time_for(frames).0;
     let corrected = u128::from(implied) * u128::from(line.0 - throughput.0) / u128::from(line.0);

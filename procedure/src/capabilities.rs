@@ -1,12 +1,12 @@
-//! What procedures may ask of a device. The device answers; a procedure knows no kind of device.
+//! What procedures may ask of a device, whatever kind it is.
 
 use method::Nanos;
 
 /// The capabilities of a device under test.
 pub trait Capabilities {
-    /// How long it keeps a UDP connection without frames, as far as the scenario says.
+    /// How long it keeps an idle UDP connection, as far as the scenario says.
     fn forgets_after(&self) -> Nanos;
 
-    /// The boxes of which it consists; each is sampled in a trial of its own.
+    /// Boxes, each sampled in a trial of its own.
     fn boxes(&self) -> u32;
 }

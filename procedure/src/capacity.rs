@@ -1,7 +1,7 @@
-//! Connection tracking table capacity (RFC 9693 section 4.9): the maximum number of connections that the DUT keeps. A
-//! full table, a rate that is too high, and a validation that is too fast look the same from outside. So the procedure
-//! searches for the validated establishment rate at every number of connections, and the table counts as full where
-//! this rate breaks down.
+//! Connection tracking table capacity (RFC 9693 section 4.9). A full table, a rate that is too
+//! high, and a validation that is too fast look the same from outside. So the procedure searches
+//! for the validated establishment rate at every number of connections, and the table counts as
+//! full where this rate breaks down.
 
 use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
@@ -20,7 +20,7 @@ use method::trial::{TrialError, Trials};
 use method::units::{Count, Rate};
 use method::validity::{Invalid, Spoiler};
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "capacity",
     title: CONN_TABLE_CAPACITY.title,
@@ -36,7 +36,7 @@ pub static PROCEDURE: Procedure = Procedure {
     ..Procedure::USUAL
 };
 
-/// The size of the connection tracking table, as observed from outside.
+/// Size of the connection tracking table, seen from outside.
 pub const CONN_TABLE_CAPACITY: Metric = Metric {
     key: "conn_table_capacity",
     title: "Connection tracking table capacity",
@@ -113,7 +113,7 @@ fn check(asked: &mut Asked<'_>) {
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let keys = context.keys.get::<Capacity>();
     let (settings, limits) = (context.settings, keys.limits(context.connections));
-    // The table surely holds these, so that they can be validated.
+    // The table surely holds these.
     let limit = Validation::of(context, limits.from, trials, watch)?;
     let Some(policy) = keys.policy else {
         let limits = Limits { buffered: context.buffered, validate_at_most: limit.at_most, ..limits };
@@ -128,13 +128,13 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     Ok(limit.beside(context, rate, result))
 }
 
-/// Width of a search for a rate, relative to the rate that passed: 2.5 %, as in published runs.
+/// Width of a search for a rate: 2.5 % of the rate that passed, as in published runs.
 const RATE_ERROR: Ratio = Ratio::from_ppm(25_000);
-/// The first search for a rate ends at this part of its upper end: 1/4096.
+/// First search for a rate: its lower end, as a part of the upper end.
 const LOWEST_PART: u64 = 4096;
 
-/// The first number of connections is at least this many times the frames that the path can buffer. Buffers then raise
-/// the first rate by at most a third, so that a later rate without their effect does not look like a break-down.
+/// The first number of connections is at least this many times the frames that the path can buffer. Buffers then raise the
+/// first rate by at most a third, and a later rate without their effect is no break-down.
 const BUFFERS: Count = 4;
 
 /// Parameters of the search; names as in RFC 9693.
@@ -156,12 +156,12 @@ pub struct Limits {
     pub validate_at_most: Option<Rate>,
 }
 
-/// Searches for the capacity. The result's rate and error are connections: the most that were safe, and the distance to the
-/// fewest that were not.
+/// Searches for the capacity. Rate and error of the result are connections: the most that were
+/// safe, and the distance to the fewest that were not.
 ///
 /// # Errors
-/// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either; [`TrialError::Refused`] for
-/// settings without a result.
+/// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
+/// [`TrialError::Refused`] for settings without a result.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
@@ -208,7 +208,7 @@ struct Search<'a, 'w> {
     result: SearchResult,
 }
 
-/// A number of connections and the rate found with it.
+/// A number of connections with the rate found.
 #[derive(Clone, Copy)]
 struct Pair {
     connections: Count,
@@ -254,7 +254,7 @@ impl Search<'_, '_> {
         Ok(self.conclude(safe, broken, undecided, rates))
     }
 
-    /// The next number of connections, and the share of the safe rate below which it fails; `None` at the end.
+    /// The next number of connections, with the share of the safe rate below which it fails; `None` at the end.
     fn next(&self, safe: Pair, broken: Option<Pair>) -> Option<(Count, Ratio)> {
         let Limits { most, beta, gamma, error, .. } = self.limits;
         match broken {
@@ -266,7 +266,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches for the validated establishment rate up to `top`, which is tried first. Ends below `floor`.
+    /// Searches for a rate: tries `top` first; ends below `floor`.
     fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<Found, TrialError> {
         let (mut passed, mut failed) = (Rate(0), None::<Rate>);
         let mut undecided = None;

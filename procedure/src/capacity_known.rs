@@ -1,6 +1,6 @@
-//! The capacity of a connection tracking table whose policy is known (RFC 9693 section 4.9): one trial with more connections than
-//! the table holds, at a low rate, shows its size. It is repeated at half the rate, so that a rate that is too high is not taken
-//! for a full table.
+//! The capacity of a table whose policy is known (RFC 9693 section 4.9): one trial with more
+//! connections than the table holds, at a low rate, shows its size. It is repeated at half the
+//! rate, so that a rate that is too high is not taken for a full table.
 
 use crate::establishment::trial;
 use key::kind::{Kind, Shape, words_of};
@@ -17,15 +17,15 @@ use serde_json::json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// It refuses the new connection: as many as it holds are set up.
+    /// Refuses it: as many as it holds are set up.
     RefuseNew,
-    /// It drops the oldest connection: as many as it holds answer the validation.
+    /// Drops the oldest connection: as many as it holds answer the validation.
     DropOldest,
-    /// It drops this many connections at once: the number that answers is below the capacity by less than this.
+    /// Drops this many connections at once: fewer answer than the capacity, by less than this.
     Collect(Count),
 }
 
-/// The kind of a policy: `refuse-new`, `drop-oldest`, or `collect-` and a number.
+/// `refuse-new`, `drop-oldest`, or `collect-` and a number.
 pub(crate) struct Policies;
 
 impl Kind for Policies {
@@ -64,22 +64,23 @@ pub struct Known {
     pub connections: Count,
     /// The policy of a full table.
     pub policy: Policy,
-    /// The rate of the first trial, well below the establishment rate.
+    /// Rate of the first trial, well below the establishment rate.
     pub rate: Rate,
-    /// The distance at which two counts are equal, in connections (E).
+    /// Distance at which two counts are equal, in connections (E).
     pub error: Count,
     /// Maximum validation rate.
     pub validate_at_most: Option<Rate>,
 }
 
-/// Halvings of the rate after which two counts that still differ are no result.
+/// After these, counts that still differ are no result.
 const HALVINGS: u32 = 4;
 
-/// Measures the capacity. The value of the result is the number of connections that answered; the capacity is at most `error`
-/// larger. If all answered, it is a lower bound.
+/// Measures the connections that answered; the capacity is at most `error` larger. If all answered,
+/// it is a lower bound.
 ///
 /// # Errors
-/// As [`Trials::run`]; [`TrialError::Refused`] without alpha or a rate; [`TrialError::DutDead`] if no connection is set up.
+/// As [`Trials::run`]; [`TrialError::Refused`] without alpha or a rate; [`TrialError::DutDead`] if
+/// no connection is set up.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
@@ -118,7 +119,7 @@ pub fn measure(
         }
         (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), held);
     }
-    // The count depends on the rate, so it does not show the size of a table.
+    // The count depends on the rate.
     result.kind = ResultKind::NothingMeasured;
     Ok(result)
 }
@@ -133,7 +134,7 @@ fn above(policy: Policy) -> Count {
     if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
 }
 
-/// The connections that a trial found in the table; `None` if the trial does not show it.
+/// Connections in the table; `None` if the trial does not show them.
 fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
     let validated = outcome.validation.as_ref().map(|leg| leg.received);
     match policy {

@@ -1,7 +1,7 @@
-//! Churn rate: the highest rate at which new connections arrive and are abandoned, while a DUT holds many others. Each
-//! trial sets up the held connections; then the tester sends frames on held and new connections as one stream Left to
-//! Right, in which each held connection has a frame before it times out. The frames Right to Left are only on held
-//! connections.
+//! Churn rate: the highest rate at which new connections arrive and are abandoned, while a DUT
+//! holds many others. Each trial sets up the held connections; then frames on held and new
+//! connections are one stream Left to Right, in which each held connection has a frame before it
+//! times out. Frames Right to Left are on held connections only.
 
 use crate::known::{self, CONNECTIONS, HELD, of_search};
 use crate::metric::{Metric, Unit};
@@ -14,7 +14,7 @@ use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, bi
 use method::trial::{self, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "churn",
     title: CHURN_RATE.title,
@@ -44,7 +44,7 @@ pub const CHURN_RATE: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// The number of connections that the table must hold in the trials.
+/// Connections in the table in the trials.
 const OCCUPANCY: Metric = Metric {
     higher_is_better: true,
     ..CHURN_RATE.part(
@@ -55,7 +55,7 @@ const OCCUPANCY: Metric = Metric {
     )
 };
 
-/// The number of connections that the device reports.
+/// Connections that the device reports.
 const ENTRIES: Metric = Metric {
     higher_is_better: true,
     ..CHURN_RATE.part(
@@ -81,13 +81,13 @@ key::table! {
 }
 
 impl Churn {
-    /// Returns how many of so many connections are held.
+    /// Held connections of so many.
     pub fn held(&self, connections: Count) -> Count {
         (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count
     }
 
-    /// Returns the connections that are held at a point with so many, and the parameters of the trials, on a device that forgets
-    /// a connection after this time, with frames of this size.
+    /// Held connections of so many, and the parameters of the trials, on a device with this
+    /// time-out, with frames of this size.
     pub fn limits(&self, connections: Count, forgets_after: Nanos, frame: usize) -> (Count, Limits) {
         let held = self.held(connections);
         let limits = Limits {
@@ -100,7 +100,7 @@ impl Churn {
     }
 }
 
-/// The connections that are held at the point of a measurement, and the parameters of its trials.
+/// Held connections and parameters at the point of a measurement.
 pub(crate) fn limits(context: &Context<'_>) -> (Count, Limits) {
     let keys = context.keys.get::<Churn>();
     keys.limits(context.connections, context.device.forgets_after(), context.frame[1])
@@ -125,7 +125,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     measure(trials, context.settings, Phase2 { connections: held, ..all }, limits, watch)
 }
 
-/// Minimum number of frames of each held connection in one time-out of the DUT.
+/// Least frames of each held connection in one time-out.
 pub const REFRESHES: u64 = 3;
 
 /// Parameters of the trials.
@@ -135,39 +135,39 @@ pub struct Limits {
     pub different: Count,
     /// Frames of a new connection.
     pub frames: Count,
-    /// The time after which the DUT forgets a connection without frames.
+    /// Time-out of the DUT for an idle connection.
     pub timeout: Nanos,
-    /// Frames per second on the connections that are held, at least.
+    /// Least frames per second on held connections.
     pub held_rate: Rate,
 }
 
 impl Limits {
-    /// Returns the rate of frames on `held` connections: each has at least [`REFRESHES`] of them in a time-out.
+    /// Rate of frames on `held` connections: [`REFRESHES`] of each in a time-out.
     pub fn held_frames(&self, held: Count) -> Rate {
         let refreshes = u128::from(held) * u128::from(REFRESHES) * u128::from(Nanos::SECOND.0);
         let refreshes = refreshes.div_ceil(u128::from(self.timeout.0.max(1)));
         self.held_rate.max(Rate(u64::try_from(refreshes).unwrap_or(u64::MAX))).max(Rate(1))
     }
 
-    /// Returns the highest rate of new connections, in trials of this length, at which the DUT has forgotten a
-    /// connection before it is opened again. It forgets a connection within two time-outs.
+    /// Highest rate of new connections, in trials of this length, at which the DUT has forgotten a
+    /// connection, within two time-outs, before it is opened again.
     pub fn most_arrivals(&self, duration: Nanos) -> Rate {
         let again_after = duration.0.min(self.timeout.0.saturating_mul(2)).max(1);
         let most = u128::from(self.different) * u128::from(Nanos::SECOND.0) / u128::from(again_after);
         Rate(u64::try_from(most).unwrap_or(u64::MAX))
     }
 
-    /// Returns the connections that have not timed out at the end of a trial.
+    /// Connections that have not timed out at the end of a trial.
     pub fn occupancy(&self, held: Count, arrivals: Rate, duration: Nanos) -> Count {
         held.saturating_add(arrivals.frames_in(duration.min(self.timeout)))
     }
 }
 
-/// Measures the churn rate. The connections of `phase2` are those that are held; `settings.hi` bounds the frames per second.
+/// Measures the churn rate. The connections of `phase2` are held; `settings.hi` bounds the frames per second.
 ///
 /// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the frames on held connections alone reach the upper end, or
-/// there are no new connections.
+/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the frames on held connections
+/// alone reach the upper end, or there are no new connections.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,

@@ -1,4 +1,4 @@
-//! What a search may know beside its trials: the settings of the scenario, the point of the matrix, what earlier
+//! What a search may know beside its trials: the settings of the scenario, the point, what earlier
 //! measurements of the point found, and the device.
 
 use crate::Capabilities;
@@ -14,9 +14,9 @@ use method::{Count, Rate, TrialError};
 pub enum Cap {
     /// None is measured.
     Off,
-    /// It is measured before the search.
+    /// Measured before the search.
     Measured,
-    /// An earlier search of the point measured it.
+    /// Measured by an earlier search of the point.
     Known(ValidationCap),
 }
 
@@ -42,14 +42,14 @@ pub struct Context<'a> {
     pub throughput: Option<Rate>,
     /// What limits that throughput.
     pub limit: Limit,
-    /// Whether the rate of validation has a measured limit, and that limit if an earlier search measured it.
+    /// Limit on the rate of validation.
     pub cap: Cap,
-    /// Connections are validated at no higher rate, if the scenario says so.
+    /// Highest validation rate of the scenario.
     pub validate_at_most: Option<Rate>,
 }
 
 impl Context<'_> {
-    /// A rate as it is written, in frames per second.
+    /// Frames per second of a rate as it is written.
     pub fn rate(&self, written: WrittenRate) -> Rate {
         Rate(written.frames_per_second(self.frame[1]))
     }
@@ -81,7 +81,7 @@ impl Context<'_> {
         })
     }
 
-    /// Phase 2 of trials; none for a device without connections.
+    /// Phase 2 of trials; none without connections.
     ///
     /// # Errors
     /// Those of [`Context::phase1_rate`].
@@ -92,7 +92,7 @@ impl Context<'_> {
         Ok(Some(Phase2 { connections: self.connections, phase1_rate: self.phase1_rate()? }))
     }
 
-    /// Phase 2 of trials that cannot be without connections.
+    /// Phase 2 of trials that need connections.
     ///
     /// # Errors
     /// [`TrialError::Refused`] with `otherwise` without any; those of [`Context::phase1_rate`].

@@ -89,7 +89,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
 /// Parameters of the trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// The rate per direction.
+    /// Rate per direction.
     pub rate: Rate,
     /// What limits it.
     pub limit: Limit,
@@ -101,7 +101,7 @@ pub struct Sampling {
     pub boxes: u32,
 }
 
-/// Samples the idle times once. The value is the idle share of the busiest core, in parts per million.
+/// Samples the idle times once; the value is the idle share of the busiest core, in parts per million.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the device does not tell its CPU times.
@@ -123,7 +123,7 @@ pub fn measure(
         let spec = TrialSpec { options, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(rate, &judgement);
-        // A trial that the tester or host noise invalidated does not show the idle time of the device.
+        // It does not show the idle time of the device.
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
             return Ok(result.nothing_measured(reason));
         }
@@ -172,7 +172,7 @@ fn section(results: &Results<'_>) -> Option<Section> {
     })
 }
 
-/// The idle times of a point: of its last repetition that has any.
+/// Idle times of the last repetition that has any.
 fn idle_of<'a>(result: &MetricResult<'a>) -> &'a [trial::CpuIdle] {
     result.observed(|observed| (!observed.cpu.is_empty()).then_some(&observed.cpu[..])).next_back().unwrap_or(&[])
 }
@@ -187,7 +187,7 @@ pub fn name_of(of: u32, boxes: u32) -> String {
     }
 }
 
-/// One figure for each box, of the last repetition: no average over repetitions or cores.
+/// A figure for each box, of the last repetition: no average over repetitions or cores.
 fn figures(at: usize, result: &MetricResult<'_>) -> Vec<Figure> {
     let boxes = idle_of(result);
     let name = |cpu: &trial::CpuIdle| {
@@ -237,7 +237,7 @@ fn number_of(core: &str) -> u64 {
     core.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Smallest and largest idle share in percent.
+/// Smallest and largest share in percent.
 fn range(shares: &[u32]) -> String {
     let percent = |share: Option<&u32>| f64::from(share.copied().unwrap_or(0)) / 1e4;
     format!("{:.0} % to {:.0} % idle", percent(shares.iter().min()), percent(shares.iter().max()))

@@ -1,7 +1,7 @@
-//! Latency (RFC 8219 section 7.2), packet delay variation (section 7.3.1) and inter packet delay variation (section
-//! 7.3.2): one trial at a rate that the DUT forwards, whose frames have time stamps. They differ in which frames have
-//! stamps, and in the values that are computed from the delays. Loss does not invalidate a trial: a lost frame counts
-//! with a delay, too (METHODOLOGY.md).
+//! Latency (RFC 8219 section 7.2), packet delay variation (section 7.3.1) and inter packet delay
+//! variation (section 7.3.2): one trial with time stamps at a rate that the DUT forwards. They
+//! differ in which frames have stamps, and in the values computed from the delays. A lost frame
+//! counts with a delay, too (METHODOLOGY.md).
 
 mod section;
 
@@ -20,7 +20,7 @@ use method::trial::{Delays, Load, Observed, Stamps, TrialError, TrialOptions, Tr
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry of latency in the list of procedures.
+/// Entry of latency.
 pub static LATENCY_PROCEDURE: Procedure = Procedure {
     key: "latency",
     title: LATENCY.title,
@@ -224,7 +224,7 @@ fn search(
     measure(trials, context.settings, context.phase2()?, &timed, watch)
 }
 
-/// Which values are taken from the delays.
+/// What is computed from the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Typical and worst-case latency.
@@ -248,7 +248,7 @@ pub struct Timed {
     pub stamps: Stamps,
 }
 
-/// Measures delays once. The values are parts of the result.
+/// Measures delays once; the values are parts of the result.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the trial has fewer frames than it needs.
@@ -301,14 +301,14 @@ fn check(spec: &TrialSpec, stamps: Stamps, duration: Nanos) -> Result<(), TrialE
     Ok(())
 }
 
-/// The values of all directions, by the keys of their metrics.
+/// Values by the keys of their metrics.
 fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String, i64> {
     let signed = |time: Nanos| i64::try_from(time.0).unwrap_or(i64::MAX);
     let mut parts = BTreeMap::new();
     for (direction, delays) in observed.delays.iter() {
         let mut put = |name: &str, value: i64| parts.insert(format!("{name}_{direction}"), value);
         if delays.frames == 0 || delays.lost == delays.frames {
-            // No frame has a delay, but the loss is one of the values.
+            // The loss is one of the values.
             match (values, stamps) {
                 _ if delays.frames == 0 => None,
                 (Values::Latency, _) => put("latency_lost_tags", i64::try_from(delays.lost).unwrap_or(i64::MAX)),
@@ -340,7 +340,7 @@ fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String
     parts
 }
 
-/// Frames that were lost or late, in parts per million of those sent.
+/// Lost or late frames, in parts per million of those sent.
 fn late_ppm(delays: &Delays) -> i64 {
     loss_ppm(delays.lost + delays.late, delays.frames).cast_signed()
 }

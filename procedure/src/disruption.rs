@@ -1,5 +1,5 @@
-//! Reset (RFC 6201) and failover: how long a DUT forwards nothing while it is reset, or while a standby takes over.
-//! Frames are sent at a rate that the DUT forwards without loss; the disruption begins in mid-trial. If the DUT is
+//! Reset (RFC 6201) and failover: how long a DUT forwards nothing while it is reset, or a standby
+//! takes over. The disruption begins in mid-trial, at a rate forwarded without loss. If the DUT is
 //! stateful, one frame on each connection afterwards shows which connections survived.
 
 use crate::churn::{Churn, Limits};
@@ -24,7 +24,7 @@ use method::trial::{
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry of the reset in the list of procedures.
+/// Entry of the reset.
 pub static RESET_PROCEDURE: Procedure = Procedure {
     key: "reset",
     title: RESET.title,
@@ -186,7 +186,7 @@ key::table! {
     }
 }
 
-/// A disruption begins before the trial ends.
+/// Refuses a disruption after the end of the trial.
 fn begins_in_time(asked: &mut Asked<'_>, metric: &Metric, at: Nanos, duration: Nanos) {
     if asked.metric_at(metric).is_none() || at < duration {
         return;
@@ -210,9 +210,9 @@ fn under_churn(asked: &mut Asked<'_>) {
     }
 }
 
-/// Frames that were due within this time before the disruption may have been inside the DUT.
+/// Frames due within this time before the disruption may have been inside the DUT.
 const ON_THE_WAY: Nanos = Nanos::from_millis(100);
-/// A frame lost in this last part of the time after the disruption shows no recovery: 1/10.
+/// A frame lost in this last part of the time after the disruption shows no recovery.
 const LAST_PART: u64 = 10;
 
 /// Parameters of the trial.
@@ -220,22 +220,23 @@ const LAST_PART: u64 = 10;
 pub struct Outage {
     /// What is done, and when.
     pub action: Action,
-    /// The rate, at which the DUT forwards without loss.
+    /// Rate that the DUT forwards without loss.
     pub rate: Rate,
     /// Duration of the trial.
     pub duration: Nanos,
-    /// Time that is no part of the result: that for which the power was off (RFC 6201, section 4.3).
+    /// Time without power, which is no part of the result (RFC 6201, section 4.3).
     pub off: Nanos,
-    /// New connections per second in addition to those of phase 1, with their limits; `None` without churn.
+    /// New connections per second beside those of phase 1, with their limits; `None` without churn.
     pub churn: Option<(Rate, Limits)>,
 }
 
-/// Measures the time of a disruption once, in nanoseconds: that of the slower direction, with directions and connections as
-/// parts. It is a lower bound if frames are still lost near the end.
+/// Measures the time of a disruption once, in nanoseconds: that of the slower direction, with
+/// directions and connections as parts. It is a lower bound if frames are lost near the end.
 ///
 /// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the trial ends before the disruption, or the new connections
-/// do not fit; [`TrialError::NotMeasurable`] if frames were lost before the disruption.
+/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the trial ends before the
+/// disruption, or the new connections do not fit; [`TrialError::NotMeasurable`] if frames were lost
+/// before the disruption.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
@@ -281,8 +282,7 @@ fn around(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) ->
     Ok(TrialSpec { rate, load: Load::For(duration), options, responder_table, ..data_trial(settings, phase2)? })
 }
 
-/// New connections in addition to those of phase 1: none is repeated, and their frames leave some of the rate for the
-/// others.
+/// No new connection is repeated, and their frames leave some of the rate for the others.
 fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<trial::Churn, TrialError> {
     let churn = trial::Churn { arrivals, frames: limits.frames.max(1), different: limits.different };
     let most = limits.most_arrivals(outage.duration);
@@ -303,7 +303,7 @@ fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<t
     Ok(churn)
 }
 
-/// Refuses a trial in which frames were lost before the disruption: the DUT does not forward this rate without loss.
+/// Refuses a trial with losses before the disruption.
 fn was_clean_before(outage: &Outage, acted: &Acted, observed: &Observed) -> Result<(), TrialError> {
     let before = acted.began.0.saturating_sub(ON_THE_WAY.0);
     let Some((_, losses)) = observed.losses.iter().find(|(_, losses)| losses.frames > 0 && losses.first.0 < before)
@@ -357,7 +357,7 @@ impl Times {
     }
 }
 
-/// The longest time without a frame; none without loss.
+/// Longest time without a frame; none without loss.
 fn gap(losses: &Losses) -> Nanos {
     if losses.frames == 0 { Nanos(0) } else { losses.longest_gap }
 }
@@ -366,7 +366,7 @@ fn without(time: Nanos, off: Nanos) -> u64 {
     time.0.saturating_sub(off.0)
 }
 
-/// Frames are so far apart.
+/// Distance of frames.
 const FRAME_DISTANCE: (i64, i64) = (10_000, 10_000);
 
 fn taken_over() -> ControlTruth {
@@ -411,7 +411,7 @@ fn connections(result: &MetricResult<'_>, count: fn(trial::Survivors) -> u64) ->
     spread(result, |acted| acted.connections.map(count), number::grouped)
 }
 
-/// The smallest and the largest of a figure over the repetitions.
+/// Smallest and largest over the repetitions.
 fn spread(
     result: &MetricResult<'_>,
     of: impl Fn(&Acted) -> Option<u64>,

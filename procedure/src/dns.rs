@@ -1,5 +1,5 @@
-//! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at which all are
-//! answered correctly and in time. Both use the binary search of the throughput; a frame is a query, Left to Right.
+//! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at
+//! which all are answered correctly and in time. A frame is a query, Left to Right.
 
 use crate::known::{self, of_search};
 use crate::metric::{Metric, Origin, Unit};
@@ -15,7 +15,7 @@ use method::simulated::Truth;
 use method::trial::{Answers, Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
-/// Entry of DNS64 in the list of procedures.
+/// Entry of DNS64.
 pub static DNS64_PROCEDURE: Procedure = Procedure {
     key: "dns64",
     title: DNS64_RESOLUTION_RATE.title,
@@ -49,7 +49,7 @@ pub const DNS64_RESOLUTION_RATE: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// Entry of DNS load in the list of procedures.
+/// Entry of DNS load.
 pub static LOAD_PROCEDURE: Procedure = Procedure {
     key: "dns-load",
     title: "DNS load",
@@ -85,13 +85,13 @@ pub const DNS_QUERIES_RESOLVED: Metric = Metric {
 /// The table of both.
 const TABLE: KeyTable = KeyTable::of::<Dns>("dns");
 
-/// Source ports of each thread, where neither the file nor the number of connections gives them: those of published measurements.
+/// Source ports of each thread by default, as in published measurements.
 const PORTS: u32 = 100;
-/// Names that are resolved before a trial with cached queries, at most.
+/// Most names that are resolved before a trial with cached queries.
 pub const WARM_NAMES: u32 = 1_000;
-/// The most source ports of all threads together.
+/// Most source ports of all threads together.
 pub const MOST_QUERY_PORTS: u32 = 50_000;
-/// The most names of a zone.
+/// Most names of a zone.
 pub const MOST_NAMES: u32 = (1 << 24) - 1;
 
 key::table! {
@@ -115,19 +115,19 @@ key::table! {
 }
 
 impl Dns {
-    /// Returns the source ports of each thread pair at a point with so many connections; 0 for a device that keeps none.
+    /// Source ports of each thread pair at a point; 0 without connections.
     pub fn ports(&self, connections: Count) -> u32 {
         let of_connections = || (connections / u64::from(self.threads)) as u32;
         self.ports.unwrap_or_else(|| if connections == 0 { PORTS } else { of_connections() })
     }
 
-    /// Returns the share of the names with an AAAA record, in parts per million: all of them, unless a DNS64 server synthesises the
-    /// others.
+    /// Share of the names with an AAAA record, in parts per million: all, unless a DNS64 server
+    /// synthesises the others.
     pub fn existing_ppm(&self, is_dns64: bool) -> u32 {
         if is_dns64 { self.existing_ppm } else { 1_000_000 }
     }
 
-    /// Queries of a trial for which a zone has enough names.
+    /// Queries for which a zone has enough names.
     pub fn queries_at_most(&self) -> Count {
         let warm = if self.cached_ppm == 0 { 0 } else { WARM_NAMES.min(self.names / 2) };
         let fresh = u64::from(self.names - warm);
@@ -148,8 +148,9 @@ fn search(
     measure(trials, context.settings, Queries { timeout, cached }, watch)
 }
 
-/// Measures the highest rate of queries, in queries per second. The observations of the result are the answers at the
-/// lowest rate that failed, which show what limits the device; if none failed, those at the rate of the result.
+/// Measures the highest rate of queries, in queries per second. The result has the answers at the
+/// lowest rate that failed, which show what limits the device; if none failed, at the rate of the
+/// result.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::Refused`] for a time-out of 0.
@@ -159,7 +160,7 @@ pub fn measure(
     queries: Queries,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    // Queries are sent on the left, and the answers return there.
+    // Answers return on the left.
     let settings = &SearchSettings { direction: Direction::Forward, ..settings.clone() };
     settings.check()?;
     if queries.timeout.0 == 0 {

@@ -1,6 +1,5 @@
-//! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6). Its trials have a
-//! fixed number of frames, one per connection, instead of a duration, and each starts from an empty connection tracking
-//! table.
+//! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6).
+//! A trial has one frame per connection, no duration, and starts from an empty table.
 
 use crate::known::{self, CONNECTIONS, of_search};
 use crate::metric::{Gives, Metric, Unit};
@@ -15,7 +14,7 @@ use method::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Tr
 use method::units::{Count, Nanos, Rate};
 use method::validity::check_buffers;
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "establishment",
     title: "Maximum connection establishment rate",
@@ -77,18 +76,19 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
 pub struct Phase1 {
     /// Connections to establish (N).
     pub connections: Count,
-    /// Frames that the path can buffer (queues, rings, the in-process link); 0 if unknown.
+    /// Frames that queues, rings and links of the path can buffer; 0 if unknown.
     pub buffered: Count,
-    /// Maximum validation rate: 0.9 of the reverse one-way throughput, if that was measured. A validation rate above
-    /// the forwarding rate would lower the result, which would then not measure connection establishment.
+    /// Highest validation rate: above the forwarding rate, validation would lower the result, which
+    /// would then not be that of establishment.
     pub validate_at_most: Option<Rate>,
 }
 
-/// Measures the maximum connection establishment rate, with validation if `settings.alpha` is given.
+/// Measures the maximum establishment rate, with validation if `settings.alpha` is given.
 ///
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
-/// [`TrialError::Refused`] if N is too small for the path's buffers, or the settings have no result.
+/// [`TrialError::Refused`] if N is too small for the path's buffers, or the settings have no
+/// result.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
@@ -112,22 +112,22 @@ pub fn measure(
     binary::search(settings.warm, ends, least, by, decide, watch)
 }
 
-/// The lowest rate of the strict search: at this rate the connections take the whole time limit of invalid trials.
-/// Slower trials, one for each halving, would take many times as long, on a host whose noise left all faster ones
-/// undecided.
+/// At the lowest rate of the strict search, the connections take the whole time limit of invalid
+/// trials. Slower trials, one for each halving, would take many times as long, on a host whose
+/// noise left all faster ones undecided.
 fn least_strict(connections: Count, at_most: Option<Nanos>) -> Rate {
     let Some(time) = at_most.filter(|time| time.0 > 0) else { return Rate(1) };
     let rate = (u128::from(connections) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(time.0));
     Rate(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
 }
 
-/// Returns the validation rate of a trial at R: alpha × R, capped, at least 1.
+/// alpha × R, capped, at least 1.
 pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate {
     let wanted = alpha.of(rate);
     wanted.min(at_most.unwrap_or(wanted)).max(Rate(1))
 }
 
-/// A trial of `connections` new connections at a rate, validated if alpha is given.
+/// A trial with validation if alpha is given.
 pub(crate) fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {
     TrialSpec {
         kind: PhaseKind::Establish,

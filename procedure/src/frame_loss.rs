@@ -1,5 +1,5 @@
-//! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at a series of falling loads. No trial fails,
-//! because the loss is the result. Invalid trials are repeated.
+//! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at falling loads. No trial
+//! fails; invalid ones are repeated.
 
 use crate::known::{self, EXACT};
 use crate::metric::{Metric, Unit};
@@ -21,7 +21,7 @@ use method::trial::{TrialError, TrialSpec, Trials};
 use method::units::{Count, Rate};
 use std::collections::BTreeMap;
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "frame-loss",
     title: "Frame loss rate",
@@ -59,8 +59,7 @@ key::table! {
 }
 
 impl FrameLoss {
-    /// Returns the loads per direction, the highest first, for frames of this size. `highest` is the upper end of all
-    /// searches; no load is above it.
+    /// Loads per direction, the highest first and at most `highest`, for frames of this size.
     pub fn loads(&self, highest: Rate, frame: usize) -> Vec<Rate> {
         let Some(written) = &self.loads else { return falling(highest, self.step_ppm) };
         let mut loads: Vec<Rate> =
@@ -77,10 +76,10 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     measure(trials, context.settings, context.phase2()?, &loads, watch)
 }
 
-/// Successive trials without loss after which the series ends.
+/// Successive trials without loss that end the series.
 const WITHOUT_LOSS: u32 = 2;
 
-/// Measures the loss at each load, per direction; the highest load comes first.
+/// Measures the loss at each load, per direction, the highest first.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::Refused`] without loads.
@@ -120,13 +119,13 @@ pub fn measure(
     Ok(SearchResult { rate: Rate(loss.unwrap_or(0)), kind, tester_limit: undecided, ..result })
 }
 
-/// Returns a loss in parts per million of the frames sent, rounded to the nearest.
+/// Parts per million of the frames sent, rounded to the nearest.
 pub fn loss_ppm(lost: Count, sent: Count) -> u64 {
     let (lost, sent) = (u128::from(lost), u128::from(sent.max(1)));
     ((lost * 1_000_000 + sent / 2) / sent) as u64
 }
 
-/// Returns the loads in steps of a share of the highest: for 10 %, ten loads from the highest to a tenth of it.
+/// Loads in steps of a share of the highest: for 10 %, ten loads from the highest to a tenth of it.
 pub fn falling(highest: Rate, step_ppm: u32) -> Vec<Rate> {
     let steps = 1_000_000 / u64::from(step_ppm.max(1));
     let share = |k: u64| 1_000_000 - k * u64::from(step_ppm);
@@ -173,7 +172,7 @@ fn curve(results: &[&MetricResult<'_>]) -> Figure {
     Figure { caption, drawing: Drawing::Plot(plot), wide: true }
 }
 
-/// The loss of all frames in a trial, and of each kind where there are two.
+/// Loss of all frames in a trial, or of one of two kinds.
 type Kind = fn(&SearchStep) -> Option<f64>;
 const KINDS: [(&str, Kind); 3] = [
     ("", |step| (step.sent > 0).then(|| step.lost as f64 / step.sent as f64)),
@@ -181,7 +180,7 @@ const KINDS: [(&str, Kind); 3] = [
     (", native", |step| step.loss_by_kind().map(|shares| shares[1])),
 ];
 
-/// The loss of a kind at each load over all repetitions.
+/// The loss at each load over all repetitions.
 fn points(result: &MetricResult<'_>, kind: Kind) -> Vec<Point> {
     let mut losses: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for step in result.decided() {
@@ -242,7 +241,7 @@ fn is_mixed(step: &SearchStep) -> bool {
     step.loss_by_kind().is_some()
 }
 
-/// The step at the lowest rate that failed, of each repetition that has one.
+/// The lowest failed rate of each repetition that has one.
 fn lowest_failed<'a>(result: &MetricResult<'a>) -> Vec<&'a SearchStep> {
     let failed = |step: &&SearchStep| step.verdict == StepVerdict::Fail && is_mixed(step);
     let traces = result.repetitions.iter().map(|repetition| repetition.trace);

@@ -1,5 +1,6 @@
-//! The keys of all procedures, as a scenario gives them: each procedure says which tables it has below `[measure]`, and
-//! finds its values by the type of the table. Several procedures may have the same table.
+//! The keys of all procedures, as a scenario gives them: a procedure names its tables below
+//! `[measure]`, and finds its values by the type of the table. Several procedures may share a
+//! table.
 
 use crate::metric::{DERIVED, Metric};
 use crate::{List, Procedure};
@@ -10,14 +11,14 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Allowed durations of a trial: those of `duration` in `[measure]`.
+/// Durations of a trial, as of `duration` in `[measure]`.
 pub(crate) const LENGTHS: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
 
 /// A table of keys.
 pub struct KeyTable {
-    /// Its name below `[measure]` and `[full]`; empty if its keys stand in these tables themselves.
+    /// Name below `[measure]` and `[full]`; empty if its keys stand in these tables themselves.
     pub name: &'static str,
-    /// The key of `[measure]` that its keys follow on the reference page.
+    /// Key of `[measure]` before them on the reference page.
     pub after: &'static str,
     chapter: fn(String) -> Chapter,
     read: fn(&mut Sections<'_>, &str) -> Option<Arc<dyn Values>>,
@@ -54,7 +55,7 @@ impl KeyTable {
     }
 }
 
-/// The tables of these procedures, each once.
+/// Tables of these procedures, each once.
 pub fn tables(list: List) -> Vec<&'static KeyTable> {
     let mut tables: Vec<&KeyTable> = Vec::new();
     for table in list.iter().flat_map(|procedure| procedure.tables) {
@@ -66,7 +67,7 @@ pub fn tables(list: List) -> Vec<&'static KeyTable> {
     tables
 }
 
-/// The procedures that a scenario may ask for, with the values of their keys.
+/// Procedures that a scenario may ask for, with the values of their keys.
 #[derive(Clone)]
 pub struct Keys {
     list: List,
@@ -76,13 +77,13 @@ pub struct Keys {
 impl Keys {
     /// Reads all tables below `parent`: `measure` or `full`.
     pub fn read(list: List, sections: &mut Sections<'_>, parent: &str) -> Option<Keys> {
-        // All are read before one that is refused ends it.
+        // Before one that is refused ends it.
         let values: Vec<_> =
             tables(list).into_iter().map(|table| (table.read)(sections, &table.path(parent))).collect();
         Some(Keys { list, values: values.into_iter().collect::<Option<_>>()? })
     }
 
-    /// The values of a table. The procedure that asks for them declares the table.
+    /// Values of a table, for a procedure that declares it.
     pub fn get<T: 'static>(&self) -> &T {
         let mut all = self.values.iter().filter_map(|values| (&**values as &dyn Any).downcast_ref::<T>());
         all.next().expect("a procedure of the list declares the table")
@@ -114,7 +115,7 @@ impl Keys {
         self.metrics().find(|metric| metric.key == key)
     }
 
-    /// The length of the longest trial of a metric; `duration` where its procedure says no other.
+    /// Length of the longest trial of a metric; `duration` where its procedure says no other.
     pub fn longest(&self, metric: &str, duration: Nanos, connections: Count) -> Nanos {
         self.of(metric).map_or(duration, |procedure| (procedure.longest)(self, duration, connections))
     }
@@ -126,7 +127,7 @@ pub fn of(list: List, metric: &str) -> Option<&'static Procedure> {
     list.iter().copied().find(|procedure| measures(procedure))
 }
 
-/// The metrics of a list of procedures, each followed by its parts; then those that are computed.
+/// Metrics of these procedures, each followed by its parts; then those that are computed.
 pub fn metrics(list: List) -> impl Iterator<Item = &'static Metric> {
     list.iter().flat_map(|procedure| procedure.metrics).chain(DERIVED)
 }
@@ -137,7 +138,7 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// The same values: they are plain data, so their debug output is complete.
+/// Values are plain data: their debug output is complete.
 impl PartialEq for Keys {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")

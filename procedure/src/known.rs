@@ -1,5 +1,5 @@
-//! Known truth: a simulated device whose value a procedure must find, on a simulated clock, so that no host noise is in the
-//! figures. The self-test runs all of them.
+//! Known truth: a simulated device whose value a procedure must find, on a simulated clock, without
+//! host noise. The self-test runs all of them.
 
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
@@ -10,11 +10,11 @@ pub struct Known {
     pub metric: &'static str,
     /// The simulated device in words.
     pub device: &'static str,
-    /// The injected value; none where the tester limits every rate, so that nothing is known of the device.
+    /// Injected value; none where the tester limits every rate.
     pub truth: Option<i64>,
     /// Its unit.
     pub unit: &'static str,
-    /// How far below and above the truth a right value may be.
+    /// How far below and above the truth a value is right.
     pub error: (i64, i64),
     /// Measures a new device.
     pub measure: fn() -> Result<SearchResult, TrialError>,
@@ -33,10 +33,10 @@ pub(crate) const FRAMES: &str = "frames/s";
 pub(crate) const CONNECTIONS: &str = "connections/s";
 /// Exactly the truth.
 pub(crate) const EXACT: (i64, i64) = (0, 0);
-/// The error of a search, as a part of the rate: one in so many.
+/// Error of a search: one part of the rate in so many.
 const PRECISION: i64 = 1_000;
 
-/// The largest difference of a search below a truth.
+/// Largest difference of a search below a truth.
 pub(crate) const fn of_search(truth: i64) -> (i64, i64) {
     (truth / PRECISION + 1, 0)
 }
@@ -50,7 +50,7 @@ pub(crate) fn device(truth: Truth) -> SimulatedDut {
     SimulatedDut::new(truth, 1)
 }
 
-/// A device that tells of itself, or that can be acted on.
+/// A device that tells of itself, or can be acted on.
 pub(crate) fn controlled(control: ControlTruth) -> SimulatedDut {
     device(Truth { control, ..simulated() })
 }
@@ -64,6 +64,6 @@ pub(crate) fn forward() -> SearchSettings {
     SearchSettings { direction: Direction::Forward, ..settings() }
 }
 
-/// Connections of a phase 2, or those that are held beside new ones.
+/// Connections of a phase 2, or held beside new ones.
 pub(crate) const HELD: method::search::Phase2 =
     method::search::Phase2 { connections: 30_000, phase1_rate: Rate(10_000) };

@@ -1,6 +1,6 @@
-//! Procedures: one file and one entry for each. A procedure says what it measures, which keys it has, what it needs of a
-//! device, how it searches, and of which known devices it must find the truth. No other file needs to know which
-//! procedures exist: callers pass a list, and ask its entries.
+//! Procedures: one file and one entry for each, which says what it measures, its keys, what it
+//! needs of a device, how it searches, and of which known devices it must find the truth. Callers
+//! pass a list, and ask its entries.
 
 #![forbid(unsafe_code)]
 
@@ -47,11 +47,11 @@ use std::fmt;
 /// What the trials of a procedure send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
-    /// The test frames of the scenario, on connections that are drawn by its popularity.
+    /// Test frames on connections drawn by popularity.
     Frames,
-    /// Test frames on held connections, which have their turns, and on new ones, which come and go.
+    /// Test frames on held connections, in turn, and on new ones, which come and go.
     FramesInTurn,
-    /// First frames of connections: phase 1 only, with or without validation.
+    /// First frames of connections: phase 1, with or without validation.
     NewConnections,
     /// Frames in reverse on a sample of the connections.
     Samples,
@@ -62,7 +62,7 @@ pub enum Sends {
 }
 
 impl Sends {
-    /// Whether trials are the test frames of the scenario, with its warm-up.
+    /// Whether trials are test frames of the scenario, with its warm-up.
     pub fn is_data(self) -> bool {
         matches!(self, Sends::Frames | Sends::FramesInTurn)
     }
@@ -71,7 +71,7 @@ impl Sends {
 /// Receives the progress of a search before each decision.
 pub type Watch<'a> = &'a mut dyn FnMut(&Progress);
 
-/// A procedure: everything that natmeter knows about it.
+/// Everything that natmeter knows about a procedure.
 pub struct Procedure {
     /// Its name.
     pub key: &'static str,
@@ -81,33 +81,33 @@ pub struct Procedure {
     pub reference: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
-    /// The metrics that it can measure, each followed by its parts.
+    /// Metrics, each followed by its parts.
     pub metrics: &'static [Metric],
     /// What its trials send.
     pub sends: Sends,
     /// Whether only devices that keep connections have it.
     pub stateful: bool,
-    /// Whether its trials run at the throughput of the point, unless the scenario gives their rate.
+    /// Whether trials run at the throughput of the point, unless the scenario gives a rate.
     pub at_throughput: bool,
-    /// Whether `profile = true` adds its metric, of which one repetition is enough.
+    /// Whether `profile = true` adds its metric, with one repetition.
     pub profiles: bool,
     /// The tables of keys that it reads.
     pub tables: &'static [KeyTable],
-    /// The rate that its keys give in place of the throughput of the point.
+    /// Rate that its keys give in place of the throughput.
     pub rate: fn(&Keys) -> Option<WrittenRate>,
-    /// The length of its longest trial, where other trials have this length and there are so many connections.
+    /// Length of its longest trial, where others have this length and there are so many connections.
     pub longest: fn(&Keys, Nanos, Count) -> Nanos,
-    /// How often the CPU times of the device are sampled, in trials of other procedures, too.
+    /// How often the CPU times of the device are sampled, also in trials of other procedures.
     pub interval: fn(&Keys) -> Option<Nanos>,
     /// Refuses what its keys and the scenario ask for together.
     pub check: fn(&mut Asked<'_>),
     /// Measures once.
     pub search: fn(&Context<'_>, &mut dyn Trials, Watch<'_>) -> Result<SearchResult, TrialError>,
-    /// What its tables and curves show beside the medians; none of a run without it.
+    /// Tables and curves of a run beside the medians; none without results.
     pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
     /// What a summary says of single points.
     pub findings: fn(&Results<'_>) -> Vec<Finding>,
-    /// Devices of which it must find the truth.
+    /// Devices of known truth.
     pub known: &'static [Known],
 }
 
@@ -149,7 +149,7 @@ impl fmt::Debug for Procedure {
 /// Procedures that a scenario may ask for.
 pub type List = &'static [&'static Procedure];
 
-/// All procedures, in the order of lists and pages.
+/// All procedures, in the order of pages.
 pub const ALL: List = &[
     &throughput::PROCEDURE,
     &establishment::PROCEDURE,

@@ -1,11 +1,10 @@
-//! Metrics: name, unit and definition of a value, and what other measurements may take from it. The file of each
-//! procedure lists the metrics that it measures; here are those that reports compute.
+//! Metrics: name, unit and definition of a value, and what other measurements take from it. Here
+//! are those that reports compute; others are in the file of their procedure.
 
 /// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// Frames per second. natmeter measures and stores them per direction; published tables print the total of both
-    /// directions.
+    /// Frames per second and direction; published tables print the total of both directions.
     FramesPerSecond,
     /// Connections per second.
     ConnectionsPerSecond,
@@ -25,12 +24,12 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// No value of its own: its values are those of its parts.
+    /// None: the values are those of its parts.
     Parts,
 }
 
 impl Unit {
-    /// Returns the unit as printed after a value per direction, or after a value without direction.
+    /// Symbol after a value, per direction if it has one.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::FramesPerSecond => "frames/s per direction",
@@ -45,19 +44,19 @@ impl Unit {
             Unit::Bytes => "bytes",
         }
     }
-    /// Whether the total of both directions is twice the stored value.
+    /// Whether both directions together have twice the stored value.
     pub fn per_direction(self) -> bool {
         self == Unit::FramesPerSecond
     }
 }
 
-/// How a metric is obtained. RFC 9693, section 5, recommends series over connections and cores and defines no metric for
-/// them: the ratios are those of published measurements.
+/// How a metric is obtained. RFC 9693, section 5, recommends series over connections and cores
+/// without metrics: the ratios are those of published measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Measured by a repeated procedure.
     Measured {
-        /// Minimum number of repetitions; a result with fewer is printed as "not conforming".
+        /// Least repetitions; a result with fewer is "not conforming".
         repetitions: u32,
     },
     /// A further value from the trials of another metric.
@@ -69,20 +68,20 @@ pub enum Origin {
     Derived,
 }
 
-/// A property of the device that other measurements, sentences and sizings take from a metric.
+/// A property that other measurements, sentences and sizings take from a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gives {
-    /// The rate that it forwards without loss: trials at the throughput run at it.
+    /// Rate forwarded without loss.
     Throughput,
-    /// The rate at which it sets connections up: phase 1 runs at a share of it.
+    /// Rate of set-up: phase 1 runs at a share of it.
     SetUpRate,
-    /// The connections that its table holds.
+    /// Connections that the table holds.
     TableSize,
-    /// The memory of one of them.
+    /// Memory of one connection.
     MemoryOfConnection,
 }
 
-/// What a value is a total of, so that it compares with another one only at the same number.
+/// What a value is a total of: it compares only at the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TotalOf {
     /// All connections of a point.
@@ -95,7 +94,7 @@ pub enum TotalOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Metric {
-    /// Name in files, equal to that of published values.
+    /// Name in files and of published values.
     pub key: &'static str,
     /// Title in reports.
     pub title: &'static str,
@@ -113,23 +112,23 @@ pub struct Metric {
     pub gives: Option<Gives>,
     /// Whether the connections of its trials are validated.
     pub validated: bool,
-    /// The metric of which it is the baseline: that of a device without the function under test.
+    /// Metric whose baseline, of a device without the function under test, it is.
     pub baseline_of: Option<&'static str>,
     /// What it is a total of.
     pub total_of: Option<TotalOf>,
-    /// Whether a lost frame counts with its kind, translated or native.
+    /// Whether lost frames count by kind, translated or native.
     pub by_kind: bool,
-    /// Whether a part is exact even where the whole is a bound.
+    /// Whether a part is exact where the whole is a bound.
     pub observed: bool,
-    /// Why a value without an upper end is a lower bound, if not because the highest rate of a search passed.
+    /// Why a value without an upper end is a lower bound, if not by the highest rate of a search.
     pub bounded_by: Option<&'static str>,
 }
 
-/// Minimum number of repetitions in published results of RFC 9693 metrics.
+/// Least repetitions in published results of RFC 9693 metrics.
 pub const TEN: Origin = Origin::Measured { repetitions: 10 };
 
 impl Metric {
-    /// What most metrics have: ten repetitions, and a higher value is better.
+    /// Ten repetitions; a higher value is better.
     pub const USUAL: Metric = Metric {
         key: "",
         title: "",
@@ -158,7 +157,7 @@ impl Metric {
         matches!(self.origin, Origin::Measured { .. })
     }
 
-    /// The key of the metric that is measured: its own, or that of which it is a part.
+    /// Key of the metric that is measured: its own, or that of the whole.
     pub fn whole(&self) -> &'static str {
         if let Origin::Part { of } = self.origin { of } else { self.key }
     }

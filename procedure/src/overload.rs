@@ -1,6 +1,6 @@
-//! Overload scalability (RFC 8219 section 10.2): the throughput with a few flows, and with all flows, which begin at
-//! once (10.2.1) or one after the other (10.2.2). The result is the degradation, in parts per million of the throughput
-//! with a few flows.
+//! Overload scalability (RFC 8219 section 10.2): how much lower the throughput with all flows,
+//! which begin at once (10.2.1) or one after the other (10.2.2), is than with a few, in parts per
+//! million.
 
 use crate::known;
 use crate::metric::{Metric, Unit};
@@ -17,7 +17,7 @@ use method::trial::{Ramp, TrialError, TrialOptions, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "overload-scalability",
     title: OVERLOAD_SCALABILITY.title,
@@ -88,7 +88,7 @@ key::table! {
 }
 
 impl OverloadScalability {
-    /// The most flows that can begin one after the other: each has a part of the schedule of its own.
+    /// Most flows that can begin one after the other: each has a part of the schedule.
     pub const MOST: Count = 65_536;
 
     /// How all flows begin, if not at once.
@@ -115,7 +115,7 @@ fn check(asked: &mut Asked<'_>) {
     }
 }
 
-/// Each flow that begins alone has a part of the schedule of its own, and a flow of its own: no flow is drawn more often.
+/// Each flow that begins alone has a part of the schedule, and is drawn no more often than others.
 fn check_ramp(asked: &mut Asked<'_>, ramp: Ramp) {
     let at = asked.at("overload-scalability.interval");
     if ramp.flows > OverloadScalability::MOST {
@@ -153,7 +153,7 @@ pub struct Flows {
     pub few: Count,
     /// Connections of the second search, and phase 1 of both.
     pub all: Phase2,
-    /// Time between the beginnings of two flows of the second search; none: all begin at once.
+    /// Time between the beginnings of two flows of the second search; none: at once.
     pub interval: Option<Nanos>,
 }
 
@@ -185,8 +185,7 @@ pub fn measure(
     Ok(compare(first, search(all.connections, ramp)?))
 }
 
-/// The result of both searches. Only two exact rates have a degradation; one between bounds would not be that of the
-/// device.
+/// Only two exact rates have a degradation.
 fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
     let signed = |rate: Rate| i64::try_from(rate.0).unwrap_or(i64::MAX);
     let mut parts = BTreeMap::new();
@@ -216,8 +215,7 @@ fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
     }
 }
 
-/// Returns 100 × (X1 − Xn) / X1 of RFC 8219, section 10.2.1, in parts per million: above 0 if the device forwards less
-/// with all flows.
+/// 100 × (X1 − Xn) / X1 of RFC 8219, section 10.2.1, in parts per million: above 0 if all flows have less.
 fn degradation_ppm(few: Rate, all: Rate) -> i64 {
     let (few, all) = (i128::from(few.0.max(1)), i128::from(all.0));
     ((few - all) * 1_000_000 / few) as i64

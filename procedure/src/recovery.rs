@@ -1,5 +1,5 @@
-//! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has ended. The rate is that of the
-//! overload first, and then half of it.
+//! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has
+//! ended, when the rate is halved.
 
 use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY};
@@ -16,7 +16,7 @@ use method::trial::{Load, RateStep, TrialError, TrialOptions, TrialSpec, Trials}
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "system-recovery",
     title: "System recovery",
@@ -84,7 +84,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
 
 /// Overload against the throughput: 110 %.
 const OVERLOAD: (u64, u64) = (110, 100);
-/// A frame lost in the last tenth of the time after the overload shows no recovery.
+/// A frame lost in this last part of the time after the overload shows no recovery.
 const LAST_PART: u64 = 10;
 
 /// Parameters of the trial.
@@ -99,14 +99,14 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// The rate of the overload: 110 % of the throughput, at most the highest rate.
+    /// 110 % of the throughput, at most the highest rate.
     pub fn rate(&self, highest: Rate) -> Rate {
         self.throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(highest)
     }
 }
 
-/// Measures the recovery time once, in nanoseconds: that of the slower direction, with the directions as parts. It is a lower
-/// bound if frames are still lost near the end.
+/// Measures the recovery time once, in nanoseconds: that of the slower direction, with the
+/// directions as parts. It is a lower bound if frames are lost near the end.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] without an overload.

@@ -1,4 +1,4 @@
-//! The results of a run, as the sections of procedures see them: one metric, or a part of one, at one point each, with what its
+//! The results of a run, as sections see them: one metric or part at one point each, with what its
 //! repetitions observed.
 
 use crate::{Keys, Metric};
@@ -51,7 +51,7 @@ impl<'a> MetricResult<'a> {
         self.steps().filter(|step| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail))
     }
 
-    /// What the repetitions observed, of those that observed it.
+    /// What repetitions observed, if anything.
     pub fn observed<T: 'a>(&self, of: impl Fn(&'a Observed) -> Option<T>) -> impl DoubleEndedIterator<Item = T> {
         self.repetitions.iter().filter_map(move |repetition| of(repetition.observed))
     }
@@ -63,9 +63,9 @@ pub struct Results<'a> {
     pub all: Vec<MetricResult<'a>>,
     /// The keys of all procedures.
     pub keys: &'a Keys,
-    /// The tester's own part of a delay, in words.
+    /// Tester's part of a delay, in words.
     pub floor: Option<String>,
-    /// What limits the throughput at each point with idle times or a profile.
+    /// Limits of the throughput at points with idle times or a profile.
     pub bottlenecks: Vec<Finding>,
 }
 

@@ -1,5 +1,6 @@
-//! TCP connections: the highest rate at which connections are opened, used and closed while others are held, and the
-//! throughput of segments on held connections. Trials count connections and exchanges in place of frames.
+//! TCP connections: the highest rate at which connections are opened, used and closed while others
+//! are held, and the throughput of segments on held connections. Trials count connections and
+//! exchanges.
 
 use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, of_search};
 use crate::metric::{Metric, Unit};
@@ -17,7 +18,7 @@ use method::trial::{
 };
 use method::units::{Count, Nanos, Rate};
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "tcp",
     title: "TCP life cycle",
@@ -46,7 +47,7 @@ pub const MAX_TCP_CONN_RATE: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// The number of connections that the device reports.
+/// Connections that the device reports.
 const ENTRIES: Metric = Metric {
     higher_is_better: true,
     ..MAX_TCP_CONN_RATE.part(
@@ -104,13 +105,13 @@ key::table! {
 /// Octets of a frame beside the data of its segment: Ethernet, IPv4, TCP and FCS.
 const AROUND_DATA: usize = 58;
 
-/// Octets of data in a segment that has some, in frames of this size.
+/// Octets of data in a segment of a frame of this size.
 pub fn payload(frame: usize) -> Count {
     frame.saturating_sub(AROUND_DATA) as Count
 }
 
 impl TcpKeys {
-    /// Returns the connections that are held at a point with so many, and what the new ones do.
+    /// Held connections of so many, and what the new ones do.
     pub fn life(&self, connections: Count) -> (Count, Life) {
         let held = (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count;
         let exchanges = u16::try_from(self.data).unwrap_or(u16::MAX);
@@ -118,7 +119,7 @@ impl TcpKeys {
     }
 }
 
-/// Some connections are held, some are new, their data fit their sequence numbers, and the Initiator begins everything.
+/// Some connections are held, some are new, their data fit their sequence numbers, and the Initiator begins.
 fn check(asked: &mut Asked<'_>) {
     let Some(at) = asked.metric_at(&MAX_TCP_CONN_RATE) else { return };
     let keys = asked.keys.get::<TcpKeys>();
@@ -150,7 +151,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     measure(trials, context.settings, Phase2 { connections, ..all }, life, watch)
 }
 
-/// The largest number of octets that a side of a connection sends, SYN and FIN included: a window without scaling.
+/// Most octets from a side of a connection, SYN and FIN included: a window without scaling.
 const MOST_OCTETS: u64 = 65_535;
 
 /// Parameters of the trials.
@@ -162,7 +163,7 @@ pub struct Life {
     pub exchanges: u16,
     /// How new connections end.
     pub close: TcpClose,
-    /// How long the DUT's table is watched for closed connections after the search; `None` for not at all.
+    /// How long the table is watched for closed connections after the search; `None` for not at all.
     pub watch: Option<Nanos>,
 }
 
@@ -173,19 +174,18 @@ impl Life {
         Tcp::Life { exchanges, close, different, watch: None }
     }
 
-    /// Segments of one new connection that the Initiator sends: more than the Responder does.
+    /// Segments of one new connection from the Initiator: more than from the Responder.
     pub fn of_initiator(&self) -> Count {
         self.tcp().segments()[0]
     }
 
-    /// Returns the highest rate of new connections, in trials of this length, at which none is used twice.
+    /// Highest rate of new connections, in trials of this length, at which none is used twice.
     pub fn most_connections(&self, duration: Nanos) -> Rate {
         per_second(self.different, duration)
     }
 }
 
-/// Returns the highest rate of exchanges on `held` connections, in trials of this length, at which no connection
-/// exceeds the octets that it can send.
+/// Highest rate of exchanges on `held` connections, in trials of this length, within the octets that each can send.
 pub fn most_exchanges(held: Count, payload: Count, duration: Nanos) -> Rate {
     per_second(held.saturating_mul((MOST_OCTETS - 2) / payload.max(1)), duration)
 }
@@ -196,8 +196,8 @@ fn per_second(count: Count, duration: Nanos) -> Rate {
     Rate(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
-/// Measures the maximum TCP connection rate. The connections of `phase2` are those that are held. `settings.hi` bounds the
-/// segments per second of the Initiator, because its side is the busier one.
+/// Measures the maximum TCP connection rate. The connections of `phase2` are held; `settings.hi`
+/// bounds the segments per second of the Initiator, whose side is the busier one.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::Refused`] if there are no new connections.
@@ -230,7 +230,7 @@ pub fn measure(
         let Life { exchanges, close, different, .. } = life;
         let tcp = Tcp::Life { exchanges, close, different, watch: Some(at_most) };
         let spec = TrialSpec { rate: result.rate, ..trial(settings, phase2, tcp)? };
-        // The trial measures a time and no rate, so its losses do not matter. It is no step of the search.
+        // No step of the search: it measures a time, so its losses do not matter.
         let outcome = trials.run(&spec)?;
         let emptied = outcome.observed.tcp.as_ref().and_then(|tcp| tcp.emptying?.emptied);
         if let Some(emptied) = emptied {
@@ -268,12 +268,12 @@ pub fn measure_throughput(
 
 /// The trial of a phase 2 with TCP connections; its rate is 0.
 fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpec, TrialError> {
-    // The Initiator begins every connection and exchange; all other segments are responses.
+    // All other segments are responses.
     let options = TrialOptions { tcp: Some(tcp), ..TrialOptions::default() };
     Ok(TrialSpec { direction: Direction::Forward, options, ..data_trial(settings, Some(phase2))? })
 }
 
-/// The search, which observes the trial at the rate found, and the outcome of this trial.
+/// The search, which observes the trial at the rate found.
 fn find(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
@@ -302,7 +302,7 @@ fn find(
     Ok((result, best))
 }
 
-/// A probe of the DUT: with a working DUT, at least one of these completes.
+/// A probe: at least one of these completes with a working DUT.
 fn probe(spec: &TrialSpec, tcp: Tcp) -> TrialSpec {
     const MOST: Count = 1_000;
     let count = match tcp {
@@ -312,7 +312,7 @@ fn probe(spec: &TrialSpec, tcp: Tcp) -> TrialSpec {
     TrialSpec { rate: spec.rate.min(Rate(MOST)), load: Load::Frames(count), ..spec.clone() }
 }
 
-/// The trial behind the rate of a point, in its first repetition that has one.
+/// The trial behind the rate of a point, in the first repetition that has one.
 struct Connections {
     name: String,
     counts: TcpCounts,

@@ -1,6 +1,7 @@
-//! Connection tear-down rate (RFC 9693 section 4.8) and memory of the connection tracking table. Both fill the table by
-//! a phase 1, prove by frames in reverse on a sample that the connections exist, and empty the table. The time to empty
-//! an empty table of the same size is subtracted: it is the time of the command and of the table's size.
+//! Connection tear-down rate (RFC 9693 section 4.8) and memory of the connection tracking table.
+//! Both fill the table by a phase 1, prove by frames in reverse on a sample that the connections
+//! exist, and empty the table. The time to empty an empty table of the same size is subtracted: it
+//! is that of the command.
 
 use crate::known::{self, CONNECTIONS, EXACT, HELD};
 use crate::metric::{Gives, Metric, TotalOf, Unit};
@@ -21,7 +22,7 @@ use method::trial::{
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Entry of the tear-down rate in the list of procedures.
+/// Entry of the tear-down rate.
 pub static PROCEDURE: Procedure = Procedure {
     key: "tear-down",
     title: CONN_TEAR_DOWN_RATE.title,
@@ -73,7 +74,7 @@ pub static PROCEDURE: Procedure = Procedure {
 
 const NO_CONNECTIONS: &str = "without connections there is nothing to remove";
 
-/// The rate at which a device removes connections. Parts that also occur in published tables have the same keys.
+/// Rate at which a device removes connections; parts have the keys of published tables.
 pub const CONN_TEAR_DOWN_RATE: Metric = Metric {
     key: "conn_tear_down_rate",
     title: "Connection tear-down rate",
@@ -151,7 +152,7 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
     ..Procedure::USUAL
 };
 
-/// Key of the part that is the memory of all connections.
+/// Key of the memory of all connections.
 pub const MEMORY_CONNTRACK_ENTRIES: &str = "memory_conntrack_entries";
 
 /// The memory of one connection.
@@ -166,15 +167,15 @@ pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// Connections of the sample that must answer in reverse.
+/// Connections of the sample.
 const SAMPLE: Count = 10_000;
-/// Rate of the sample; a device whose phase 1 is slower gets that rate.
+/// Rate of the sample, at most that of phase 1.
 const SAMPLE_RATE: Rate = Rate(10_000);
-/// A net time below this many spreads of the empty table is not resolved.
+/// A net time below this many spreads of the empty table is unresolved.
 const RESOLVED: u64 = 5;
 
-/// Measures the tear-down rate once, in connections per second, with the medians of the times as parts. It is a lower bound if
-/// the times are below resolution.
+/// Measures the tear-down rate once, in connections per second, with medians of times as parts. It
+/// is a lower bound if the times are below resolution.
 ///
 /// # Errors
 /// As [`crate::throughput::measure`]; [`TrialError::Phase1`] if a connection of the sample does not answer.
@@ -219,7 +220,7 @@ fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> Se
         ("empty_table_deletion_time".to_owned(), of_empty.cast_signed()),
         ("net_deletion_time".to_owned(), of_full.cast_signed() - of_empty.cast_signed()),
     ]);
-    // If it is not resolved, the net time is at most one spread longer.
+    // An unresolved net time is at most one spread longer.
     let at_most = if is_resolved { net } else { net.saturating_add(spread).max(1) };
     let rate = u128::from(connections) * u128::from(Nanos::SECOND.0) / u128::from(at_most);
     result.rate = Rate(u64::try_from(rate).unwrap_or(u64::MAX));
@@ -229,7 +230,7 @@ fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> Se
     result
 }
 
-/// Measures the memory of one connection once, in bytes, with that of all connections, and of the hash table, as parts.
+/// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
 ///
 /// # Errors
 /// As [`measure`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
@@ -273,7 +274,7 @@ fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, T
     Ok(SearchResult { rate: Rate(each(of_all, read.entries)), kind: ResultKind::Observed, parts, ..result })
 }
 
-/// Frames in reverse on a sample of the connections, after phase 1; then the actions of the options.
+/// Frames in reverse on a sample, after phase 1; then the actions of the options.
 fn emptied_trial(settings: &SearchSettings, phase2: Phase2, options: TrialOptions) -> Result<TrialSpec, TrialError> {
     Ok(TrialSpec {
         rate: phase2.phase1_rate.min(SAMPLE_RATE),
@@ -284,12 +285,12 @@ fn emptied_trial(settings: &SearchSettings, phase2: Phase2, options: TrialOption
     })
 }
 
-/// Every connection must exist, whatever the loss tolerance of the scenario.
+/// Every connection must exist.
 fn without_tolerance(settings: &SearchSettings) -> SearchSettings {
     SearchSettings { verify: None, criteria: method::Criteria::default(), ..settings.clone() }
 }
 
-/// Runs the trial. Returns what it observed, or why it is invalid.
+/// Runs a trial: what it observed, or why it is invalid.
 fn filled(
     decider: &mut Decider<'_>,
     spec: &TrialSpec,
@@ -350,7 +351,7 @@ fn below_resolution(result: &MetricResult<'_>) -> String {
     if below == 0 { "no".to_owned() } else { format!("in {below} of {} repetitions", result.repetitions.len()) }
 }
 
-/// Points of one device that differ in their connections only, and the line through their medians.
+/// One device, whose points differ in their connections only, and the line through the medians.
 struct Fit<'a> {
     series: &'a str,
     numbers: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Throughput: the highest rate at which every frame sent is received right (RFC 2544 section 26.1), for stateless
-//! devices and in phase 2 of a stateful test (RFC 9693 section 4.7). With an acceptance below 1 the result is a
+//! Throughput: the highest rate at which every frame sent is received right (RFC 2544 section
+//! 26.1), stateless or in phase 2 (RFC 9693 section 4.7). With an acceptance below 1 it is a
 //! conditional throughput and must be printed with its acceptance.
 
 use crate::known::{self, EXACT, FRAMES, of_search};
@@ -11,7 +11,7 @@ use method::simulated::Truth;
 use method::trial::{EarlyEnd, Load, TrialError, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 
-/// Entry in the list of procedures.
+/// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "throughput",
     title: "Throughput",
@@ -75,7 +75,7 @@ pub fn measure(
         decider.decide(&spec, &probe(&spec), patience)
     };
     let shortest = mlr::shortest(&settings.goals).unwrap_or(settings.duration);
-    // At a lower rate the trial would send no frame in some direction.
+    // Below it some direction would send no frame.
     let least =
         (u128::from(settings.direction.least_frames()) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(shortest.0));
     let least = Rate(u64::try_from(least).unwrap_or(u64::MAX));

@@ -1,6 +1,5 @@
-//! The limit on the rate of validation (`alpha = "auto"`): 0.9 of the reverse one-way throughput of the point. A
-//! validation above the DUT's throughput in reverse fails for that reason, and the result would not be the DUT's
-//! establishment rate.
+//! The limit on the rate of validation (`alpha = "auto"`): 0.9 of the reverse one-way throughput. A
+//! faster validation fails for that reason, and the result would not be the establishment rate.
 
 use crate::{Cap, Context, Watch, throughput};
 use method::ratio::Ratio;
@@ -9,9 +8,9 @@ use method::trial::{Direction, TrialError, Trials};
 use method::units::{Count, Nanos, Rate};
 use method::{Precision, ResponderTable};
 
-/// Width of the search for the reverse throughput, relative to the result.
+/// Width of the search, relative to the result.
 const WIDTH: Ratio = Ratio::from_ppm(20_000);
-/// Its trials last this part of those of a throughput, and at least a second.
+/// Trials last this part of those of a throughput, and at least a second.
 const DURATION_PART: u64 = 10;
 
 /// Measures the reverse one-way throughput by a short binary search.
@@ -52,13 +51,13 @@ pub fn measure(
 /// The limits on the rate of validation.
 #[derive(Clone, Copy, Debug)]
 pub struct Validation {
-    /// The lower of that of the scenario and the measured one.
+    /// The lower of the scenario's and the measured one.
     pub at_most: Option<Rate>,
     measured: Option<ValidationCap>,
 }
 
 impl Validation {
-    /// The limits of a search, measured now with so many connections if no earlier search did.
+    /// Limits of a search, measured now with so many connections if no earlier search did.
     ///
     /// # Errors
     /// Those of [`measure`]; [`TrialError::Phase1`] without a rate for phase 1.
@@ -80,7 +79,7 @@ impl Validation {
         Ok(Validation { at_most, measured })
     }
 
-    /// Adds the measured limit to a result that was validated at alpha times `rate`, or at the limit.
+    /// Adds the measured limit to a result validated at alpha times `rate`, or at the limit.
     pub(crate) fn beside(self, context: &Context<'_>, rate: Rate, mut result: SearchResult) -> SearchResult {
         if let (Some(cap), Some(alpha)) = (self.measured, context.settings.alpha) {
             result.evidence.validation_cap = Some(cap.beside(rate, alpha));

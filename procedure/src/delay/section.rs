@@ -1,5 +1,5 @@
-//! The distribution of the delays of each direction, with what stamped the frames: a table, and the share of frames with a longer
-//! delay, on logarithmic axes, so that the rare delays are visible.
+//! The distribution of the delays of each direction: a table, and the share of frames with a longer
+//! delay, on logarithmic axes, so that rare delays are visible.
 
 use crate::results::{MetricResult, Results};
 use document::scale::Axis;
@@ -8,7 +8,7 @@ use document::{Cell, Drawing, Figure, Quantity, Section, Table, number, row};
 use method::{Count, Delays};
 use std::collections::BTreeMap;
 
-/// The parts of metrics whose repetitions have delays: one for each metric and direction, with its words in a legend.
+/// Parts with delays: one for each metric and direction, with its words in a legend.
 const SHOWN: [(&str, &str, &str); 6] = [
     ("latency_typical_forward", "forward", "latency, left to right"),
     ("latency_typical_reverse", "reverse", "latency, right to left"),
@@ -68,7 +68,7 @@ fn table(floor: Option<&str>, all: &[Distribution]) -> Table {
     Table::new("Time stamps", "delays", all.iter().map(|d| d.name.as_str())).rows(rows.into_iter().chain(floor))
 }
 
-/// The delays of one direction at a point, over all repetitions.
+/// One direction at a point, over all repetitions.
 struct Distribution {
     /// Metric and point in words.
     pub name: String,
@@ -81,13 +81,12 @@ struct Distribution {
 }
 
 impl Distribution {
-    /// Adds up a count over the repetitions.
+    /// A sum over the repetitions.
     fn sum(&self, of: fn(&Delays) -> Count) -> Count {
         self.delays.iter().map(of).sum()
     }
 
-    /// Share of the received frames that have a longer delay than each: microseconds, percent. The longest delay, which no
-    /// frame exceeds, is the last one.
+    /// Microseconds, and the percentage of received frames that have a longer delay. No frame exceeds the last one.
     fn longer(&self) -> Vec<(f64, f64)> {
         let mut counts: BTreeMap<u64, Count> = BTreeMap::new();
         for &(end, count) in self.delays.iter().flat_map(|delays| &delays.histogram) {
@@ -103,10 +102,10 @@ impl Distribution {
     }
 }
 
-/// Largest number of curves in one figure: there are as many patterns of lines.
+/// There are as many patterns of lines.
 const CURVES: usize = 6;
 
-/// The curves of all distributions on equal axes, a few in each figure; none without a delay.
+/// Curves on equal axes, a few in each figure; none without a delay.
 fn figures(all: &[Distribution]) -> Vec<Figure> {
     let shares: Vec<Vec<(f64, f64)>> = all.iter().map(Distribution::longer).collect();
     let ends = || shares.iter().flatten();
@@ -146,7 +145,7 @@ fn figure(n: usize, all: &[Distribution], shares: &[Vec<(f64, f64)>], (x, y): (A
     Figure { caption, drawing: Drawing::Plot(plot), wide: true }
 }
 
-/// The points of a curve: from all frames down to the lower end of the axis at the longest delay.
+/// Points from all frames down to the lower end of the axis at the longest delay.
 fn curve(shares: &[(f64, f64)], floor: f64) -> Vec<Point> {
     let first = shares.first().map(|(delay, _)| Point::at(*delay, 100.0));
     first.into_iter().chain(shares.iter().map(|&(delay, share)| Point::at(delay, share.max(floor)))).collect()

@@ -40,7 +40,7 @@ pub struct OwnMetric {
 /// A run, held against the requirements of its metrics.
 #[derive(Clone, Debug)]
 pub struct Assessment {
-    /// The requirements that depend on the run and concern it, and those that no run of natmeter meets.
+    /// Requirements that depend on the run and concern it, and those that no run meets.
     pub compliances: Vec<Compliance>,
     /// What it does differently, each once, the most binding first.
     pub departures: Vec<Departure>,
@@ -118,8 +118,8 @@ impl Assessment {
         }
     }
 
-    /// Whether every metric is defined by RFCs and meets what they demand: every MUST and every definition; without `--full`, which
-    /// has no reason for another course but haste, every SHOULD, too.
+    /// Whether every metric is defined by RFCs and meets every MUST and every definition; without
+    /// `--full`, which has no reason for another course but haste, every SHOULD, too.
     pub fn conforms(&self) -> bool {
         let binds = |departure: &Departure| !self.full || departure.level != Level::Should;
         self.own.is_empty() && !self.departures.iter().any(binds)
