@@ -11,5 +11,6 @@ mod rfc6052;
 mod rfc6791;
 mod rfc6877;
 mod rfc7757;
+mod rfc7915_both;
 mod rfc7915_to4;
 mod rfc7915_to6;

@@ -3,7 +3,7 @@
 pub(crate) use testbed::ip4::reseal;
 
 use etherparse::checksum::Sum16BitWords;
-use etherparse::{IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, LenSource, NetSlice, SlicedPacket, TransportSlice};
+use etherparse::{IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, NetSlice, SlicedPacket};
 use std::net::Ipv6Addr;
 use testbed::{Link, packets};
 
@@ -155,23 +155,12 @@ pub(crate) struct Seen {
 
 /// Read a frame and check every checksum in it, those of quoted packets too.
 pub(crate) fn judge(frame: &[u8]) -> Seen {
+    testbed::judge::judge(frame);
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame that parses");
-    let seen = see(packet.net.as_ref().expect("an IP packet"), true);
-    let whole = seen.part.is_none_or(|(offset, more, _)| offset == 0 && !more);
-    if whole {
-        judge_transport(&packet, &seen);
-    }
-    seen
-}
-
-fn see(net: &NetSlice<'_>, check: bool) -> Seen {
-    match net {
+    match packet.net.as_ref().expect("an IP packet") {
         NetSlice::Ipv4(ip) => {
             let h = ip.header().to_header();
-            if check {
-                assert_eq!(h.header_checksum, h.calc_header_checksum(), "IPv4 header checksum");
-                assert!(h.options.is_empty(), "options are not translated");
-            }
+            assert!(h.options.is_empty(), "options are not translated");
             of4(&h, ip.payload().payload)
         }
         NetSlice::Ipv6(ip) => {
@@ -221,29 +210,6 @@ fn of6(
     }
 }
 
-fn judge_transport(packet: &SlicedPacket<'_>, seen: &Seen) {
-    match &packet.transport {
-        Some(TransportSlice::Icmpv4(i)) => {
-            assert_eq!(Sum16BitWords::new().add_slice(i.slice()).ones_complement(), 0, "ICMP checksum");
-            if matches!(i.type_u8(), 3 | 11 | 12) {
-                quoted(frame_quote(i.slice(), false), false);
-            }
-        }
-        Some(TransportSlice::Icmpv6(i)) => {
-            check(seen, i.slice(), "ICMPv6 checksum");
-            if i.type_u8() < 128 {
-                quoted(frame_quote(i.slice(), true), true);
-            }
-        }
-        Some(TransportSlice::Udp(u)) => {
-            assert_ne!(u.checksum(), 0, "a UDP checksum");
-            check(seen, u.slice(), "UDP checksum");
-        }
-        Some(TransportSlice::Tcp(t)) => check(seen, t.slice(), "TCP checksum"),
-        _ => {}
-    }
-}
-
 /// The sum of pseudo header and data must be zero.
 pub(crate) fn check(seen: &Seen, data: &[u8], what: &str) {
     let mut sum = Sum16BitWords::new();
@@ -285,21 +251,7 @@ pub(crate) fn quoted(quote: &[u8], over6: bool) -> Seen {
         }
         etherparse::LaxNetSlice::Arp(_) => panic!("ARP"),
     };
-    let complete = match net {
-        etherparse::LaxNetSlice::Ipv4(ip) => ip.payload().len_source != LenSource::Slice,
-        etherparse::LaxNetSlice::Ipv6(ip) => ip.payload().len_source != LenSource::Slice,
-        etherparse::LaxNetSlice::Arp(_) => false,
-    };
-    let whole = complete && seen.part.is_none_or(|(offset, more, _)| offset == 0 && !more);
-    let data = &seen.payload;
-    match seen.protocol {
-        17 if whole && data.len() >= 8 && data[6..8] != [0, 0] => check(&seen, data, "quoted UDP checksum"),
-        6 | 58 if whole && data.len() >= 8 => check(&seen, data, "quoted checksum"),
-        1 if whole && data.len() >= 8 => {
-            assert_eq!(Sum16BitWords::new().add_slice(data).ones_complement(), 0, "quoted ICMP checksum");
-        }
-        _ => {}
-    }
+    testbed::judge::packet(quote, false);
     seen
 }
 
