@@ -7,7 +7,7 @@ use plane::event::Event;
 use plane::map::MapTBr;
 use plane::{Function, Side, Steering, Translate};
 use std::ops::{Deref, DerefMut};
-use testbed::{Bed, Frame, SECOND};
+use testbed::prelude::{Bed, Frame, INTERNET, SECOND, fragments, reassemble, udp_with};
 
 /// Customers that share 192.0.2.18: ports and addresses.
 const PORT: u16 = 1232;
@@ -65,22 +65,8 @@ fn parts(port: u16, id: u16) -> [Vec<u8>; 3] {
 }
 
 fn between(from: ([u8; 4], u16), to: ([u8; 4], u16), id: u16) -> [Vec<u8>; 3] {
-    let mut udp = Vec::new();
-    let text = [id as u8; 2500];
-    let b = etherparse::PacketBuilder::ipv4(from.0, to.0, 64).udp(from.1, to.1);
-    b.write(&mut udp, &text).unwrap();
-    let payload = &udp[20..];
-    [(0, 1000), (1000, 2000), (2000, payload.len())].map(|(at, end)| {
-        let udp = etherparse::IpNumber::UDP;
-        let mut ip = etherparse::Ipv4Header::new((end - at) as u16, 64, udp, from.0, to.0).unwrap();
-        ip.identification = id;
-        ip.dont_fragment = false;
-        ip.more_fragments = end < payload.len();
-        ip.fragment_offset = etherparse::IpFragOffset::try_new((at / 8) as u16).unwrap();
-        ip.header_checksum = ip.calc_header_checksum();
-        let ethernet = [2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 2, 8, 0];
-        [&ethernet[..], &ip.to_bytes(), &payload[at..end]].concat()
-    })
+    let whole = INTERNET.arriving(&udp_with(from, to, 64, &[id as u8; 2500]));
+    fragments(&whole, &[1000, 2000], id.into()).try_into().unwrap()
 }
 
 /// Put the IPv6 fragments of a datagram together, and judge the datagram: destination, port and text must be right.
@@ -92,25 +78,8 @@ fn judge_whole(out: &[Vec<u8>], ce: &str, port: u16, id: u16) {
 
 /// The datagram of the IPv6 fragments with this identification; its text must be right.
 fn join(out: &[Vec<u8>], id: u16) -> Vec<u8> {
-    let mine = out.iter().filter(|f| f[58..62] == u32::from(id).to_be_bytes());
-    let mut pieces: Vec<_> = mine
-        .map(|f| {
-            assert_eq!((f[12..14].to_vec(), f[20]), (vec![0x86, 0xdd], 44), "IPv6 with a fragment header");
-            let field = u16::from_be_bytes([f[56], f[57]]);
-            (field & !7, field & 1, f[54], f)
-        })
-        .collect();
-    pieces.sort_by_key(|p| p.0);
-    let mut whole = pieces[0].3[..54].to_vec();
-    for (i, (offset, more, protocol, f)) in pieces.iter().enumerate() {
-        assert_eq!(usize::from(*offset), whole.len() - 54, "no hole, no overlap");
-        assert_eq!((*protocol, *more == 1), (17, i + 1 < pieces.len()));
-        let end = 54 + usize::from(u16::from_be_bytes([f[18], f[19]]));
-        whole.extend_from_slice(&f[62..end]);
-    }
-    let len = (whole.len() - 54) as u16;
-    whole[18..20].copy_from_slice(&len.to_be_bytes());
-    whole[20] = 17;
+    let mine = out.iter().filter(|f| f[20] == 44 && f[58..62] == u32::from(id).to_be_bytes());
+    let whole = reassemble(&mine.cloned().collect::<Vec<_>>());
     assert_eq!(whole[62..], [id as u8; 2500]);
     whole
 }
