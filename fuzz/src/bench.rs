@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use plane::function::BATCH;
 use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
-use testbed::{Frame, Made};
+use testbed::{Frame, Outbox};
 
 /// What happens next to the workers under test.
 #[derive(Arbitrary, Debug)]
@@ -66,7 +66,7 @@ pub struct Setup<F> {
     /// The rules by which the links of both sides spread frames over workers; where there are none, by their octets.
     pub steering: Option<[Steering; 2]>,
     /// Asserts that what was right of a frame when it came in is right when it goes out, with what was made beside it.
-    pub kept: fn(&[u8], &[u8], &Made),
+    pub kept: fn(&[u8], &[u8], &Outbox),
 }
 
 impl<F> Setup<F> {
@@ -202,7 +202,7 @@ impl<F: Function> Bench<'_, F> {
         self.given += frames.len() as i64;
         let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
         let mut verdicts = vec![Verdict::Drop; batch.len()];
-        let mut made = Made::new(self.memory, usize::MAX);
+        let mut made = Outbox::new(self.memory, usize::MAX);
         self.workers[w].process(self.now, from, &mut batch, &mut verdicts, &mut made);
         self.memory = made.memory;
         let mut handed: Vec<_> = made.handed.iter().map(|(to, s, f)| (*to, *s, f.bytes().to_vec())).collect();
@@ -343,7 +343,7 @@ fn is_right(f: &[u8]) -> Option<bool> {
 }
 
 /// What was right when it came in is right when it goes out.
-fn check_kept(input: &[u8], f: &[u8], _: &Made) {
+fn check_kept(input: &[u8], f: &[u8], _: &Outbox) {
     if is_right(input) == Some(true) {
         assert_ne!(is_right(f), Some(false), "the checksum above IP: {input:02x?} became {f:02x?}");
     }

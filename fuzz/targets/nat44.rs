@@ -13,7 +13,7 @@ use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Exempt, Pooling};
 use plane::{Function, Packet};
 use std::time::Duration;
-use testbed::Made;
+use testbed::Outbox;
 use wire::{AddrRange, PortRange, Prefix4};
 
 #[derive(Arbitrary, Debug)]
@@ -69,7 +69,7 @@ const STATICS: [&str; 4] = [
 ];
 
 /// What was right when it came in is right when it goes out.
-fn check_kept(input: &[u8], f: &[u8], made: &Made) {
+fn check_kept(input: &[u8], f: &[u8], made: &Outbox) {
     let (Some(before), Some(after)) = (Ipv4::read(&input[14..]), Ipv4::read(&f[14..])) else {
         panic!("a packet with a wrong header was forwarded")
     };
@@ -92,7 +92,7 @@ fn check_kept(input: &[u8], f: &[u8], made: &Made) {
 }
 
 /// The payload of a packet that was cut: its first piece, and those emitted behind it.
-fn joined(first: &Ipv4, made: &Made) -> Vec<u8> {
+fn joined(first: &Ipv4, made: &Outbox) -> Vec<u8> {
     let mut payload = first.payload.to_vec();
     for (_, f) in &made.out {
         let Some(p) = Ipv4::read(&f.bytes()[14..]) else { continue };

@@ -5,11 +5,11 @@
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
 use plane::{Function, Hop, Packet, Router, Side, Verdict};
-use testbed::{Frame, Made};
+use testbed::{Frame, Outbox};
 
 fuzz_target!(|frames: Vec<(bool, Vec<u8>)>| {
     let mut router = Router::new(Hop::default(), Hop::default());
-    let mut made = Made::new(usize::MAX, usize::MAX);
+    let mut made = Outbox::new(usize::MAX, usize::MAX);
     for (inside, bytes) in &frames {
         let from = if *inside { Side::Customer } else { Side::Internet };
         let (mut batch, mut verdicts) = ([Frame::new(bytes)], [Verdict::Drop]);

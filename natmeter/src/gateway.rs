@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tech::{Built, Job, Links};
+use tech::{GatewayBuild, Job, Links};
 use wire::{AddrRange, Mac, Prefix6};
 
 mod ending;
@@ -112,7 +112,7 @@ fn build(
     workers: usize,
     seed: u64,
     live: Option<&Arc<Live>>,
-) -> Result<Built, GatewayError> {
+) -> Result<GatewayBuild, GatewayError> {
     let [(left_own, left_next), (right_own, right_next)] = macs;
     let links = Links {
         left4: side4(&gateway.left, left_own, left_next),
@@ -226,7 +226,7 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
-    let Built { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
+    let GatewayBuild { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
     let mut run = Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say };
     let (embedded, workers) = Embedded::start(clock, run.config(), functions.boxed());
     run.serve(embedded, workers)

@@ -9,7 +9,7 @@ use wire::Prefix6;
 use wire::header::{self, TYPE_IPV6, be16};
 
 /// The router around a function.
-pub struct Beside {
+pub struct NativeIpv6 {
     router: Router6,
     /// On the customers' side and on the Internet's.
     networks: [Prefix6; 2],
@@ -17,10 +17,10 @@ pub struct Beside {
 
 const DST: usize = header::ETH + 24;
 
-impl Beside {
+impl NativeIpv6 {
     /// Forwards packets from each side to the network on the other one.
-    pub fn new(router: Router6, networks: [Prefix6; 2]) -> Beside {
-        Beside { router, networks }
+    pub fn new(router: Router6, networks: [Prefix6; 2]) -> NativeIpv6 {
+        NativeIpv6 { router, networks }
     }
 
     fn has(&self, from: Side, packet: &impl Packet) -> bool {
@@ -43,7 +43,7 @@ impl Beside {
     }
 }
 
-impl Wrapper for Beside {
+impl Wrapper for NativeIpv6 {
     fn process<P: Packet>(
         &mut self,
         function: &mut dyn DynFunction<P>,

@@ -8,7 +8,7 @@
 //! and all use the marks of the outermost one ([`Function::nest`]).
 
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
-pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nested};
+pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nesting};
 use crate::inner_link::{Half, Marks};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -114,7 +114,7 @@ impl<A: Function, B: Function> Chain<A, B> {
             marks: None,
             count: Count::default(),
         };
-        chain.nest(Nested { marks: (workers > 1).then(|| Marks::new(seed)), depth: 0 });
+        chain.nest(Nesting { marks: (workers > 1).then(|| Marks::new(seed)), depth: 0 });
         chain
     }
 
@@ -330,10 +330,10 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         self.internet.adopt(&mut new.internet)
     }
 
-    fn nest(&mut self, nested: Nested) {
+    fn nest(&mut self, nested: Nesting) {
         assert!(nested.depth < MOST_NESTED, "more than {MOST_NESTED} chains in each other");
         self.marks = nested.marks;
-        let inside = Nested { depth: nested.depth + 1, ..nested };
+        let inside = Nesting { depth: nested.depth + 1, ..nested };
         self.customer.nest(inside);
         self.internet.nest(inside);
     }

@@ -75,7 +75,7 @@ const BEHIND: u32 = 8;
 const KEPT: usize = 32;
 
 #[derive(Clone, Copy)]
-struct Asked<K> {
+struct Lookup<K> {
     key: K,
     hash: u64,
     entry: u32,
@@ -99,7 +99,7 @@ pub struct Customers<K: Key> {
     /// These have the first entries.
     permanent: Vec<K>,
     /// Prefetched keys, as a ring.
-    recent: [Cell<Asked<K>>; KEPT],
+    recent: [Cell<Lookup<K>>; KEPT],
     /// Keys put, prefetched and taken so far.
     put: Cell<u32>,
     near: Cell<u32>,
@@ -135,7 +135,7 @@ impl<K: Key> Customers<K> {
             sweep: permanent.len() as u32,
             base: (u32::from(numbers.addr) & numbers.mask()) + 1,
             permanent,
-            recent: std::array::from_fn(|_| Cell::new(Asked { key: K::NONE, hash: 0, entry: NONE })),
+            recent: std::array::from_fn(|_| Cell::new(Lookup { key: K::NONE, hash: 0, entry: NONE })),
             put: Cell::new(0),
             near: Cell::new(0),
             taken: Cell::new(0),
@@ -227,7 +227,7 @@ impl<K: Key> Customers<K> {
         let hash = key.hash(&self.hasher);
         self.index.prefetch(hash);
         let put = self.put.get();
-        self.recent[put as usize % KEPT].set(Asked { key, hash, entry: NONE });
+        self.recent[put as usize % KEPT].set(Lookup { key, hash, entry: NONE });
         self.put.set(put.wrapping_add(1));
         if put.wrapping_sub(self.near.get()) >= BEHIND {
             self.bring_entry();
@@ -247,14 +247,14 @@ impl<K: Key> Customers<K> {
         let asked = slot.get();
         if let Guess::Entry(e) = self.index.guess(asked.hash) {
             self.slab.prefetch(e);
-            slot.set(Asked { entry: e, ..asked });
+            slot.set(Lookup { entry: e, ..asked });
         }
         self.near.set(near.wrapping_add(1));
     }
 
     /// Skips keys that were never looked up.
     #[inline(always)]
-    fn asked(&self, key: K) -> Option<Asked<K>> {
+    fn asked(&self, key: K) -> Option<Lookup<K>> {
         self.bring_entry();
         let (mut taken, put) = (self.taken.get(), self.put.get());
         while taken != put {

@@ -1,6 +1,6 @@
 //! The interface of plane functions: a batch of packets in, a verdict for each out.
 
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 pub use crate::side::Side;
 pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -59,14 +59,14 @@ pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P
 /// Keeps what a function emits about a packet until the packet has been sent, so that fragments
 /// keep their order (RFC 7915, section 4). Not for frames of the batch, which precede emitted
 /// packets.
-pub(crate) struct Behind<'a, P> {
+pub(crate) struct Followers<'a, P> {
     spare: &'a mut dyn Spare<P>,
     emitted: Vec<(Side, P)>,
 }
 
-impl<'a, P: Packet> Behind<'a, P> {
-    pub(crate) fn new(spare: &'a mut dyn Spare<P>) -> Behind<'a, P> {
-        Behind { spare, emitted: Vec::new() }
+impl<'a, P: Packet> Followers<'a, P> {
+    pub(crate) fn new(spare: &'a mut dyn Spare<P>) -> Followers<'a, P> {
+        Followers { spare, emitted: Vec::new() }
     }
 
     /// Then sends the kept packets.
@@ -97,7 +97,7 @@ impl<'a, P: Packet> Behind<'a, P> {
     }
 }
 
-impl<P> Spare<P> for Behind<'_, P> {
+impl<P> Spare<P> for Followers<'_, P> {
     fn fresh(&mut self, len: usize) -> Option<P> {
         self.spare.fresh(len)
     }
@@ -115,9 +115,9 @@ pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
     p: &mut F,
     spare: &mut dyn Spare<P>,
-    decide: impl FnOnce(&mut F, &mut Behind<P>) -> Verdict,
+    decide: impl FnOnce(&mut F, &mut Followers<P>) -> Verdict,
 ) -> bool {
-    let mut behind = Behind::new(spare);
+    let mut behind = Followers::new(spare);
     let verdict = decide(p, &mut behind);
     behind.send_copy(verdict, from, p.bytes())
 }
@@ -182,7 +182,7 @@ pub trait Function: Send {
         Self: Sized;
 
     /// Becomes part of a [`crate::Chain`]. Functions that hold others pass it on.
-    fn nest(&mut self, nested: Nested);
+    fn nest(&mut self, nested: Nesting);
 }
 
 /// An entry of a state table, for display.

@@ -35,7 +35,7 @@ impl Half {
 
 /// What a function in a chain must know of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Nested {
+pub struct Nesting {
     pub(crate) marks: Option<Marks>,
     pub(crate) depth: u32,
 }

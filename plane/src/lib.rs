@@ -41,7 +41,7 @@ pub mod tunnel;
 pub mod view;
 pub mod wrapper;
 
-pub use beside::Beside;
+pub use beside::NativeIpv6;
 pub use chain::Chain;
 pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
 pub use ip6::Pool6;

@@ -1,7 +1,7 @@
 //! A NAT44 behind a half that gives each customer a number as inside IPv4 address, as NAT64 and AFTR do.
 
 use crate::affinity::{self, Affinity};
-use crate::chain::{self, Chain, Nested};
+use crate::chain::{self, Chain, Nesting};
 use crate::customers::{Customers, Key};
 use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
 use crate::nat44::Nat44;
@@ -37,14 +37,14 @@ pub trait Numbering: Function {
 }
 
 /// One worker.
-pub struct Numbered<H: Numbering> {
+pub struct NumberedNat<H: Numbering> {
     affinity: Affinity,
     pair: Chain<H, Nat44>,
     config: H::Config,
     numbers: Prefix4,
 }
 
-impl<H: Numbering> Numbered<H> {
+impl<H: Numbering> NumberedNat<H> {
     /// The half's counters have the prefix `name`. All workers have the same configuration and seed.
     pub(crate) fn join(
         (name, half): (&'static str, H),
@@ -54,14 +54,14 @@ impl<H: Numbering> Numbered<H> {
         worker: usize,
         workers: usize,
         seed: u64,
-    ) -> Numbered<H> {
+    ) -> NumberedNat<H> {
         let pair = Chain::new((name, half), ("nat44", nat), workers, seed);
-        Numbered { affinity: Affinity::new(worker, workers), pair, config, numbers }
+        NumberedNat { affinity: Affinity::new(worker, workers), pair, config, numbers }
     }
 
     /// One worker has all customers of a prefix of this length.
-    pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
-        Numbered { affinity: self.affinity.together_by(prefix), ..self }
+    pub(crate) fn together_by(self, prefix: u8) -> NumberedNat<H> {
+        NumberedNat { affinity: self.affinity.together_by(prefix), ..self }
     }
 
     /// Steers by IPv6 source. For counted subscribers, [`affinity::steering`] by their prefix saves handing over.
@@ -91,7 +91,7 @@ impl<H: Numbering> Numbered<H> {
     }
 }
 
-impl<H: Numbering> Function for Numbered<H> {
+impl<H: Numbering> Function for NumberedNat<H> {
     fn process<P: Packet>(
         &mut self,
         now: u64,
@@ -132,7 +132,7 @@ impl<H: Numbering> Function for Numbered<H> {
         self.nat().sessions(now, places).into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 
-    fn can_adopt(&self, new: &Numbered<H>) -> Result<(), String> {
+    fn can_adopt(&self, new: &NumberedNat<H>) -> Result<(), String> {
         self.affinity.can_become(&new.affinity)?;
         let nat = H::nat_behind(&new.config, self.numbers);
         if self.numbers.contains(nat.internet.address.into()) {
@@ -148,7 +148,7 @@ impl<H: Numbering> Function for Numbered<H> {
         self.half().can_follow(&new.config, self.numbers)
     }
 
-    fn adopt(&mut self, new: &mut Numbered<H>) -> Result<(), String> {
+    fn adopt(&mut self, new: &mut NumberedNat<H>) -> Result<(), String> {
         self.can_adopt(new)?;
         let Chain { customer, internet, .. } = &mut self.pair;
         internet.reconfigure(H::nat_behind(&new.config, self.numbers));
@@ -157,7 +157,7 @@ impl<H: Numbering> Function for Numbered<H> {
         Ok(())
     }
 
-    fn nest(&mut self, nested: Nested) {
+    fn nest(&mut self, nested: Nesting) {
         self.pair.nest(nested);
     }
 }

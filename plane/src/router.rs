@@ -1,7 +1,7 @@
 //! A plain IPv4 router: the forwarding baseline, and the core of the known-truth device.
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{TYPE_IPV4, be16};
@@ -73,7 +73,7 @@ impl Function for Router {
     fn can_adopt(&self, _: &Router) -> Result<(), String> {
         Ok(())
     }
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
     fn adopt(&mut self, new: &mut Router) -> Result<(), String> {
         std::mem::swap(self, new);
         (self.forwarded, self.ttl_expired, self.not_ipv4) = (new.forwarded, new.ttl_expired, new.not_ipv4);

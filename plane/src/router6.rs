@@ -4,7 +4,7 @@ use crate::count::events;
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict, fresh};
 use crate::icmp_error::{Error, HEADERS6, Limiter, QUOTE6};
 use crate::icmp_type::v6;
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use crate::ip6::{Head6, be128, is_link_local, is_martian};
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
@@ -250,5 +250,5 @@ impl Function for Router6 {
         Ok(())
     }
 
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }

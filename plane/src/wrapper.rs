@@ -27,17 +27,17 @@ pub trait Wrapper: Send + Sized + 'static {
 
     /// Puts this wrapper around a function.
     fn around<P: Packet>(self, function: Boxed<P>) -> Boxed<P> {
-        Box::new(Wrapped { function, wrapper: self })
+        Box::new(WrappedFunction { function, wrapper: self })
     }
 }
 
 /// Never adopts another configuration.
-struct Wrapped<P, W> {
+struct WrappedFunction<P, W> {
     function: Boxed<P>,
     wrapper: W,
 }
 
-impl<P: Packet, W: Wrapper> DynFunction<P> for Wrapped<P, W> {
+impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
     fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {
         self.wrapper.process(&mut *self.function, now, from, batch, verdicts, spare);
     }

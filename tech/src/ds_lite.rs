@@ -2,8 +2,8 @@
 
 use crate::Functions;
 use crate::axis::{Fit, MOST_SUBSCRIBERS};
-use crate::fragments::{Held, Reassembly};
-use crate::gateway::{Answers, Built, Job, why};
+use crate::fragments::{FragmentStore, Reassembly};
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::laboratory::is_for_laboratories;
 use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
@@ -50,7 +50,7 @@ key::table! {
         /// The AFTR's state.
         state: State;
         /// Fragments that wait.
-        held: Held;
+        held: FragmentStore;
     }
 }
 
@@ -124,7 +124,7 @@ impl Technology for DsLite {
         Some(self.subscribers(plays, customers))
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let (ce, pe) = (|job: &Job<'_>, w| self.b4(job, w), |job: &Job<'_>, w| self.aftr(job, w));
         let functions = job.edges(ce, pe, (Functions::B4, Functions::Aftr, Functions::DsLite))?;
         Ok(functions.into())

@@ -32,7 +32,7 @@ key::table! {
 
 key::table! {
     /// Fragments that wait in a NAT.
-    pub struct Held {
+    pub struct FragmentStore {
         /// Fragments that each worker holds until the first one of their datagram comes.
         fragments_held: Option<u16> = "fragments-held", maybe(number(0..=65_535)), computed("128");
     }
@@ -69,7 +69,7 @@ impl Fragments {
     }
 }
 
-impl Held {
+impl FragmentStore {
     pub(crate) fn set(&self, c: &mut NatConfig) {
         c.fragments.held = self.fragments_held.unwrap_or(c.fragments.held);
     }

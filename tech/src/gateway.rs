@@ -1,7 +1,7 @@
 //! The gateway's part: inputs of its functions, and what technologies share to build them.
 
 use crate::Functions;
-use crate::fragments::Held;
+use crate::fragments::FragmentStore;
 use crate::nat::Static;
 use crate::parts::Plays;
 use crate::state::State;
@@ -50,7 +50,7 @@ pub struct Job<'a> {
 }
 
 /// Functions, and what they loaded.
-pub struct Built {
+pub struct GatewayBuild {
     /// For each worker.
     pub functions: Functions,
     /// Loaded and not learned.
@@ -61,9 +61,9 @@ pub struct Built {
     pub table: Option<lw4o6::Table>,
 }
 
-impl From<Functions> for Built {
-    fn from(functions: Functions) -> Built {
-        Built { functions, loaded: None, live: None, table: None }
+impl From<Functions> for GatewayBuild {
+    fn from(functions: Functions) -> GatewayBuild {
+        GatewayBuild { functions, loaded: None, live: None, table: None }
     }
 }
 
@@ -166,7 +166,7 @@ impl Job<'_> {
     pub(crate) fn behind_nat<F: Function>(
         &self,
         mut nat: NatConfig,
-        (state, held, statics): (&State, &Held, &Static),
+        (state, held, statics): (&State, &FragmentStore, &Static),
         worker: usize,
         behind: (&'static str, F),
     ) -> Result<Chain<Nat44, F>, String> {

@@ -2,7 +2,7 @@
 
 use crate::Functions;
 use crate::fragments::Errors;
-use crate::gateway::{Built, Job};
+use crate::gateway::{GatewayBuild, Job};
 use crate::parts::{Names, Plays};
 use crate::table::Open;
 use crate::technology::{Entry, Technology};
@@ -88,7 +88,7 @@ impl Technology for Ipv6Forwarding {
         [Router6::STEER; 2]
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let mut config = Config::new(job.links.left6, job.links.right6);
         config.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(config.icmp_errors_per_second);
         Ok(Functions::Ipv6Forwarding(job.each(|_| Ok(Router6::new(config)))?).into())

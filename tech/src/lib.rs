@@ -34,7 +34,7 @@ pub use axis::{
 };
 pub use axis_kind::{AxisKind, Numbers, Preset};
 pub use directions::Directions;
-pub use gateway::{Answers, Built, Job, Links, TableLoad};
+pub use gateway::{Answers, GatewayBuild, Job, Links, TableLoad};
 pub use ipv6_forwarding::ipv6_forwarding;
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
 pub use outside::{Outside, PortPool, Ports};

@@ -4,7 +4,7 @@ use crate::Functions;
 use crate::address_sharing::{listed, seen, sharing};
 use crate::axis::{ALL_SUBSCRIBERS, Fit};
 use crate::ds_lite::grows_out;
-use crate::gateway::{Answers, Built, Job, TableLoad, why};
+use crate::gateway::{Answers, GatewayBuild, Job, TableLoad, why};
 use crate::laboratory::is_for_laboratories;
 use crate::parts::{Names, Plays};
 use crate::row::CustomerRow;
@@ -260,7 +260,7 @@ impl Technology for Lw4o6 {
         steering_of_edge(self, plays, set, 60, workers)
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let began = Instant::now();
         let links = &job.links;
         let gateway: &[IpAddr] = match job.plays {
@@ -278,7 +278,7 @@ impl Technology for Lw4o6 {
         let ce = |job: &Job<'_>, w| self.lwb4(own.as_ref().map_err(Clone::clone)?, job, w);
         let pe = |job: &Job<'_>, w| self.keys.softwire.pe(live.bindings(), job, w);
         let functions = job.edges(ce, pe, (Functions::LwB4, Functions::LwAftr, Functions::Lw4o6))?;
-        Ok(Built { functions, loaded: Some(loaded), live: Some(live), table })
+        Ok(GatewayBuild { functions, loaded: Some(loaded), live: Some(live), table })
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {

@@ -1,7 +1,7 @@
 //! MAP-E (RFC 7597): CE and border relay (BR).
 
 use crate::Functions;
-use crate::gateway::{Answers, Built, Job, why};
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::parts::{Names, Plays};
 use crate::row::CustomerRow;
@@ -90,12 +90,12 @@ impl Technology for MapE {
         steering_of_edge(self, plays, self.map.customer().ok().map(|own| own.ports), 60, workers)
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let map = self.map.domain()?;
         let ce = |job: &Job<'_>, w| self.ce(&map, job, w);
         let pe = |job: &Job<'_>, w| self.br(&map, job, w);
         let functions = job.edges(ce, pe, (Functions::MapECe, Functions::MapEBr, Functions::MapE))?;
-        Ok(Built { loaded: Some(map.loaded), ..functions.into() })
+        Ok(GatewayBuild { loaded: Some(map.loaded), ..functions.into() })
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {

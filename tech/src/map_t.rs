@@ -1,8 +1,8 @@
 //! MAP-T (RFC 7599): CE and border relay (BR), both translators.
 
 use crate::Functions;
-use crate::fragments::{FragmentOctets, Held};
-use crate::gateway::{Built, Job, why};
+use crate::fragments::{FragmentOctets, FragmentStore};
+use crate::gateway::{GatewayBuild, Job, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
@@ -43,7 +43,7 @@ key::table! {
         /// The CE's state.
         state: State;
         /// Fragments that wait in the CE's NAT.
-        held: Held;
+        held: FragmentStore;
         /// Static mappings of the customer edge.
         statics: Static;
     }
@@ -124,12 +124,12 @@ impl Technology for MapT {
         steering_of_edge(self, plays, self.map.customer().ok().map(|own| own.ports), 40, workers)
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let map = self.map.domain()?;
         let ce = |job: &Job<'_>, w| self.ce(&map, job, w);
         let pe = |job: &Job<'_>, w| self.br(&map, job, w);
         let functions = job.edges(ce, pe, (Functions::MapTCe, Functions::MapTBr, Functions::MapT))?;
-        Ok(Built { loaded: Some(map.loaded), ..functions.into() })
+        Ok(GatewayBuild { loaded: Some(map.loaded), ..functions.into() })
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {

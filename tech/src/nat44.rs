@@ -2,8 +2,8 @@
 
 use crate::Functions;
 use crate::axis::{Fit, inside_addresses};
-use crate::fragments::Held;
-use crate::gateway::{Answers, Built, Job, why};
+use crate::fragments::FragmentStore;
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::{Inside, Pool, Static};
 use crate::parts::{Names, Plays};
 use crate::state::State;
@@ -29,7 +29,7 @@ key::table! {
         /// The NAT.
         state: State;
         /// Fragments that wait.
-        held: Held;
+        held: FragmentStore;
     }
 }
 
@@ -59,7 +59,7 @@ impl Technology for Nat44 {
         [Answers::default(), Answers::v4(&self.pool.pool)]
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let links = &job.links;
         let mut c = Config::new(links.left4, links.right4, self.inside.inside.clone(), self.pool.pool.clone());
         self.pool.set(&mut c);

@@ -2,8 +2,8 @@
 
 use crate::Functions;
 use crate::axis::{Fit, inside_addresses};
-use crate::fragments::Held;
-use crate::gateway::{Answers, Built, Job, why};
+use crate::fragments::FragmentStore;
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::{Inside, Pool6};
 use crate::parts::{Names, Plays};
 use crate::rows::{by_map_or_prefix, remotes};
@@ -36,7 +36,7 @@ key::table! {
         /// The state.
         state: State;
         /// Fragments that wait.
-        held: Held;
+        held: FragmentStore;
         /// Fragments to the Internet.
         lowest: LowestMtu;
     }
@@ -81,7 +81,7 @@ impl Technology for Nat46 {
         [Config::STEER_CUSTOMER, Config::STEER_INTERNET]
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let links = &job.links;
         let mut c = Config::new(links.left4, links.right6, self.inside.inside.clone(), self.pool.plane()?);
         c.maps.clone_from(&self.eam);

@@ -2,8 +2,8 @@
 
 use crate::Functions;
 use crate::axis::{ALL_SUBSCRIBERS, Fit, inside_addresses};
-use crate::fragments::{Held, Reassembly};
-use crate::gateway::{Answers, Built, Job, why};
+use crate::fragments::{FragmentStore, Reassembly};
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
 use crate::rows::{behind, hosts};
@@ -59,7 +59,7 @@ key::table! {
         /// The state.
         state: State;
         /// Fragments that wait.
-        held: Held;
+        held: FragmentStore;
     }
 }
 
@@ -165,7 +165,7 @@ impl Technology for Nat64 {
         [Answers::default(), Answers::v4(&self.nat.pool.pool)]
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         Ok(Functions::Nat64(job.each(|w| self.nat.build(&self.embedding, job, w))?).into())
     }
 

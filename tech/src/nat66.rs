@@ -3,7 +3,7 @@
 use crate::Functions;
 use crate::axis::Fit;
 use crate::fragments::FragmentOctets;
-use crate::gateway::{Answers, Built, Job, why};
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::Pool6;
 use crate::nat64::{SubscriberPrefix, fit_of_hosts};
 use crate::parts::{Names, Plays};
@@ -60,7 +60,7 @@ impl Technology for Nat66 {
         [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let mut c = Config::new(job.links.left6, job.links.right6, self.pool.plane()?);
         c.inside.clone_from(&self.inside);
         c.nat.ports = self.pool.pool_ports;

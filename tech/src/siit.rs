@@ -2,7 +2,7 @@
 
 use crate::Functions;
 use crate::fragments::Errors;
-use crate::gateway::{Built, Job, why};
+use crate::gateway::{GatewayBuild, Job, why};
 use crate::parts::{Names, Plays};
 use crate::row::CustomerRow;
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
@@ -120,7 +120,7 @@ impl Technology for Siit {
         false
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let links = &job.links;
         let (side, v4, v6) = if self.ipv6_left {
             (Side::Customer, links.right4, links.left6)

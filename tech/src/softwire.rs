@@ -1,6 +1,6 @@
 //! A NAT44 in front of a tunnel, and a stateless end of tunnels, of lw4o6 and MAP-E.
 
-use crate::fragments::{Held, Reassembly};
+use crate::fragments::{FragmentStore, Reassembly};
 use crate::gateway::Job;
 use crate::nat::{Inside, Static};
 use crate::state::State;
@@ -25,7 +25,7 @@ key::table! {
         /// The customer edge's state.
         state: State;
         /// Fragments that wait.
-        held: Held;
+        held: FragmentStore;
         /// Static mappings of the customer edge.
         statics: Static;
     }

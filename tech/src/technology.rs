@@ -1,7 +1,7 @@
 //! The interface of a technology; other code of natmeter names none.
 
 use crate::axis::Fit;
-use crate::gateway::{Answers, Built, Job};
+use crate::gateway::{Answers, GatewayBuild, Job};
 use crate::outside::{Outside, PortPool};
 use crate::parts::{Names, Plays};
 use crate::row::{CustomerRow, RuleRow};
@@ -66,7 +66,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Invalid parameters, an unusable file, or too little memory.
-    fn build(&self, job: &Job<'_>) -> Result<Built, String>;
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String>;
 
     /// Frames and expectations of both sides.
     ///

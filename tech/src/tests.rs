@@ -2,7 +2,7 @@
 
 mod chains;
 
-use crate::fragments::{Errors, FragmentOctets, Fragments, Held, Reassembly};
+use crate::fragments::{Errors, FragmentOctets, FragmentStore, Fragments, Reassembly};
 use crate::gateway::{Job, Links};
 use crate::nat64::SubscriberPrefix;
 use crate::state::{State, TEST_TIMEOUT};
@@ -401,7 +401,7 @@ fn every_shared_key_has_a_row() {
         State::keys(),
         Fragments::keys(),
         FragmentOctets::keys(),
-        Held::keys(),
+        FragmentStore::keys(),
         Reassembly::keys(),
         Errors::keys(),
         Translator::keys(),

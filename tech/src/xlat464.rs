@@ -2,7 +2,7 @@
 
 use crate::Functions;
 use crate::axis::{ALL_SUBSCRIBERS, Fit};
-use crate::gateway::{Answers, Built, Job, why};
+use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::Inside;
 use crate::nat64::{Embedding, Nat};
 use crate::parts::{Names, Plays};
@@ -84,7 +84,7 @@ impl Technology for Xlat464 {
         embedded(flows, self.embedding.first(), self.clat)
     }
 
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let (ce, pe) = (|job: &Job<'_>, w| self.clat(job, w), |job: &Job<'_>, w| self.plat(job, w));
         let functions = job.edges(ce, pe, (Functions::Clat, Functions::Nat64, Functions::Xlat464))?;
         Ok(functions.into())

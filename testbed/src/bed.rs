@@ -1,9 +1,9 @@
 //! Workers of a plane function, the steering in front of them, their inboxes, and time. Every suite adds its own addresses.
 
-use crate::judge::{Seen, judge};
+use crate::judge::{Header, judge};
 use crate::link::{LINKS, Link};
 use crate::packets::{self, At};
-use crate::{Frame, Made};
+use crate::{Frame, Outbox};
 use plane::function::BATCH;
 use plane::{Function, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
@@ -162,8 +162,8 @@ impl<F: Function> Bed<F> {
     }
 
     /// One batch at one worker: what leaves it, the batch's own frames first.
-    fn batch(&mut self, worker: usize, from: Side, mut batch: Vec<Frame>) -> Made {
-        let mut made = Made::new(self.memory, self.largest);
+    fn batch(&mut self, worker: usize, from: Side, mut batch: Vec<Frame>) -> Outbox {
+        let mut made = Outbox::new(self.memory, self.largest);
         // A verdict that is not written would be noticed.
         let mut verdicts = vec![Verdict::HandOver(u16::MAX); batch.len()];
         self.workers[worker].process(self.now, from, &mut batch, &mut verdicts, &mut made);
@@ -231,13 +231,13 @@ impl<F: Function> Bed<F> {
 
     /// What a frame from a customer looks like on the Internet.
     #[track_caller]
-    pub fn seen_out(&mut self, frame: &[u8]) -> Seen {
+    pub fn seen_out(&mut self, frame: &[u8]) -> Header {
         judge(&self.out(frame))
     }
 
     /// What a frame from the Internet looks like to a customer.
     #[track_caller]
-    pub fn seen_back(&mut self, frame: &[u8]) -> Seen {
+    pub fn seen_back(&mut self, frame: &[u8]) -> Header {
         judge(&self.back(frame))
     }
 

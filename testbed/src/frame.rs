@@ -59,7 +59,7 @@ impl Packet for Frame {
 
 /// What a function makes beyond the batch: `memory` packets at most, of at most `largest` octets.
 #[derive(Debug)]
-pub struct Made {
+pub struct Outbox {
     /// Packets to be sent, each with its side.
     pub out: Vec<(Side, Frame)>,
     /// Packets for other workers, each with the worker and the side that it came in on.
@@ -69,14 +69,14 @@ pub struct Made {
     largest: usize,
 }
 
-impl Made {
+impl Outbox {
     /// Nothing yet; `memory` packets of at most `largest` octets may be made.
-    pub fn new(memory: usize, largest: usize) -> Made {
-        Made { out: Vec::new(), handed: Vec::new(), memory, largest }
+    pub fn new(memory: usize, largest: usize) -> Outbox {
+        Outbox { out: Vec::new(), handed: Vec::new(), memory, largest }
     }
 }
 
-impl Spare<Frame> for Made {
+impl Spare<Frame> for Outbox {
     fn fresh(&mut self, len: usize) -> Option<Frame> {
         self.memory = self.memory.checked_sub(1)?;
         (len <= self.largest).then(|| Frame::new(&vec![0xee; len]))

@@ -14,7 +14,7 @@ macro_rules! nothing_to_adopt {
         fn adopt(&mut self, _: &mut $name) -> Result<(), String> {
             Ok(())
         }
-        fn nest(&mut self, _: plane::chain::Nested) {}
+        fn nest(&mut self, _: plane::chain::Nesting) {}
     };
 }
 

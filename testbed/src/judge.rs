@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What was seen of a packet. The port of an echo is its identifier, at the end that asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Header {
     /// Source.
     pub from: At,
     /// Destination.
@@ -20,12 +20,12 @@ pub struct Seen {
 }
 
 /// Read a frame and check every checksum in it, those of quoted and of tunnelled packets too.
-pub fn judge(frame: &[u8]) -> Seen {
+pub fn judge(frame: &[u8]) -> Header {
     packet(&frame[14..], true)
 }
 
 /// The packet quoted in the ICMP error of a frame.
-pub fn quote_of(frame: &[u8]) -> Seen {
+pub fn quote_of(frame: &[u8]) -> Header {
     let b = &frame[14..];
     let (at, end) = if b[0] >> 4 == 4 {
         (20, usize::from(u16::from_be_bytes([b[2], b[3]])))
@@ -43,7 +43,7 @@ pub fn icmp_type(frame: &[u8]) -> (u8, u8) {
 
 /// Read a packet; if it claims to be whole, it must be.
 #[track_caller]
-pub fn packet(b: &[u8], whole: bool) -> Seen {
+pub fn packet(b: &[u8], whole: bool) -> Header {
     let (from, to, protocol, ttl, l4, end, part): (IpAddr, IpAddr, u8, u8, usize, usize, bool);
     if b[0] >> 4 == 4 {
         let h = Ipv4HeaderSlice::from_slice(b).unwrap().to_header();
@@ -66,7 +66,7 @@ pub fn packet(b: &[u8], whole: bool) -> Seen {
     }
     let complete = !part && end <= b.len();
     let ports = if part { (0, 0) } else { transport(body, [from, to], protocol, whole, complete) };
-    Seen { from: (from, ports.0), to: (to, ports.1), protocol, ttl }
+    Header { from: (from, ports.0), to: (to, ports.1), protocol, ttl }
 }
 
 /// The ports of what is above IP, whose checksum must be right if it is all there; a quote may be cut off anywhere.

@@ -18,7 +18,7 @@ pub mod page;
 
 pub use bed::{Bed, SECOND};
 pub use by_version::ByVersion;
-pub use frame::{Frame, Made};
+pub use frame::{Frame, Outbox};
 pub use hex::hex;
 pub use link::{Link, arriving};
 
@@ -26,8 +26,8 @@ pub use link::{Link, arriving};
 pub mod prelude {
     pub use crate::fragments::{fragments, reassemble};
     pub use crate::ip4::{clear_df, reseal, set_df};
-    pub use crate::judge::{Seen, icmp_type, judge, quote_of};
+    pub use crate::judge::{Header, icmp_type, judge, quote_of};
     pub use crate::link::{CUSTOMER, CUSTOMER_HOP, CUSTOMER_MAC, INTERNET, INTERNET_HOP, INTERNET_MAC};
     pub use crate::packets::*;
-    pub use crate::{Bed, Frame, Made, SECOND, hex};
+    pub use crate::{Bed, Frame, Outbox, SECOND, hex};
 }

@@ -238,7 +238,7 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     std::fs::write(&file, text).unwrap();
     let gateway = scenario::gateway::read(&file, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
-    let Built { functions, live, .. } = build(&gateway, macs, workers, 7, None).unwrap();
+    let GatewayBuild { functions, live, .. } = build(&gateway, macs, workers, 7, None).unwrap();
     InProcess { gateway: &gateway, file: &file, macs, live, play }.run(functions.boxed()).unwrap();
 }
 

@@ -11,7 +11,7 @@ use gateway::{Embedded, EmbeddedConfig, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::{Beside, Boxed, Steering, Wrapper};
+use plane::{Boxed, NativeIpv6, Steering, Wrapper};
 use port::link::{LinkPort, link};
 use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::Figures;
@@ -65,7 +65,7 @@ pub(super) struct Path<'a> {
     /// Steering of packets to the workers, from the left and from the right.
     pub steering: [Steering; 2],
     /// Returns the router for native packets that is added to a function; `None` without native traffic.
-    pub beside: &'a dyn Fn() -> Option<Beside>,
+    pub beside: &'a dyn Fn() -> Option<NativeIpv6>,
 }
 
 /// Like [`assemble`], on this path.

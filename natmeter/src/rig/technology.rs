@@ -10,12 +10,12 @@ use super::wires::Wires;
 use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_traffic};
 use method::Loop;
 use plane::router6;
-use plane::{Beside, Hop, Router6, Side4, Side6};
+use plane::{Hop, NativeIpv6, Router6, Side4, Side6};
 use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use scenario::{Link, Point, Scenario};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
-use tech::{Built, Job, Links, Plays, Setting, TableLoad, Technology};
+use tech::{GatewayBuild, Job, Links, Plays, Setting, TableLoad, Technology};
 use wire::View;
 
 /// Builds the rig of a technology.
@@ -52,7 +52,7 @@ pub fn build_on(
     check_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };
-    let Built { functions, loaded, .. } = technology
+    let GatewayBuild { functions, loaded, .. } = technology
         .build(&job)
         .map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
     let steering = technology.steering(plays, workers, &open);
@@ -67,7 +67,7 @@ pub fn build_on(
     };
     let beside = || {
         let router = || Router6::new(router6::Config::new(links().left6, links().right6));
-        scenario.native_networks().map(|networks| Beside::new(router(), networks))
+        scenario.native_networks().map(|networks| NativeIpv6::new(router(), networks))
     };
     let path = Path { depth, wires: Wires::of(scenario, process.clock), steering, beside: &beside };
     let mut rig = wired(view, functions, path, settings(scenario, Loop::Open), cores, process)?;

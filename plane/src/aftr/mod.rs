@@ -10,7 +10,7 @@ pub use softwires::Customer;
 use crate::customers::{Customers, SoftwireHost, numbers};
 use crate::function::{Entry, Side};
 use crate::ip4::is_ordinary;
-use crate::nat_behind::{self, Numbered, Numbering};
+use crate::nat_behind::{self, NumberedNat, Numbering};
 use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
@@ -48,7 +48,7 @@ pub enum AftrError {
 }
 
 /// One worker of an AFTR.
-pub type Aftr = Numbered<Tunnel<Customer>>;
+pub type Aftr = NumberedNat<Tunnel<Customer>>;
 
 impl Aftr {
     /// Worker number `worker` of `workers`, all with the same configuration and seed.
@@ -76,7 +76,7 @@ impl Aftr {
         }
         // All fragments from a softwire arrive at one worker.
         let tunnel = Tunnel::new(config.tunnel(numbers), softwires, 0, 1, seed ^ (worker as u64) << 32)?;
-        Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
+        Ok(NumberedNat::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
 
     /// Memory of all workers' tables.

@@ -2,7 +2,7 @@
 //! A datagram with overlapping fragments is dropped (RFC 5722; RFC 3128, section 3).
 
 use super::coverage::Fit;
-use super::tracker::{Kept, Tracker};
+use super::tracker::{StoredFragment, Tracker};
 use super::{Buffer, PartLimits, Piece, Waiting};
 use crate::event::{Counters, Event};
 
@@ -20,7 +20,7 @@ pub(crate) struct Fragment<'a> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct Progress {
     /// Of the first fragment.
     headers: usize,
     /// ECN fields of the fragments, a bit each.
@@ -31,8 +31,8 @@ struct Seen {
 
 pub(crate) struct Datagram {
     /// By offset, the headers in front of the first.
-    kept: Vec<Kept>,
-    seen: Seen,
+    kept: Vec<StoredFragment>,
+    seen: Progress,
 }
 
 impl Datagram {
@@ -57,13 +57,13 @@ impl Datagram {
     }
 }
 
-pub(crate) struct Late {
+pub(crate) struct ExpiredDatagram {
     pub fragments: u64,
     /// With its headers.
     pub first: Option<Vec<u8>>,
 }
 
-pub(crate) struct Reassembly<K>(Tracker<K, Seen>);
+pub(crate) struct Reassembly<K>(Tracker<K, Progress>);
 
 impl<K: Ord + Copy> Reassembly<K> {
     pub(crate) fn new(limits: &PartLimits) -> Reassembly<K> {
@@ -139,13 +139,13 @@ impl<K: Ord + Copy> Reassembly<K> {
         Err(Event::FragmentFull)
     }
 
-    pub(crate) fn expire(&mut self, now: u64) -> Option<Late> {
+    pub(crate) fn expire(&mut self, now: u64) -> Option<ExpiredDatagram> {
         let key = self.0.expired(now)?;
         let kept = self.0.take_kept(&key);
         self.0.forget(&key);
         let fragments = kept.len() as u64;
         let first = kept.into_iter().find(|k| k.offset == 0).map(|k| k.bytes);
-        Some(Late { fragments, first })
+        Some(ExpiredDatagram { fragments, first })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -153,7 +153,7 @@ impl<K: Ord + Copy> Reassembly<K> {
     }
 }
 
-fn has<K: Ord + Copy>(store: &mut Tracker<K, Seen>, key: &K, f: &Fragment) -> bool {
+fn has<K: Ord + Copy>(store: &mut Tracker<K, Progress>, key: &K, f: &Fragment) -> bool {
     let headers = if f.offset == 0 { store.get(key).map_or(0, |seen| seen.headers) } else { 0 };
     store.kept(key).iter().any(|k| k.offset == f.offset && k.bytes[headers..] == *f.payload)
 }

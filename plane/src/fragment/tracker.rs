@@ -34,7 +34,7 @@ impl From<&PartLimits> for Bounds {
     }
 }
 
-pub(crate) struct Kept {
+pub(crate) struct StoredFragment {
     pub offset: usize,
     pub bytes: Vec<u8>,
 }
@@ -44,7 +44,7 @@ struct Entry<V> {
     due: u64,
     coverage: Coverage,
     value: V,
-    kept: Vec<Kept>,
+    kept: Vec<StoredFragment>,
 }
 
 pub(crate) enum Whose {
@@ -143,17 +143,17 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
         // The oldest may have been this one.
         let Some(d) = self.datagrams.get_mut(key).filter(|d| d.kept.len() < MOST_KEPT) else { return false };
-        d.kept.push(Kept { offset, bytes });
+        d.kept.push(StoredFragment { offset, bytes });
         self.fragments += 1;
         self.octets += need;
         true
     }
 
-    pub(crate) fn kept(&self, key: &K) -> &[Kept] {
+    pub(crate) fn kept(&self, key: &K) -> &[StoredFragment] {
         self.datagrams.get(key).map_or(&[], |d| &d.kept)
     }
 
-    pub(crate) fn take_kept(&mut self, key: &K) -> Vec<Kept> {
+    pub(crate) fn take_kept(&mut self, key: &K) -> Vec<StoredFragment> {
         let kept = self.datagrams.get_mut(key).map(|d| std::mem::take(&mut d.kept)).unwrap_or_default();
         self.fragments -= kept.len();
         self.octets -= kept.iter().map(|k| k.bytes.len() + EXTRA).sum::<usize>();

@@ -8,7 +8,7 @@ use super::counters::Event;
 use super::rewrite::{End, L3, address};
 use crate::fragment::{Bounds, Fit, Key, Tracker};
 use crate::fragment_v4::Cut;
-use crate::function::{Behind, Packet, Side, Spare, Verdict, fresh};
+use crate::function::{Followers, Packet, Side, Spare, Verdict, fresh};
 use crate::ip4::Head4;
 use crate::original_id::{self, identify};
 use wire::header::{TCP, be16, be32};
@@ -244,7 +244,7 @@ impl Nat44 {
             Fate::Dropped | Fate::GivenUp | Fate::Unknown => return,
         };
         self.tell_inside(p.bytes_mut(), verdict, key.id);
-        let mut behind = Behind::new(spare);
+        let mut behind = Followers::new(spare);
         match self.cut(&mut p, verdict, &mut behind) {
             Ok(verdict) => behind.send(verdict, from, p),
             Err(why) => self.count.add(why),

@@ -30,7 +30,7 @@ mod timers;
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use crate::original_id;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
@@ -341,5 +341,5 @@ impl Function for Nat44 {
         Ok(())
     }
 
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }

@@ -13,7 +13,7 @@ use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
 use crate::function::{Entry, SESSIONS, Side, unchanged};
 use crate::ip6::is_martian;
-use crate::nat_behind::{self, Numbered, Numbering};
+use crate::nat_behind::{self, NumberedNat, Numbering};
 use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
@@ -61,7 +61,7 @@ pub enum Nat64Error {
 }
 
 /// One worker of a NAT64.
-pub type Nat64 = Numbered<Translate<Plat>>;
+pub type Nat64 = NumberedNat<Translate<Plat>>;
 
 impl Nat64 {
     /// Worker number `worker` of `workers`, all with the same configuration and seed.
@@ -94,7 +94,8 @@ impl Nat64 {
         }
         let translate = Translate::new(config.translation(numbers, seed), plat)?;
         let translate = translate.on_worker(worker as u16, workers as u16);
-        Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
+        Ok(NumberedNat::join(("translate", translate), nat, config, numbers, worker, workers, seed)
+            .together_by(together))
     }
 
     /// Memory of all workers' tables.

@@ -20,7 +20,7 @@ use crate::fragment::{Tracker, Waiting};
 use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use crate::ip6::Pool6Error;
 use crate::nat44::{Nat44, NatError};
 use crate::side::{OwnMac, Side6, leaving};
@@ -322,5 +322,5 @@ impl Function for Nat66 {
         Ok(())
     }
 
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }

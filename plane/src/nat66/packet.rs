@@ -3,7 +3,7 @@
 use super::Nat66;
 use super::config::POOL;
 use super::event::Event;
-use super::pending_syn::Between;
+use super::pending_syn::Conversation;
 use super::rewrite::{End, endpoint, leave};
 use crate::affinity;
 use crate::fragment::Ports;
@@ -162,7 +162,7 @@ impl Nat66 {
         let asks = Asks { protocol, own, remote: end(remote, way.ports[1]), flags, hairpin };
         let point = self.nat.pass_out(&asks)?;
         if protocol == TCP && !self.pending_syns.is_empty() {
-            self.pending_syns.forget(&Between { own: point, remote: (h.dst, way.ports[1]) });
+            self.pending_syns.forget(&Conversation { own: point, remote: (h.dst, way.ports[1]) });
         }
         self.change(p, h, End::Source, point)?;
         if !hairpin {

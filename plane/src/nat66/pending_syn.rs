@@ -14,13 +14,13 @@ use wire::header::{self, TCP};
 
 /// Outside end point by number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Between {
+pub(super) struct Conversation {
     pub own: Point,
     pub remote: (u128, u16),
 }
 
 /// As far as the answer quotes frames (RFC 4443, section 2.4 c).
-pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
+pub(super) type PendingSyns6 = PendingSyns<Conversation, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
     /// A SYN waits: the customer may still open the connection.
@@ -29,7 +29,7 @@ impl Nat66 {
         if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {
             return why;
         }
-        let between = Between { own: asks.own, remote: (sender, asks.remote.port) };
+        let between = Conversation { own: asks.own, remote: (sender, asks.remote.port) };
         self.pending_syns.hold(self.now, between, frame);
         Event::SynHeld
     }

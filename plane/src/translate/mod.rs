@@ -29,7 +29,7 @@ use crate::fragment::{Tracker, Waiting};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use crate::side::{OwnMac, leaving};
 use crate::strategy::{Addressing, End};
 use fast::Plan;
@@ -243,7 +243,7 @@ impl<A: Addressing> Function for Translate<A> {
         Ok(())
     }
 
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::fragment::{Reassembly, Tracker, Waiting};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nested;
+use crate::inner_link::Nesting;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::strategy::{Point4, Softwires};
@@ -281,5 +281,5 @@ impl<S: Softwires> Function for Tunnel<S> {
         Ok(())
     }
 
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }

@@ -55,9 +55,9 @@ pub struct Impair<P> {
     patience: u64,
     next: u64,
     /// Oldest first.
-    aside: Vec<Aside>,
+    aside: Vec<OvertakenFrame>,
     /// The first due at the top.
-    held: BinaryHeap<Reverse<Held>>,
+    held: BinaryHeap<Reverse<DelayedFrame>>,
     /// Orders frames with the same due time.
     order: u64,
     capacity: usize,
@@ -66,31 +66,31 @@ pub struct Impair<P> {
     delivered: u64,
 }
 
-struct Aside {
+struct OvertakenFrame {
     number: u64,
     overtakers: u32,
     frame: Frame,
 }
 
-struct Held {
+struct DelayedFrame {
     due: u64,
     order: u64,
     frame: Frame,
 }
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for DelayedFrame {
+    fn eq(&self, other: &DelayedFrame) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Held {}
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+impl Eq for DelayedFrame {}
+impl PartialOrd for DelayedFrame {
+    fn partial_cmp(&self, other: &DelayedFrame) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Held {
-    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+impl Ord for DelayedFrame {
+    fn cmp(&self, other: &DelayedFrame) -> std::cmp::Ordering {
         (self.due, self.order).cmp(&(other.due, other.order))
     }
 }
@@ -167,7 +167,7 @@ impl<P: Port> Impair<P> {
         }
         if self.happens(number, Ask::Reorder, what.reordered) {
             let overtakers = what.displacement.max(1);
-            self.aside.push(Aside { number, overtakers, frame });
+            self.aside.push(OvertakenFrame { number, overtakers, frame });
             return;
         }
         if self.happens(number, Ask::Duplicate, what.duplicates) {
@@ -184,7 +184,7 @@ impl<P: Port> Impair<P> {
         }
         // All wait for the same number, so the oldest are first.
         while self.aside.first().is_some_and(|late| late.overtakers == 0) {
-            let Aside { number, mut frame, .. } = self.aside.remove(0);
+            let OvertakenFrame { number, mut frame, .. } = self.aside.remove(0);
             frame.stamp = stamp;
             self.damage.reordered += 1;
             self.hold(number, frame);
@@ -211,13 +211,13 @@ impl<P: Port> Impair<P> {
     fn hold(&mut self, number: u64, mut frame: Frame) {
         let jitter = if self.what.jitter == 0 { 0 } else { self.below(number, Ask::Jitter, self.what.jitter + 1) };
         frame.stamp += self.delay + self.clock.ticks(jitter);
-        self.held.push(Reverse(Held { due: frame.stamp, order: self.order, frame }));
+        self.held.push(Reverse(DelayedFrame { due: frame.stamp, order: self.order, frame }));
         self.order += 1;
     }
 
     fn lose_patience(&mut self, now: u64) {
         while self.aside.first().is_some_and(|late| now.saturating_sub(late.frame.stamp) > self.patience) {
-            let Aside { number, frame, .. } = self.aside.remove(0);
+            let OvertakenFrame { number, frame, .. } = self.aside.remove(0);
             self.hold(number, frame);
         }
     }

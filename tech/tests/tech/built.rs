@@ -1,15 +1,15 @@
 //! What is built of a technology's table.
 
 use plane::nat44::Nat44;
-use plane::{Boxed, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
+use plane::{Boxed, Packet, Side, Side4, Side6, Steering, Verdict, affinity};
 use scenario::{Options, Scenario, parse};
 use std::io::{self, BufRead, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
 use tech::{Job, Links, Plays, Technology};
-use testbed::Frame;
 use testbed::ip4::{reseal, set_df};
 use testbed::packets::{icmp, ip, ping, raw, udp_with};
+use testbed::{Frame, Outbox};
 use wire::checksum::Sum;
 use wire::{Mac, PortSet};
 
@@ -60,28 +60,18 @@ fn links() -> Links {
     Links { left4: v4, left6: v6, right4: v4, right6: v6 }
 }
 
-struct Pieces(Vec<Vec<u8>>);
-
-impl Spare<Frame> for Pieces {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame::with_room(&vec![0; len], 128, 128))
-    }
-    fn emit(&mut self, _: Side, packet: Frame) {
-        self.0.push(packet.bytes().to_vec());
-    }
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {
-        panic!("nothing to hand over");
-    }
+pub(crate) fn outbox() -> Outbox {
+    Outbox::new(usize::MAX, usize::MAX)
 }
 
 /// IPv6 identifications of what leaves of a large packet, from each worker.
 fn cut(functions: Vec<Boxed<Frame>>) -> Vec<[u8; 4]> {
     let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
     let cut = |mut f: Boxed<Frame>| {
-        let (mut pieces, mut verdicts) = (Pieces(Vec::new()), [Verdict::Drop]);
-        f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut pieces);
-        assert_eq!((verdicts[0], pieces.0.len()), (Verdict::Forward(Side::Internet), 1));
-        pieces.0[0][58..62].try_into().unwrap()
+        let (mut made, mut verdicts) = (outbox(), [Verdict::Drop]);
+        f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut made);
+        assert_eq!((verdicts[0], made.out.len()), (Verdict::Forward(Side::Internet), 1));
+        made.out[0].1.bytes()[58..62].try_into().unwrap()
     };
     functions.into_iter().map(cut).collect()
 }
@@ -138,33 +128,20 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
 /// Frames go into a gateway of one worker, and give what leaves, with the side.
 type Play<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Side, &[u8]) -> Vec<(Side, Vec<u8>)>);
 
-#[derive(Default)]
-pub(crate) struct Made(Vec<(Side, Vec<u8>)>);
-
-impl Spare<Frame> for Made {
-    fn fresh(&mut self, len: usize) -> Option<Frame> {
-        Some(Frame::with_room(&vec![0; len], 128, 128))
-    }
-    fn emit(&mut self, to: Side, packet: Frame) {
-        self.0.push((to, packet.bytes().to_vec()));
-    }
-    fn hand_over(&mut self, _: u16, _: Side, _: Frame) {
-        panic!("nothing to hand over");
-    }
-}
-
 fn play(plays: &str, table: &str, play: Play) {
     let (technology, plays) = technology(plays, table);
     let (mut function, mut now) = (build(technology.as_ref(), plays, 1).unwrap().remove(0), 0);
     play(&mut |from, frame| {
         now += 1_000_000;
-        let (mut made, mut verdicts) = (Made(Vec::new()), [Verdict::Drop]);
+        let (mut made, mut verdicts) = (outbox(), [Verdict::Drop]);
         let mut batch = [Frame::with_room(frame, 128, 2048)];
         function.process(now, from, &mut batch, &mut verdicts, &mut made);
-        if let Verdict::Forward(to) = verdicts[0] {
-            made.0.insert(0, (to, batch[0].bytes().to_vec()));
-        }
-        made.0
+        assert!(made.handed.is_empty());
+        let own = batch.into_iter().filter_map(|f| match verdicts[0] {
+            Verdict::Forward(to) => Some((to, f)),
+            _ => None,
+        });
+        own.chain(made.out).map(|(to, f)| (to, f.bytes().to_vec())).collect()
     });
 }
 

@@ -8,7 +8,7 @@ use plane::{Hop, view};
 use scenario::gateway;
 use scenario::{Options, Summary, parse};
 use std::io;
-use tech::{Built, Entry, Functions, Job, Links, Names, Plays, Setting, Technology};
+use tech::{Entry, Functions, GatewayBuild, Job, Links, Names, Plays, Setting, Technology};
 use wire::{AddrRange, Mac, OuterRange, PortRange, View};
 
 key::table! {
@@ -41,7 +41,7 @@ impl Technology for Toy {
     fn is_stateful(&self, _: Plays) -> bool {
         true
     }
-    fn build(&self, job: &Job<'_>) -> Result<Built, String> {
+    fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let inside = vec!["198.18.0.0".parse().map(|addr| wire::Prefix4 { addr, len: 16 }).unwrap()];
         let mut c = Config::new(job.links.left4, job.links.right4, inside, vec![self.pool]);
         c.sessions = 1000;

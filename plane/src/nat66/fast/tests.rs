@@ -20,7 +20,7 @@ const OWN: u128 = 0x2001_0db8_ffff << 80 | 1;
 
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "settings that have nothing to do with each other")]
-struct Chosen {
+struct Choices {
     workers: usize,
     per_connection: bool,
     filtering: u8,
@@ -29,14 +29,14 @@ struct Chosen {
     small: bool,
 }
 
-fn chosen() -> impl Strategy<Value = Chosen> {
+fn chosen() -> impl Strategy<Value = Choices> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (1..4usize, 0..3u8, flags).prop_map(|(workers, filtering, (per_connection, inbound_refresh, inside, small))| {
-        Chosen { workers, per_connection, filtering, inbound_refresh, inside, small }
+        Choices { workers, per_connection, filtering, inbound_refresh, inside, small }
     })
 }
 
-impl Chosen {
+impl Choices {
     fn nat(&self) -> Nat66 {
         let side = |n: usize, address: u128, mtu| Side6 {
             mac: MACS[n][0],
@@ -173,9 +173,9 @@ impl Sent {
 
 /// Packets that are sent in addition to a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Beside(Vec<(Option<u16>, Side, Vec<u8>)>);
+struct Emissions(Vec<(Option<u16>, Side, Vec<u8>)>);
 
-impl Spare<Buffer> for Beside {
+impl Spare<Buffer> for Emissions {
     fn fresh(&mut self, len: usize) -> Option<Buffer> {
         Some(Buffer::copy(&vec![0; len]))
     }
@@ -188,11 +188,11 @@ impl Spare<Buffer> for Beside {
 }
 
 /// Result of a batch: verdicts, the frames, and the packets sent in addition.
-type Out = (Vec<Verdict>, Vec<Vec<u8>>, Beside);
+type Out = (Vec<Verdict>, Vec<Vec<u8>>, Emissions);
 
 fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) -> Out {
     let mut batch: Vec<Buffer> = frames.iter().map(|f| Buffer::copy(f)).collect();
-    let (mut verdicts, mut beside) = (vec![Verdict::Drop; batch.len()], Beside::default());
+    let (mut verdicts, mut beside) = (vec![Verdict::Drop; batch.len()], Emissions::default());
     if fast {
         nat.process(now, from, &mut batch, &mut verdicts, &mut beside);
     } else {
@@ -270,7 +270,7 @@ fn is_fast<const OUT: bool>(nat: &mut Nat66, b: &[u8]) -> bool {
 #[test]
 fn what_is_usual_takes_the_fast_path() {
     let chosen =
-        Chosen { workers: 1, per_connection: false, filtering: 0, inbound_refresh: false, inside: true, small: false };
+        Choices { workers: 1, per_connection: false, filtering: 0, inbound_refresh: false, inside: true, small: false };
     let mut nat = chosen.nat();
     for kind in 0..3 {
         let sent = Sent {
@@ -303,8 +303,14 @@ fn what_is_usual_takes_the_fast_path() {
 /// packet of another worker's customer there.
 #[test]
 fn a_mark_brings_no_customer_to_another_worker() {
-    let chosen =
-        Chosen { workers: 2, per_connection: false, filtering: 0, inbound_refresh: false, inside: false, small: false };
+    let chosen = Choices {
+        workers: 2,
+        per_connection: false,
+        filtering: 0,
+        inbound_refresh: false,
+        inside: false,
+        small: false,
+    };
     let sent = |end: u8, kind: u8| Sent {
         out: true,
         ends: [end, 5],

@@ -5,7 +5,7 @@ use plane::Side::{Customer, Internet};
 use plane::{Function, Verdict};
 use proptest::prelude::*;
 use testbed::prelude::*;
-use testbed::{Frame, Made};
+use testbed::{Frame, Outbox};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
@@ -35,7 +35,7 @@ proptest! {
         frame.resize(len.min(n + 8), 0);
         let from = if matches!(kind, 1 | 5) { Internet } else { Customer };
         let now = g.now;
-        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Made::new(1000, 65_535));
+        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Outbox::new(1000, 65_535));
         prop_assert!(g.entries().0 <= 3 && g.workers[0].customers() <= 3);
     }
 

@@ -222,7 +222,7 @@ fn customers_of_different_softwires_reach_each_other() {
     let f = g.pass(Customer, Customer, &wrap(b4(1), &udp_with((HOST, 5000), b, 9, b"x")));
     let (src, end, inner) = unwrap(&f);
     assert_eq!((src, end), (AFTR6, b4(2)));
-    assert_eq!(judge(&inner), Seen { from: a, to: (HOST, 6000), protocol: 17, ttl: 8 });
+    assert_eq!(judge(&inner), Header { from: a, to: (HOST, 6000), protocol: 17, ttl: 8 });
     let e = g.pass(Customer, Customer, &wrap(b4(2), &error(HOST, POOL, 3, 3, &inner, 28)));
     let (_, end, inner) = unwrap(&e);
     assert_eq!((end, quote_of(&inner).to), (b4(1), b));

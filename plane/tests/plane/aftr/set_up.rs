@@ -78,7 +78,7 @@ pub(crate) fn map(g: &mut Bed<Aftr>, end: Ipv6Addr, from: At) -> At {
 
 /// What a frame from the Internet becomes: the softwire, and the packet inside.
 #[track_caller]
-pub(crate) fn arrives(g: &mut Bed<Aftr>, frame: &[u8]) -> (Ipv6Addr, Seen) {
+pub(crate) fn arrives(g: &mut Bed<Aftr>, frame: &[u8]) -> (Ipv6Addr, Header) {
     let f = g.back(frame);
     let (src, dst, inner) = unwrap(&f);
     assert_eq!(src, AFTR6);

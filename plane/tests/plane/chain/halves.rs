@@ -1,11 +1,11 @@
 //! Halves that do what the frame says, one letter of its plan each, and log it. A and C are customers' halves, B and D
 //! the Internet's.
 
-use plane::chain::Nested;
+use plane::chain::Nesting;
 use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::ops::Range;
 use std::time::Duration;
-pub(super) use testbed::{Frame, Made};
+pub(super) use testbed::{Frame, Outbox};
 
 pub(super) const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
 
@@ -38,8 +38,8 @@ impl Planned for Frame {
     }
 }
 
-fn no_limit() -> Made {
-    Made::new(usize::MAX, usize::MAX)
+fn no_limit() -> Outbox {
+    Outbox::new(usize::MAX, usize::MAX)
 }
 
 /// One half: a letter, and what happened to it.
@@ -165,7 +165,7 @@ impl Function for Half {
         self.adopted += 1;
         Ok(())
     }
-    fn nest(&mut self, _: Nested) {}
+    fn nest(&mut self, _: Nesting) {}
 }
 
 fn copy<P: Packet>(to: &mut P, from: &Frame) {
@@ -185,7 +185,7 @@ pub(super) fn nest(workers: usize) -> Nest {
     Chain::new(("ce", pair('A', 'B', 7)), ("pe", pair('C', 'D', 8)), workers, 7)
 }
 
-pub(super) fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
+pub(super) fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Outbox) {
     let mut made = no_limit();
     let mut verdicts = vec![Verdict::Drop; frames.len()];
     c.process(1, from, frames, &mut verdicts, &mut made);

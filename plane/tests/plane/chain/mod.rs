@@ -9,7 +9,7 @@ use plane::function::BATCH;
 use plane::{Function, Packet, Side, Verdict};
 
 /// Verdicts of a batch at worker 0 of `workers`, and what was made beyond it.
-fn run(workers: usize, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Made) {
+fn run(workers: usize, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Outbox) {
     let mut chain = chain(workers);
     process(&mut chain, from, frames)
 }

@@ -37,17 +37,17 @@ pub(super) fn bed<F: Function>(function: F, ipv6: Side) -> Bed<F> {
 
 /// What was seen of a packet: addresses, ports (or identifier), hops left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct Header {
     pub src: IpAddr,
     pub dst: IpAddr,
     pub ports: (u16, u16),
     pub hops: u8,
     pub icmp: Option<(u8, u8)>,
-    pub inside: Option<Box<Seen>>,
+    pub inside: Option<Box<Header>>,
 }
 
 /// Read a frame, checking each checksum of it, and the packet in its tunnel, if it is one.
-pub(super) fn judge(frame: &[u8]) -> Seen {
+pub(super) fn judge(frame: &[u8]) -> Header {
     testbed::judge::judge(frame);
     let ipv6 = frame[12..14] == [0x86, 0xdd];
     let inside = (ipv6 && frame[20] == 4).then(|| {
@@ -57,7 +57,7 @@ pub(super) fn judge(frame: &[u8]) -> Seen {
     seen(frame, ipv6, inside)
 }
 
-fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Seen>>) -> Seen {
+fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Header>>) -> Header {
     let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
     let address = |at: usize| -> IpAddr {
         if ipv6 {
@@ -78,7 +78,7 @@ fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Seen>>) -> Seen {
         1 | 58 => ((word(l4 + 4), 0), Some((frame[l4], frame[l4 + 1]))),
         _ => ((0, 0), None),
     };
-    Seen { src, dst, ports, hops, icmp, inside }
+    Header { src, dst, ports, hops, icmp, inside }
 }
 
 pub(super) type At<'a> = (&'a str, u16);

@@ -336,7 +336,7 @@ fn check_batch(g: &mut Gateway, from: Side, frames: &[Vec<u8>]) {
     let before = total(g);
     let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
     let mut verdicts = vec![Verdict::Drop; batch.len()];
-    let mut made = Made::new(1000, usize::MAX);
+    let mut made = Outbox::new(1000, usize::MAX);
     g.now += SECOND / 10;
     let now = g.now;
     g.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);

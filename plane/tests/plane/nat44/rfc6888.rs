@@ -91,7 +91,7 @@ fn rfc6888_req6_destinations_without_translation() {
     });
     let dns = (ip("198.51.100.3"), 53);
     for to in [(REMOTE, 80), dns] {
-        assert_eq!(judge(&g.out(&udp((A, 5000), to))), Seen { from: (A, 5000), to, protocol: 17, ttl: 63 });
+        assert_eq!(judge(&g.out(&udp((A, 5000), to))), Header { from: (A, 5000), to, protocol: 17, ttl: 63 });
         assert_eq!(judge(&g.back(&udp(to, (A, 5000)))).to, (A, 5000));
     }
     assert_eq!(judge(&g.out(&ping(A, REMOTE, 3))).from.0, A);

@@ -88,7 +88,7 @@ fn udp_without_checksum_stays_without() {
     let sent = testbed::arriving(plane::Side::Customer, &frame);
     // Not through the bench, whose judge wants a checksum.
     let mut batch = [testbed::Frame::new(&sent)];
-    let mut made = testbed::Made::new(0, 0);
+    let mut made = testbed::Outbox::new(0, 0);
     let mut verdicts = [plane::Verdict::Drop];
     let now = g.now;
     plane::Function::process(&mut g.workers[0], now, plane::Side::Customer, &mut batch, &mut verdicts, &mut made);

@@ -64,7 +64,7 @@ fn fragments_turn_round<N: Stateful>() {
         for (id, order) in [[0, 1, 2], [1, 0, 2], [2, 1, 0]].into_iter().enumerate() {
             let parts = fragments(&whole, &[24, 48], id as u32);
             let seen = judge(&reassemble(&joined(&mut g, Customer, Customer, &parts, &order)));
-            assert_eq!(seen, Seen { from: a, to: (N::B, 6000), protocol: 17, ttl: 64 - N::HOPS[1] }, "{order:?}");
+            assert_eq!(seen, Header { from: a, to: (N::B, 6000), protocol: 17, ttl: 64 - N::HOPS[1] }, "{order:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ fn a_packet_and_its_answer<N: Stateful>() {
         let out = g.seen_out(&udp_with(from, known::<N>(to), 9, b"x"));
         assert_eq!((out.from.0, out.to, out.protocol, out.ttl), (N::POOL, to, 17, 9 - N::HOPS[0]));
         let back = g.seen_back(&udp_with(to, out.from, 9, b"y"));
-        assert_eq!(back, Seen { from: known::<N>(to), to: from, protocol: 17, ttl: 9 - N::HOPS[0] });
+        assert_eq!(back, Header { from: known::<N>(to), to: from, protocol: 17, ttl: 9 - N::HOPS[0] });
         assert_eq!(g.entries().0, 1);
     }
 }

@@ -67,7 +67,7 @@ fn hairpins_cross_and_arrive<N: Stateful>() {
             let (a, b) = ((N::customer(2 * i), 5000), (N::customer(2 * i + 1), 6000));
             let [outside, from] = [b, a].map(|of| known::<N>(map(&mut g, of, (N::REMOTE, 80))));
             let arrived = g.around(&udp_with(a, outside, 9, b"x"));
-            assert_eq!(judge(&arrived), Seen { from, to: b, protocol: 17, ttl: 9 - N::HOPS[1] });
+            assert_eq!(judge(&arrived), Header { from, to: b, protocol: 17, ttl: 9 - N::HOPS[1] });
             let (kind, code) = port_unreachable(a.0);
             let e = g.around(&error(b.0, N::known(N::POOL), kind, code, &arrived, 1000));
             assert_eq!((judge(&e).to.0, quote_of(&e).to), (a.0, outside));

@@ -81,7 +81,7 @@ fn check_batch(b: &mut Bed<Siit>, from: Side, frames: &[Vec<u8>]) {
     let before = total(b);
     let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
     let mut verdicts = vec![Verdict::Drop; batch.len()];
-    let mut made = Made::new(1000, usize::MAX);
+    let mut made = Outbox::new(1000, usize::MAX);
     b.now += SECOND / 10;
     let now = b.now;
     b.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);
@@ -106,7 +106,7 @@ proptest! {
         let back = b.to4(&sent_back(&six, true));
         let (sent, got) = (judge(&frame), judge(&back));
         prop_assert_eq!(got.df, back.len() - 14 > 1260);
-        prop_assert_eq!(Seen { hops: 62, df: true, part: got.part, ..sent }, Seen { df: true, ..got });
+        prop_assert_eq!(IpPacket { hops: 62, df: true, part: got.part, ..sent }, IpPacket { df: true, ..got });
     }
 
     #[test]
@@ -116,7 +116,7 @@ proptest! {
         for part in fragments4(&whole4(kind, &payload), &[cut * 8]) {
             let back = b.to6(&part);
             let back = judge(&b.to4(&sent_back(&back, true)));
-            prop_assert_eq!(Seen { hops: 62, ..judge(&part) }, back);
+            prop_assert_eq!(IpPacket { hops: 62, ..judge(&part) }, back);
         }
     }
 
@@ -129,7 +129,7 @@ proptest! {
         let frame = with6(whole6(kind, &payload), 14, &[0x60 | class >> 4, class << 4]);
         let four = b.to4(&frame);
         let back = judge(&b.to6(&sent_back(&four, false)));
-        prop_assert_eq!(Seen { hops: 62, ..judge(&frame) }, back);
+        prop_assert_eq!(IpPacket { hops: 62, ..judge(&frame) }, back);
     }
 
     /// The fast path and the slow path say the same: an option and an extension header send a packet down the slow one.
@@ -153,7 +153,7 @@ proptest! {
         let mut b = bed(|c| (c.lowest_ipv6_mtu, c.v4.mtu) = (lowest, 9000));
         let out = b.send(false, &udp4(&payload));
         prop_assert!(out.iter().all(|(_, f)| f.len() <= 14 + usize::from(lowest)));
-        let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+        let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
         if seen.len() > 1 {
             prop_assert_eq!(&whole_of(&seen).payload[8..], &payload[..]);
         }

@@ -139,7 +139,7 @@ pub(crate) fn fragments6(frame: &[u8], cuts: &[usize], id: u32) -> Vec<Vec<u8>> 
 
 /// What a packet is, for comparisons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct IpPacket {
     pub src: String,
     pub dst: String,
     pub protocol: u8,
@@ -154,7 +154,7 @@ pub(crate) struct Seen {
 }
 
 /// Read a frame and check every checksum in it, those of quoted packets too.
-pub(crate) fn judge(frame: &[u8]) -> Seen {
+pub(crate) fn judge(frame: &[u8]) -> IpPacket {
     testbed::judge::judge(frame);
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame that parses");
     match packet.net.as_ref().expect("an IP packet") {
@@ -172,8 +172,8 @@ pub(crate) fn judge(frame: &[u8]) -> Seen {
     }
 }
 
-fn of4(h: &etherparse::Ipv4Header, payload: &[u8]) -> Seen {
-    Seen {
+fn of4(h: &etherparse::Ipv4Header, payload: &[u8]) -> IpPacket {
+    IpPacket {
         src: std::net::Ipv4Addr::from(h.source).to_string(),
         dst: std::net::Ipv4Addr::from(h.destination).to_string(),
         protocol: h.protocol.0,
@@ -191,14 +191,14 @@ fn of6(
     extensions: &etherparse::Ipv6ExtensionsSlice,
     protocol: u8,
     payload: &[u8],
-) -> Seen {
+) -> IpPacket {
     let part = extensions.clone().into_iter().find_map(|e| match e {
         etherparse::Ipv6ExtensionSlice::Fragment(f) => {
             Some((usize::from(f.fragment_offset().value()) * 8, f.more_fragments(), f.identification()))
         }
         _ => None,
     });
-    Seen {
+    IpPacket {
         src: h.source_addr().to_string(),
         dst: h.destination_addr().to_string(),
         protocol,
@@ -211,7 +211,7 @@ fn of6(
 }
 
 /// The sum of pseudo header and data must be zero.
-pub(crate) fn check(seen: &Seen, data: &[u8], what: &str) {
+pub(crate) fn check(seen: &IpPacket, data: &[u8], what: &str) {
     let mut sum = Sum16BitWords::new();
     if let (Ok(a), Ok(b)) = (seen.src.parse::<Ipv6Addr>(), seen.dst.parse::<Ipv6Addr>()) {
         sum = sum.add_16bytes(a.octets()).add_16bytes(b.octets());
@@ -234,7 +234,7 @@ fn frame_quote(message: &[u8], over6: bool) -> &[u8] {
 }
 
 /// Read the packet that an ICMP error quotes, and check its checksum if it is all there.
-pub(crate) fn quoted(quote: &[u8], over6: bool) -> Seen {
+pub(crate) fn quoted(quote: &[u8], over6: bool) -> IpPacket {
     let lax = LaxSlicedPacket::from_ip(quote).expect("a quoted packet");
     let net = lax.net.as_ref().expect("a quoted IP packet");
     let seen = match net {
@@ -256,7 +256,7 @@ pub(crate) fn quoted(quote: &[u8], over6: bool) -> Seen {
 }
 
 /// Type, code, the four octets behind the checksum, and the quote of an ICMP error frame, over either version.
-pub(crate) fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], Seen) {
+pub(crate) fn error_of(frame: &[u8]) -> (u8, u8, [u8; 4], IpPacket) {
     let seen = judge(frame);
     let over6 = seen.protocol == 58;
     let m = &seen.payload;
@@ -276,14 +276,14 @@ pub(crate) fn sealed4(src: [u8; 4], dst: [u8; 4], protocol: u8, data: &[u8]) -> 
 }
 
 /// Put the fragments of one packet together, and check its transport checksum.
-pub(crate) fn whole_of(parts: &[Seen]) -> Seen {
+pub(crate) fn whole_of(parts: &[IpPacket]) -> IpPacket {
     let mut payload = Vec::new();
     for (i, p) in parts.iter().enumerate() {
         let (offset, more, _) = p.part.expect("a fragment");
         assert_eq!((offset, more), (payload.len(), i + 1 < parts.len()), "fragments in order");
         payload.extend_from_slice(&p.payload);
     }
-    let whole = Seen { payload, part: None, ..parts[0].clone() };
+    let whole = IpPacket { payload, part: None, ..parts[0].clone() };
     check(&whole, &whole.payload, "checksum of the whole");
     whole
 }

@@ -64,7 +64,7 @@ fn rfc7757_4_2_2_intrinsic_hairpinning() {
 #[test]
 fn rfc7757_4_2_2_fragments_turn_round_too() {
     let mut b = mapped(|_| {});
-    let parts: Vec<Seen> = fragments6(&udp6_of(A6, B_SEEN, 64, &[3; 100]), &[48], 9)
+    let parts: Vec<IpPacket> = fragments6(&udp6_of(A6, B_SEEN, 64, &[3; 100]), &[48], 9)
         .iter()
         .map(|f| judge(&b.one(true, f, true)))
         .collect();
@@ -83,7 +83,7 @@ fn rfc7757_4_2_2_errors_turn_round_too() {
         let outer = judge(&back);
         assert_eq!((kind, code, outer.dst), (1, 4, name(A6)));
         assert_eq!(outer.src, name(if from == B6 { B_SEEN } else { "2001:db8:64::198.51.100.254" }));
-        assert_eq!(quote, Seen { hops: 63, ..judge(&sent) }, "the quote is what was sent");
+        assert_eq!(quote, IpPacket { hops: 63, ..judge(&sent) }, "the quote is what was sent");
     }
 }
 

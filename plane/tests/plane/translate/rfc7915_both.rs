@@ -50,7 +50,7 @@ fn rfc7915_4_1_and_5_1_fragments_keep_offset_and_identification() {
         let mut b = bed(|_| {});
         for whole in [udp(six, 64, &[7; 100]), tcp(six, &[8; 100])] {
             let parts = if six { fragments6(&whole, &[32, 64], 0xdead_1234) } else { fragments4(&whole, &[32, 64]) };
-            let seen: Vec<Seen> = parts.iter().map(|f| judge(&b.pass(six, f))).collect();
+            let seen: Vec<IpPacket> = parts.iter().map(|f| judge(&b.pass(six, f))).collect();
             let fields: Vec<_> = seen.iter().map(|s| (s.part.unwrap(), s.df)).collect();
             assert_eq!(fields, [(0, true, 0x1234), (32, true, 0x1234), (64, false, 0x1234)].map(|part| (part, false)));
             assert_eq!(whole_of(&seen).payload.len(), judge(&whole).payload.len());
@@ -94,7 +94,7 @@ fn rfc7915_4_2_and_5_2_an_error_with_its_quote() {
             let out = b.pass(!six, &sent);
             let (kind, code, rest, quote) = error_of(&b.pass(six, &icmp(six, there, [0; 4], &out[14..])));
             assert_eq!(([kind, code], rest), (here, [0; 4]));
-            assert_eq!(quote, Seen { hops: 63, part: six.then_some((0, false, 0)), ..judge(&sent) });
+            assert_eq!(quote, IpPacket { hops: 63, part: six.then_some((0, false, 0)), ..judge(&sent) });
         }
     }
 }

@@ -176,7 +176,7 @@ fn rfc7915_5_1_packets_that_may_be_fragmented_are() {
     let mut b = bed(|c| c.v4.mtu = 600);
     for frame in [udp6(&[1; 1000]), with_fragment(&udp6(&[1; 1000]), 0, false, 77)] {
         let out = b.send(true, &frame);
-        let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+        let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
         let fields: Vec<_> = seen.iter().map(|s| s.part.unwrap()).map(|p| (p.0, p.1)).collect();
         assert_eq!(fields, [(0, true), (576, false)]);
         assert_eq!(seen[0].part.unwrap().2, seen[1].part.unwrap().2);

@@ -92,7 +92,7 @@ fn rfc7915_4_1_without_df_packets_are_cut_to_1280() {
     let frame = with4(udp4(&[9; 1400]), 18, &[0xab, 0xcd]);
     let out = b.send(false, &frame);
     assert_eq!(out.len(), 2);
-    let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+    let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
     assert_eq!((seen[0].part, seen[1].part), (Some((0, true, 0xabcd)), Some((1232, false, 0xabcd))));
     assert_eq!((out[0].1.len() - 14, b.count("fragmented")), (1280, 1));
     assert_eq!(&whole_of(&seen).payload[8..], &[9; 1400]);
@@ -105,7 +105,7 @@ fn rfc7915_4_1_a_fragment_is_cut_further() {
     let parts = fragments4(&udp4(&[5; 2800]), &[1400]);
     let mut out = b.send(false, &parts[0]);
     out.extend(b.send(false, &parts[1]));
-    let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+    let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
     let fields: Vec<_> = seen.iter().map(|s| s.part.unwrap()).collect();
     assert_eq!(fields, [(0, true, 0x1234), (1232, true, 0x1234), (1400, true, 0x1234), (2632, false, 0x1234)]);
     assert_eq!(&whole_of(&seen).payload[8..], &[5; 2800]);
@@ -137,7 +137,7 @@ fn rfc7915_4_1_with_df_too_large_packets_are_refused() {
 fn rfc7915_4_2_a_large_echo_is_cut_behind_its_checksum() {
     let mut b = bed(|_| {});
     let out = b.send(false, &icmp4(8, 0, [1; 4], &[3; 1400]));
-    let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+    let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
     assert_eq!((seen.len(), whole_of(&seen).payload.len()), (2, 1408));
 }
 
@@ -266,7 +266,7 @@ fn rfc7915_4_5_udp_without_checksum_gets_one() {
         assert_eq!(judge(&b.to6(&frame)).payload.len(), 8 + len, "judged with its checksum");
     }
     let out = b.send(false, &with6(udp4(&[9; 1400]), 40, &[0, 0]));
-    let seen: Vec<Seen> = out.iter().map(|(_, f)| judge(f)).collect();
+    let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();
     assert_ne!(whole_of(&seen).payload[6..8], [0, 0]);
 }
 

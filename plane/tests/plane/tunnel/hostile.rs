@@ -154,7 +154,7 @@ fn check(end: &mut End<Bindings>, from: Side, frames: &[Vec<u8>]) {
     let before = total(end);
     let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
     let mut verdicts = vec![Verdict::HandOver(9); batch.len()];
-    let mut made = Made::new(100, 2000);
+    let mut made = Outbox::new(100, 2000);
     end.now += SECOND;
     let now = end.now;
     end.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);
