@@ -61,7 +61,7 @@ enum NumberOrWord {
 }
 
 impl NumberOrWord {
-    /// Returns the value that is written, of the axis with this name; an error if the axis has no such word.
+    /// Reads a value of the axis with this name; an error if the axis has no such word.
     fn read(self, axis: &str) -> Result<Count, String> {
         match self {
             NumberOrWord::Number(value) => Ok(value),

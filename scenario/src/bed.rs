@@ -1,5 +1,5 @@
-//! A file that describes a test bed: the tester's two ports, the cabling, and the boxes between them. Many scenarios share it,
-//! because a scenario describes the experiment. Read like a scenario, so that mistakes are shown in the same way.
+//! A file that describes a test bed: the tester's two ports, the cabling, and the boxes between
+//! them. Many scenarios share it.
 
 mod place;
 mod rules;
@@ -38,7 +38,7 @@ pub struct Bed {
     pub left: PortKeys,
     /// The tester's port on the Internet's side.
     pub right: PortKeys,
-    /// The boxes between the ports, in the order in which a frame from the left passes them: one, or those of a Dual DUT.
+    /// Boxes in the order in which a frame from the left passes them: one, or those of a Dual DUT.
     pub boxes: Vec<(&'static str, BoxKeys)>,
     /// The folder of the file.
     pub folder: PathBuf,
@@ -63,7 +63,7 @@ pub struct BedText {
 pub enum PortIo {
     /// Packet sockets.
     AfPacket,
-    /// XDP sockets; program in the driver if it supports that, else in the kernel's generic receive path.
+    /// XDP sockets; program in the driver if supported, else in the kernel's generic receive path.
     AfXdp,
     /// XDP sockets, program in the kernel's generic receive path.
     AfXdpGeneric,
@@ -98,7 +98,8 @@ const ZERO_COPY: &[Choice<ZeroCopy>] = &[
     ("never", ZeroCopy::Never, ""),
 ];
 
-/// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
+/// Test frames with the operator's own addresses need this silence: longer than the interval of
+/// most protocols of switches.
 const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
 
 key::table! {
@@ -292,8 +293,8 @@ fn facts() -> impl key::Kind<Out = Facts> {
     own(parse, "table of names and words", || json!({ "type": "object", "additionalProperties": { "type": "string" } }))
 }
 
-/// The boxes of a Dual DUT, in the order in which a frame from the left passes them: the customer edge, or its NAT44 and its
-/// NAT46 if they are two boxes (split MAP-T CE), and the provider edge.
+/// Boxes of a Dual DUT, in the order in which a frame from the left passes them: the customer edge,
+/// or its NAT44 and its NAT46 (split MAP-T CE), and the provider edge.
 const ROLES: [&str; 4] = ["ce", "ce-nat44", "ce-nat46", "pe"];
 
 /// All tables of a bed file.
@@ -392,7 +393,7 @@ pub fn shares_network((own, length): (IpAddr, u8), other: IpAddr) -> bool {
     four == of_four && ((own ^ other) & mask == 0 || is_link_local)
 }
 
-/// An IPv4 or IPv6 address with the length of its prefix; none if the text is another.
+/// Address and prefix length; none if the text is another.
 pub fn prefix(written: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = written.split_once('/')?;
     let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
@@ -400,7 +401,7 @@ pub fn prefix(written: &str) -> Option<(IpAddr, u8)> {
 }
 
 impl Bed {
-    /// Both ports with the names of their sides.
+    /// Ports with the names of their sides.
     pub fn ports(&self) -> [(&'static str, &PortKeys); 2] {
         [("left", &self.left), ("right", &self.right)]
     }
@@ -410,13 +411,12 @@ impl Bed {
         self.keys.i_know.iter().any(|known| known == danger)
     }
 
-    /// Whether natmeter makes the links itself, for a box in a namespace or a guest.
+    /// Whether natmeter makes the links, for a box in a namespace or a guest.
     pub fn makes_links(&self) -> bool {
         self.boxes.iter().any(|(_, keys)| keys.is_made())
     }
 
-    /// Returns the bed for one technology: each box has its software, and each port its gateway address; `None` is plain
-    /// forwarding.
+    /// The bed for one technology: software of each box, gateway address of each port; `None` is plain forwarding.
     pub fn of(&self, technology: Option<(Plays, &dyn Technology)>) -> Cow<'_, Bed> {
         let has_choice = self.boxes.iter().any(|(_, keys)| keys.software_of.is_some());
         let has_addresses = self.ports().iter().any(|(_, port)| port.gateway_ipv6.is_some());
@@ -449,7 +449,7 @@ impl Bed {
         self.left.queues.max(self.right.queues)
     }
 
-    /// The line rate of the slower port with frames of this size with FCS, in frames per second, if the file says it.
+    /// Line rate of the slower port with frames of this size with FCS, in frames per second, if the file says it.
     pub fn line_rate(&self, frame_size: usize) -> Option<u64> {
         let rates = [&self.left, &self.right].map(|port| port.line_rate.map(|rate| rate.frames_per_second(frame_size)));
         rates.into_iter().flatten().min()
@@ -474,7 +474,7 @@ impl PortKeys {
         self.addresses.iter().find_map(|(address, _)| if let IpAddr::V4(a) = address { Some(*a) } else { None })
     }
 
-    /// The next host of its first IPv4 network that is not the box; its own address if there is none.
+    /// Next host of its first IPv4 network that is not the box; its own address if there is none.
     pub fn next_host(&self) -> Option<Ipv4Addr> {
         let own = self.ipv4()?;
         let length = self.addresses.iter().find(|(address, _)| *address == own).map_or(32, |(_, length)| *length);
@@ -499,7 +499,7 @@ impl PortKeys {
 }
 
 impl BoxKeys {
-    /// Names of its interfaces, left and right; none if the file does not say them.
+    /// Interfaces, left and right; none if the file does not say them.
     pub fn both_interfaces(&self) -> Option<[&str; 2]> {
         match &self.interfaces[..] {
             [left, right] => Some([left, right]),
@@ -508,7 +508,7 @@ impl BoxKeys {
         }
     }
 
-    /// What runs its kernel, if it is a guest.
+    /// Kind of guest, if it is one.
     pub fn guest(&self) -> Option<GuestKind> {
         if let On::Guest(kind) = self.on { Some(kind) } else { None }
     }
@@ -528,28 +528,28 @@ impl BoxKeys {
         matches!(self.on, On::Namespace | On::Guest(_))
     }
 
-    /// Whether a hook or a program of the user configures it for each point.
+    /// Whether a hook or program of the user configures it for each point.
     pub fn is_configured_by_user(&self) -> bool {
         self.prepare.is_some() || self.start.is_some()
     }
 
-    /// Whether natmeter, a hook or its program sets the number of cores of the point.
+    /// Whether natmeter, a hook or the box's program sets the cores of the point.
     pub fn has_varying_cores(&self) -> bool {
         let by_hook = [&self.cores, &self.prepare, &self.start];
         self.cores_by().is_some() || by_hook.into_iter().flatten().any(|line| line.contains("{cores}"))
     }
 
-    /// How natmeter sets its cores; none if it cannot, or if a hook of the user does.
+    /// How natmeter sets its cores; none if it cannot, or a hook of the user does.
     pub fn cores_by(&self) -> Option<CoresBy> {
         if self.guest_cores == GuestCores::Boot {
             return Some(CoresBy::Boot);
         }
-        // Software of natmeter has no hooks `prepare` and `restore` of the user beside it.
+        // Software of natmeter has no hooks `prepare` and `restore` of the user.
         let forwards = self.software.filter(|_| self.cores.is_none())?.forwards;
         match (&self.on, forwards) {
             (On::Guest(_) | On::Ssh(_), Forwards::LinuxKernel | Forwards::LinuxProgram) => Some(CoresBy::Hotplug),
             (On::Namespace, Forwards::LinuxKernel) => Some(CoresBy::Steering),
-            // The cores of this machine are those of the tester, too.
+            // These cores are those of the tester, too.
             _ => None,
         }
     }
@@ -564,13 +564,14 @@ impl BoxKeys {
         self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
     }
 
-    /// Whether perf can sample its kernel: that of this machine, of a host over ssh, or of a guest that was built with perf.
+    /// Whether perf can sample its kernel: of this machine, of a host over ssh, or of a guest built with perf.
     pub fn can_be_profiled(&self) -> bool {
         let is_of_linux = self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel);
         is_of_linux && matches!(self.on, On::Namespace | On::Ssh(_) | On::Guest(GuestKind::Qemu))
     }
 
-    /// Whether a hook or natmeter tells the memory in use by a box that is this: the Linux kernel does, if it keeps connections.
+    /// Whether a hook or natmeter tells the memory of a box that is this: the Linux kernel does, if
+    /// it keeps connections.
     pub fn tells_memory(&self, asked: Asked) -> bool {
         let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwards::LinuxKernel;
         let by_pf = |software: &Software| software.keeps(asked) && software.name == "openbsd-pf";

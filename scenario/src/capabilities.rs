@@ -4,7 +4,7 @@ use crate::{Dut, Scenario};
 use method::Nanos;
 use procedure::Capabilities;
 
-/// A device in its scenario, whose test bed says what its boxes can do.
+/// A device in its scenario, whose bed says what its boxes can do.
 pub struct DeviceCapabilities<'a> {
     scenario: &'a Scenario,
     dut: &'a Dut,

@@ -26,7 +26,7 @@ impl Cell {
         self.of
     }
 
-    /// Whether a point is in it: the points are numbered from 0, and neighbours are in the same part.
+    /// Whether a point, by its number from 0, is in it; neighbours are in the same part.
     pub fn has(self, point: usize, points: usize) -> bool {
         point as u64 * u64::from(self.of) / (points as u64).max(1) + 1 == u64::from(self.number)
     }

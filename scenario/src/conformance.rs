@@ -19,19 +19,19 @@ use procedure::{Metric, Sends};
 use tech::{FRAME_SIZE, Flows};
 use wire::PortRange;
 
-/// The label of a scenario or run: procedure and test bed in a few words.
+/// Procedure and test bed in a few words.
 pub fn label(scenario: &Scenario, assessment: &Assessment) -> String {
     let beds: Vec<&str> = TestBed::all(scenario).into_iter().map(TestBed::words).collect();
     format!("{}; test bed: {}", assessment.label(), beds.join(", "))
 }
 
-/// Holds the settings of a scenario against what is required of its metrics.
+/// Holds the settings against what is required of the metrics.
 pub fn conformance(scenario: &Scenario) -> Assessment {
     scenario.assess(|_| None)
 }
 
 impl Scenario {
-    /// Holds its settings, and what the record of a run shows of each metric, against what is required of its metrics.
+    /// Holds settings and the record of a run of each metric against what is required.
     pub fn assess(&self, run: impl Fn(&Metric) -> Option<Run>) -> Assessment {
         let common = self.conditions();
         let metrics = self.measure.metrics.iter().filter_map(|key| self.procedures.metric(key));
@@ -89,7 +89,7 @@ impl Scenario {
         if self.measure.keep_table && is_throughput {
             conditions.phase1.not_empty = Some("the trials of a search in phase 2 share one phase 1".to_owned());
         }
-        // The trials of these update the table, whatever the scenario says.
+        // These trials always update the table.
         conditions.phase1.updates_table |= [RESET, FAILOVER].contains(metric);
         conditions.specifics.rate_is_given = keys.of(metric.key).is_some_and(|of| (of.rate)(keys).is_some());
         conditions
@@ -165,7 +165,7 @@ impl Scenario {
         }
     }
 
-    /// Largest distance of two loads of the frame loss rate, as a share of the highest, in parts per million.
+    /// Largest distance of two loads of the frame loss rate, in parts per million of the highest.
     fn largest_step(&self) -> u32 {
         let keys = self.procedures.get::<FrameLoss>();
         let Some(written) = &keys.loads else { return keys.step_ppm };

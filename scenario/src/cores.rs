@@ -1,4 +1,4 @@
-//! `cores` of `[sweep]`: the cores of the device. Over a bed of several boxes, those of one box vary, and the others have
+//! `cores` of `[sweep]`. Over a bed of several boxes, those of one box vary, and the others have
 //! numbers of their own: `cores = { pe = [1, 2, 4], ce = 32 }`.
 
 use key::kind::{Kind, Series, Shape, number, series};
@@ -9,15 +9,15 @@ use serde_json::json;
 pub struct Cores {
     /// The axis: cores of the device, or of the box whose cores vary.
     pub values: Vec<u32>,
-    /// The boxes of a bed, if the scenario names them.
+    /// Boxes of a bed, if the scenario names them.
     pub boxes: Option<BoxCores>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoxCores {
-    /// The box that has the cores of the axis.
+    /// Box with the cores of the axis.
     pub varying: String,
-    /// The others: names, and the cores that each has at every point.
+    /// Names of the others, and cores of each at every point.
     pub fixed: Vec<(String, u32)>,
 }
 
@@ -32,7 +32,7 @@ impl Cores {
         self.values == [1] && self.boxes.is_none()
     }
 
-    /// The cores of a box at a point whose device has `at_point` cores.
+    /// Cores of a box at a point whose device has `at_point`.
     pub fn of_box(&self, role: &str, at_point: u32) -> u32 {
         let fixed = self.boxes.iter().flat_map(|boxes| &boxes.fixed);
         fixed.into_iter().find(|(name, _)| name == role).map_or(at_point, |(_, cores)| *cores)
@@ -43,7 +43,7 @@ impl Cores {
         self.boxes.as_ref().map_or(!self.is_default(), |boxes| boxes.names().any(|name| name == role))
     }
 
-    /// The cores as readers see them: `1, 2, 4`, or `pe 1, 2, 4; ce 32`.
+    /// `1, 2, 4`, or `pe 1, 2, 4; ce 32`.
     pub fn in_words(&self) -> String {
         let values = self.values.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let Some(BoxCores { varying, fixed }) = &self.boxes else { return values };
@@ -58,7 +58,7 @@ impl BoxCores {
     }
 }
 
-/// The kind of `cores`: numbers, or a table with those of each box.
+/// Numbers, or a table with those of each box.
 pub(crate) struct CoresOf;
 
 fn of_one() -> Series<u32> {
@@ -82,7 +82,7 @@ impl Kind for CoresOf {
             let path = format!("{path}.{}", entry.name);
             Some((entry.name.clone(), of_one().read(&entry.node, &path, refuse)?))
         };
-        // All are read, so that every mistake is reported.
+        // Every mistake is reported.
         let all: Vec<Option<(String, Vec<u32>)>> = table.entries().iter().map(&mut of_box).collect();
         of_boxes(all.into_iter().collect::<Option<_>>()?).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }

@@ -14,7 +14,7 @@ impl Scenario {
         self.procedures.of(metric).map(|procedure| procedure.sends)
     }
 
-    /// Whether the trials of a metric are the test frames of the scenario, with its warm-up and popularity.
+    /// Whether trials of a metric are test frames, with warm-up and popularity.
     pub(crate) fn sends_data(&self, metric: &str) -> bool {
         self.sent(metric).is_none_or(Sends::is_data)
     }
@@ -28,7 +28,7 @@ impl Scenario {
         self.sends(Sends::Queries)
     }
 
-    /// The highest rate at which the zone has a name for each query of a trial; `None` if names may be asked for again.
+    /// Highest rate at which the zone has a name for each query; `None` if names may be asked for again.
     pub(crate) fn rate_of_names(&self) -> Option<Count> {
         if !self.sends_queries() || self.duts.iter().all(|dut| dut.gets_frames()) {
             return None;
@@ -38,7 +38,8 @@ impl Scenario {
         Some(Count::try_from(rate).unwrap_or(Count::MAX))
     }
 
-    /// The highest rate at which no source port uses an ID again before the query that had it timed out; `None` without queries.
+    /// Highest rate at which no source port uses an ID again before the query that had it timed
+    /// out; `None` without queries.
     pub(crate) fn rate_of_ids(&self) -> Option<Count> {
         if !self.sends_queries() {
             return None;

@@ -1,4 +1,4 @@
-//! Reads the text of a scenario, test bed or gateway file, and defines the error for a file that cannot be used.
+//! Reads the text of a scenario, test bed or gateway file; the error for a file that cannot be used.
 
 use key::Complaints;
 use std::io::Read;
@@ -12,8 +12,8 @@ pub enum ScenarioError {
     Wrong(#[from] Complaints),
 }
 
-/// Maximum length of such a file, in octets. A scenario has some dozens of lines; tables of softwires and maps are in
-/// separate files.
+/// Most octets of such a file. A scenario has some dozens of lines; tables of softwires and maps
+/// are in separate files.
 pub const LONGEST_FILE: u64 = 1 << 20;
 
 pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {

@@ -1,5 +1,5 @@
-//! The mix of foreground frames, which the device translates or tunnels, and native IPv6 (RFC 8219, section 5.3): one for the
-//! scenario, or those that it sweeps.
+//! Foreground frames, which the device translates or tunnels, and native IPv6 (RFC 8219, section
+//! 5.3): one mix for the scenario, or those that it sweeps.
 
 use crate::quantity::show_share;
 use crate::{Scenario, Traffic};
@@ -14,28 +14,27 @@ pub(crate) fn ppm(percent: Count) -> u32 {
 }
 
 impl Traffic {
-    /// Share of foreground frames in parts per million; none where there are no others.
+    /// Foreground frames in parts per million; none without others.
     pub fn mixed_foreground(&self) -> Option<u32> {
         Some(self.foreground_ppm).filter(|&ppm| ppm < ALL)
     }
 }
 
 impl Scenario {
-    /// Networks on the left and on the right between which native frames pass, beside those that the device translates or tunnels;
-    /// none where all frames are foreground.
+    /// Left and right networks of native frames; none where all frames are foreground.
     pub fn native_networks(&self) -> Option<[Prefix6; 2]> {
         tech::ipv6_forwarding().networks().filter(|_| self.traffic.mixed_foreground().is_some())
     }
 
-    /// Makes the smallest swept share that of the scenario, so that it has native frames if a point has: what holds for it holds at
-    /// every point.
+    /// Takes the smallest swept share, so that it has native frames if a point has: what holds for
+    /// it holds at every point.
     pub(crate) fn take_smallest_foreground(&mut self) {
         if let Some(&least) = self.swept(FOREGROUND).and_then(|swept| swept.values.iter().min()) {
             self.traffic.foreground_ppm = ppm(least);
         }
     }
 
-    /// Its mix of foreground and native frames; none where all are foreground.
+    /// Mix of foreground and native frames; none where all are foreground.
     pub fn foreground_in_words(&self) -> Option<String> {
         self.native_networks()?;
         let shares = match self.swept(FOREGROUND) {

@@ -9,7 +9,7 @@ pub(crate) const LARGEST: u64 = 9216;
 pub(crate) const LARGEST_WITHOUT_JUMBO: u64 = 1518;
 
 impl Scenario {
-    /// Its frame sizes in octets, with FCS: `64, 128, 256`.
+    /// Octets with FCS: `64, 128, 256`.
     pub fn frame_sizes_in_words(&self) -> String {
         if let Some(imix) = &self.traffic.frame_sizes {
             return imix.in_words();
@@ -20,7 +20,7 @@ impl Scenario {
         }
     }
 
-    /// The longest frames that every device's link carries, in octets with FCS.
+    /// Longest frames on every device's link, in octets with FCS.
     pub(crate) fn longest_frame(&self) -> u64 {
         self.duts.iter().filter_map(|dut| dut.longest_frame()).min().unwrap_or(LARGEST)
     }
@@ -34,7 +34,7 @@ impl Scenario {
             .for_each(|swept| swept.values.retain(|&n| n <= most));
     }
 
-    /// Makes the largest swept or mixed frame size that of the scenario: what holds for it holds at every point.
+    /// Takes the largest swept or mixed frame size: what holds for it holds at every point.
     pub(crate) fn take_largest_frame_size(&mut self) {
         if let Some(&largest) = self.swept(FRAME_SIZE).and_then(|swept| swept.values.iter().max()) {
             self.traffic.frame_size = largest as usize;

@@ -1,5 +1,4 @@
-//! The file of `natmeter gateway`: interfaces, addresses and one technology, in the tables that scenarios have
-//! too. Read like a scenario, so that mistakes are shown in the same way.
+//! The file of `natmeter gateway`: interfaces, addresses and one technology, in tables as of scenarios.
 
 use crate::Technologies;
 use crate::file::{ScenarioError, text_of};
@@ -35,7 +34,7 @@ impl Gateway {
     /// Whether a running gateway can become `new` without a restart, as far as this file knows.
     pub fn can_become(&self, new: &Gateway) -> Result<(), String> {
         let by_ip = |s: &Side| if let NextHop::Ip(ip) = s.next_hop { Some(ip) } else { None };
-        // A neighbour that is named by its IP address was asked for before the start.
+        // Its address was asked for before the start.
         let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
         let fixed = [
             ("technology", self.technology.name() != new.technology.name()),
@@ -65,7 +64,7 @@ impl Gateway {
         self.technology.state().map(tech::State::sessions)
     }
 
-    /// The same without room for connections, for a look at its configuration alone.
+    /// A copy without room for connections, for a look at the configuration alone.
     pub fn without_tables(&self) -> Gateway {
         let mut small = self.clone();
         if let Some(state) = small.technology.state_mut() {
@@ -87,7 +86,7 @@ pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gatew
         let spans = Spans::of(&tree);
         return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
     }
-    // Scenario tables may stand in the same file; what is no table of either is refused here.
+    // Scenario tables may stand in the same file; others are refused.
     faults.extend(book(technologies).unknown(&tree));
     let mut sections = Sections::of(&tree);
     let read = gateway(&mut sections, technologies);
@@ -101,7 +100,7 @@ pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gatew
     }
 }
 
-/// Sessions of a table where the file does not say how many.
+/// Default sessions of a table.
 const SESSIONS: u64 = 1 << 20;
 
 fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Gateway> {
@@ -176,7 +175,7 @@ fn versions(gateway: &Gateway) -> Vec<Fault> {
         .collect()
 }
 
-/// Next hops whose Ethernet addresses the gateway would have to learn, although it does not receive their answers.
+/// Next hops whose Ethernet addresses the gateway cannot learn: it does not receive their answers.
 fn unanswered(gateway: &Gateway) -> Vec<Fault> {
     if gateway.answer || !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
         return Vec::new();

@@ -15,14 +15,14 @@ pub struct Imix {
     sizes: Vec<usize>,
 }
 
-/// The letters of RFC 6985, section 4, of which test frames can have the size.
+/// Letters of RFC 6985, section 4, with sizes that test frames can have.
 const LETTERS: &[(char, usize)] =
     &[('a', 64), ('b', 128), ('c', 256), ('d', 512), ('e', 1024), ('f', 1280), ('g', 1518), ('h', 2112), ('i', 9000)];
 const LONGEST: usize = 4096;
 const PREFIX: &str = "imix:";
 
 impl Imix {
-    /// Octets of each frame of the sequence as IPv4, with FCS.
+    /// Octets of each frame as IPv4, with FCS.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -39,12 +39,12 @@ impl Imix {
         self.sizes.iter().sum()
     }
 
-    /// The mean size in octets, rounded up: a line carries at least so many frames of the mix as of this size.
+    /// Mean size in octets, rounded up: a line carries at least as many frames of the mix as of this size.
     pub fn mean(&self) -> usize {
         self.octets().div_ceil(self.sizes.len())
     }
 
-    /// The mix in words: `imix:aab, 64 and 128 octets, 85.3 on average`.
+    /// `imix:aab, 64 and 128 octets, 85.3 on average`.
     pub fn in_words(&self) -> String {
         let mut sizes = self.sizes.clone();
         sizes.sort_unstable();
@@ -64,7 +64,7 @@ impl fmt::Display for Imix {
 impl FromStr for Imix {
     type Err = String;
 
-    /// Reads `imix:aaab`, or with sizes of one's own `imix:AAB A=64 B=594`.
+    /// Reads `imix:aaab`, or with own sizes `imix:AAB A=64 B=594`.
     fn from_str(text: &str) -> Result<Imix, String> {
         let rest =
             text.trim().strip_prefix(PREFIX).ok_or_else(|| format!("`{text}` does not begin with `{PREFIX}`"))?;

@@ -4,8 +4,7 @@ use method::{Count, Nanos};
 use tech::{Mapping, Outside, Plays, Technology};
 use wire::PortSet;
 
-/// A NAT with outside IPv4 addresses, or a stateless function that shares addresses by ports, as rules and port ranges see
-/// it.
+/// A NAT with outside IPv4 addresses, or a stateless function that shares addresses by ports.
 pub struct Nat {
     /// Its outside addresses and ports, with full paths of keys.
     pub outside: Outside,
@@ -17,14 +16,14 @@ pub struct NatState {
     pub table_path: String,
     /// Which frames share a mapping.
     pub mapping: Mapping,
-    /// Number of sessions that its table can hold; `None` if natmeter makes the table as large as needed.
+    /// Sessions that its table can hold; `None` if natmeter makes the table as large as needed.
     pub sessions: Option<Count>,
     /// Time after which it forgets a connection without frames.
     pub udp_timeout: Nanos,
 }
 
 impl NatState {
-    /// Returns the state of a part of a technology; `None` if it has none.
+    /// State of a part of a technology; `None` if it has none.
     pub(crate) fn of(plays: Plays, technology: &dyn Technology) -> Option<NatState> {
         let state = technology.state().filter(|_| technology.is_stateful(plays))?;
         Some(NatState {
@@ -46,8 +45,7 @@ impl Nat {
     }
 }
 
-/// Returns the number of ports of a set that a customer edge assigns: never port 0, and no port below 1024 of an
-/// address that is not shared.
+/// Ports of a set that a customer edge assigns: never port 0, and none below 1024 of an address that is not shared.
 pub(crate) fn usable(set: PortSet) -> u64 {
     if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }

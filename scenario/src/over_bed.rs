@@ -6,10 +6,10 @@ use crate::truth::KNOWN_TRUTH;
 use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The keys of a kernel's NAT44 that those of `[technology.nat44]` replace.
+/// Keys of a kernel's NAT44 that `[technology.nat44]` replaces.
 const MOVED: [&str; 3] = ["pool", "pool-ports", "udp-timeout"];
 
-/// Replaces `[link]` and `[dut]` of a scenario. Returns what a user should know, one sentence each.
+/// Replaces `[link]` and `[dut]` of a scenario. Returns notes for the user, one sentence each.
 pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Vec<String> {
     if let Some(entry) = tree.root.get_mut("link")
         && let Value::Table(link) = &mut entry.node.value
@@ -56,7 +56,7 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     vec![format!("the bed has one box: natmeter measures it as `{kept}`; not measured: {}", left.join(", "))]
 }
 
-/// Moves the keys of a kernel's NAT44 to the technology; what only a kernel has stays with the device.
+/// Moves the keys of a kernel's NAT44 to the technology; those that only a kernel has stay with the device.
 fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
     let mut own = TreeTable::default();
     let mapping = Node { place: nowhere(nat.key), ..override_value("address-and-port-dependent", 0, 0, false) };
@@ -73,9 +73,10 @@ fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
     own
 }
 
-/// Test frames use the addresses of the bed where the scenario names none: on the right that of the port, on the left that of
-/// the next host. A NAT between 198.18.0.2 and 198.19.0.1, the usual addresses of tester and box (RFC 2544, appendix C.2.2),
-/// would change no checksum. A NAT44 has the address of the box.
+/// Gives test frames the addresses of the bed where the scenario names none: on the right that of
+/// the port, on the left that of the next host. A NAT between 198.18.0.2 and 198.19.0.1, the usual
+/// addresses of tester and box (RFC 2544, appendix C.2.2), would change no checksum. A NAT44 has
+/// the address of the box.
 fn use_addresses_of(bed: &Bed, tree: &mut Tree, key: SourceSpan) {
     let of_box =
         |port: &crate::bed::PortKeys| if let Some(IpAddr::V4(gateway)) = port.gateway { Some(gateway) } else { None };

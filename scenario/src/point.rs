@@ -1,4 +1,4 @@
-//! A point of the matrix that a scenario spans: one device with a value of each axis that it has.
+//! A point of the matrix: one device with a value of each axis that it has.
 
 use crate::Scenario;
 use crate::axis::AxisValues;
@@ -30,7 +30,7 @@ impl Point {
 }
 
 impl Scenario {
-    /// The points of the matrix, or of its cell, at which something is measured: by device, cores, further axes and connections.
+    /// Points of the matrix, or of its cell, with a measurement: by device, cores, further axes and connections.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         let mut points = Vec::new();
         for (dut, device) in self.duts.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Port ranges that the scenario does not give: they follow from the number of connections N, so that the connections are
-//! all combinations of the ranges (RFC 9693, section 4.4). The range of source ports is large and, if possible, the same
-//! for every N; the range of destination ports varies (RFC 9693, section 5.1).
+//! Port ranges that the scenario does not give follow from the number of connections N: connections
+//! are all combinations of the ranges (RFC 9693, section 4.4). The range of source ports is large
+//! and, if possible, the same for every N; that of destination ports varies (section 5.1).
 
 use crate::nat::{Nat, usable};
 use crate::quantity::show_grouped;
@@ -10,7 +10,7 @@ use method::Count;
 use tech::{Flows, Ports};
 use wire::PortRange;
 
-/// How port ranges are chosen that a scenario does not give.
+/// Choice of port ranges that a scenario does not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DefaultRanges {
     /// They follow from the number of connections.
@@ -20,7 +20,7 @@ pub enum DefaultRanges {
     Fixed,
 }
 
-/// Which port ranges follow from the number of connections; none at a point of the matrix, where they are set.
+/// Port ranges that follow from the number of connections; none at a point of the matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DerivedRanges {
     pub(crate) source: bool,
@@ -37,12 +37,12 @@ impl DerivedRanges {
 
 /// The first source port: Linux translates ports below 1024 to ports below 1024.
 const FIRST_SOURCE: u16 = 1024;
-/// Most combinations of an inside address and a source port. At least a quarter of them are used, if possible: 10,000 to
-/// 40,000 ("a few times 10,000", RFC 9693, section 5.1).
+/// Most combinations of an inside address and a source port. At least a quarter are used, if
+/// possible: 10,000 to 40,000 ("a few times 10,000", RFC 9693, section 5.1).
 const MOST_SOURCES: u64 = 40_000;
 const LEAST_SHARE: u64 = 4;
 
-/// How many source ports the devices of a scenario have room for.
+/// Source ports for which devices have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     first: u16,
@@ -83,15 +83,16 @@ impl Room {
         (self.all / hosts.max(1)).min(self.each).max(1)
     }
 
-    /// The number of source ports of each of `hosts` inside addresses for `n` connections: a divisor of what `n` leaves
-    /// for the ports, of all numbers of connections if there is one; without a divisor as many as there is room for.
+    /// Source ports of each of `hosts` inside addresses for `n` connections: a divisor of what `n`
+    /// leaves for the ports, of all numbers of connections if there is one; else as many as there
+    /// is room for.
     fn source_ports(self, n: Count, divisor: Count, hosts: u64, remote: u64) -> u64 {
         let (most, others) = (self.most(hosts), hosts.saturating_mul(remote));
         let for_ports = |n: Count| n.is_multiple_of(others).then_some(n / others);
         let Some(own) = for_ports(n) else { return most.min(n.div_ceil(others)) };
         let largest = |of: u64| (1..=most.min(of)).rev().find(|&ports| of.is_multiple_of(ports));
         let enough = |ports: &u64| *ports >= most.div_ceil(LEAST_SHARE);
-        // So few connections that one destination port suffices need no large range.
+        // So few connections need no large range: one destination port suffices.
         let for_own = || largest(own).filter(|ports| enough(ports) || *ports == own);
         for_ports(divisor).and_then(largest).filter(enough).or_else(for_own).unwrap_or(most)
     }
@@ -113,8 +114,9 @@ fn range(first: u16, count: u64) -> PortRange {
 }
 
 impl Scenario {
-    /// Sets the port ranges that the scenario does not give for this number of connections; for 0, a device that keeps
-    /// none, for the largest number of the scenario, so that a baseline has the ports of the device beside it.
+    /// Sets the port ranges that the scenario does not give for this number of connections; for 0
+    /// (a device that keeps none) for the largest number, so that a baseline has the ports of the
+    /// device beside it.
     pub(crate) fn fill_ranges(&self, connections: Count, flows: &mut Flows) {
         let connections = if connections == 0 { self.most_connections() } else { connections };
         if connections == 0 {
@@ -140,7 +142,7 @@ impl Scenario {
         }
     }
 
-    /// Flows of every device at every point with this number of connections; none where a value is not possible anyway.
+    /// Flows of every device at every point with these connections; none where a value is impossible anyway.
     pub(crate) fn flows_with(&self, connections: Count) -> Option<Vec<Flows>> {
         self.hosts()?;
         let each = self.duts.iter().enumerate().flat_map(|(at, dut)| {
@@ -149,7 +151,7 @@ impl Scenario {
         Some(each.collect())
     }
 
-    /// Flows at every point of the matrix; those of the scenario itself where a value is not possible anyway.
+    /// Flows at every point; those of the scenario itself where a value is impossible anyway.
     pub(crate) fn all_flows(&self) -> Vec<Flows> {
         let connections = if self.sweep.connections.is_empty() { &[0][..] } else { &self.sweep.connections };
         let all: Option<Vec<Vec<Flows>>> = connections.iter().map(|&n| self.flows_with(n)).collect();
@@ -157,14 +159,14 @@ impl Scenario {
         if all.is_empty() { vec![self.traffic.flows.clone()] } else { all }
     }
 
-    /// The flows with the most combinations of an inside address and a source port.
+    /// Flows with the most combinations of inside address and source port.
     pub(crate) fn most_sources(&self) -> Flows {
         let sources = |flows: &Flows| flows.hosts() * u64::from(flows.source_ports.count());
         let all = self.all_flows();
         all.iter().max_by_key(|flows| sources(flows)).unwrap_or(&self.traffic.flows).clone()
     }
 
-    /// Numbers of connections that are fewer than the flows of the ranges, each with the number of flows, once.
+    /// Numbers of connections below the flows of their ranges, each with the flows, once.
     pub fn subsets(&self) -> Vec<(Count, u128)> {
         let mut found = Vec::new();
         for &n in self.sweep.connections.iter().filter(|&&n| n > 0) {
@@ -180,8 +182,7 @@ impl Scenario {
         found
     }
 
-    /// Returns `250,000 of 4,000,000` for each number of connections below the number of flows; `None` without such a
-    /// number.
+    /// `250,000 of 4,000,000` for each number of connections below the flows; `None` without one.
     pub(crate) fn subsets_in_words(&self) -> Option<String> {
         const SHOWN: usize = 4;
         let subsets = self.subsets();

@@ -1,5 +1,5 @@
-//! How often a search is repeated: a number of times, or until the interval of the median is narrow:
-//! `repetitions = { min = 5, max = 30, until-width = "2 %" }`.
+//! How often a search is repeated: a number of times, or until the interval of the median is
+//! narrow: `repetitions = { min = 5, max = 30, until-width = "2 %" }`.
 
 use key::kind::{Kind, Number, Shape, number, share};
 use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
@@ -15,7 +15,7 @@ pub struct Repetitions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
     pub least: u32,
-    /// The interval of their median is at most this wide, in parts per million of the median.
+    /// Widest interval of their median, in parts per million of it.
     pub width_ppm: u32,
 }
 

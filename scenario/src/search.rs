@@ -37,11 +37,11 @@ pub enum WrittenGoal {
     },
 }
 
-/// Name, final trial duration, duration sum, loss ratio, exceed ratio and width of a preset. `None` stands for `duration` or
-/// `error` of `[measure]`; the duration sum counts trials.
+/// Name, final trial duration, duration sum, loss ratio, exceed ratio and width. `None` stands for
+/// `duration` or `error` of `[measure]`; the duration sum counts trials.
 type Preset = (&'static str, Option<Nanos>, u64, u64, u64, Option<u64>);
 
-/// The presets: RFC 2544 and ETSI GS NFV-TST 009 as goals (RFC 9971), those of FD.io CSIT, and an acceptance of 99.99 %.
+/// RFC 2544 and ETSI GS NFV-TST 009 as goals (RFC 9971), those of FD.io CSIT, and an acceptance of 99.99 %.
 const PRESETS: [Preset; 5] = [
     ("rfc2544", None, 1, 0, 0, None),
     ("tst009", None, 2, 0, 500_000, None),
@@ -50,7 +50,7 @@ const PRESETS: [Preset; 5] = [
     ("loss99.99", None, 1, 100, 0, None),
 ];
 
-/// The kind of a goal: a preset, or five values between slashes.
+/// A preset, or five values between slashes.
 pub(crate) struct Goals;
 
 impl Kind for Goals {
@@ -132,7 +132,7 @@ impl Scenario {
         self.measure.search.unwrap_or(if verified { Method::BinaryVerify } else { Method::Binary })
     }
 
-    /// Trials at a rate before it has failed, with loss verification.
+    /// Trials of a rate before it has failed, with loss verification.
     pub fn tries(&self) -> Option<u32> {
         (self.search() == Method::BinaryVerify).then(|| self.measure.verify.unwrap_or(TRIES))
     }

@@ -15,7 +15,7 @@ pub enum SearchError {
     Rate(WrittenRate),
 }
 
-/// The kind of a search error: a share, or a rate with its unit.
+/// A share, or a rate with its unit.
 pub(crate) struct ShareOrRate;
 
 impl Kind for ShareOrRate {
@@ -44,7 +44,7 @@ impl Kind for ShareOrRate {
 }
 
 impl Scenario {
-    /// Width of the search interval at which every search stops.
+    /// Width of the interval at which every search stops.
     pub fn precision(&self) -> Precision {
         match self.measure.error {
             SearchError::Share(ppm) => Precision::Relative(Ratio::from_ppm(ppm.into())),
@@ -52,7 +52,7 @@ impl Scenario {
         }
     }
 
-    /// The same in words: `0.1 % of the result`, `1,000 per second and direction`.
+    /// `0.1 % of the result`, `1,000 per second and direction`.
     pub fn precision_in_words(&self) -> String {
         match self.measure.error {
             SearchError::Share(ppm) => format!("{} of the result", show_share(ppm)),

@@ -1,5 +1,5 @@
-//! Keys by which searches save time: warm starts, one phase 1 for many trials, a known policy of a full table; and the share of
-//! the rate at which connections are validated.
+//! Keys by which searches save time: warm starts, one phase 1 for many trials, a known policy of a
+//! full table; and the share of the rate for validation.
 
 use crate::Scenario;
 use key::kind::{Choice, Kind, Shape, share, words_of};
@@ -10,7 +10,7 @@ use serde_json::json;
 pub enum Alpha {
     /// This share of the rate of phase 1, in parts per million.
     Share(u32),
-    /// The rate of phase 1, but at most 0.9 of the reverse one-way throughput, which is measured before.
+    /// Rate of phase 1, but at most 0.9 of the reverse one-way throughput, which is measured before.
     Auto,
 }
 
@@ -62,7 +62,7 @@ impl Scenario {
         self.measure.alpha == Some(Alpha::Auto)
     }
 
-    /// How searches save time, in words; none with their defaults.
+    /// Ways to save time, in words; none with defaults.
     pub fn shortened_in_words(&self) -> Option<String> {
         let measure = &self.measure;
         let mut words = Vec::new();

@@ -1,9 +1,9 @@
-//! Defaults that are computed from the complete scenario: sizes of tables, timeouts, fragments.
+//! Defaults that follow from the complete scenario: sizes of tables, timeouts, fragments.
 
 use crate::{Dut, Scenario};
 use method::Count;
 
-/// Entries of the kernel's connection tracking table for what is in flight, beside the connections.
+/// Entries for what is in flight, beside the connections.
 pub const SLACK: Count = 2048;
 
 /// Sets the values that a technology's table leaves to the scenario.
@@ -24,19 +24,18 @@ pub(crate) fn settle(scenario: &mut Scenario) {
 }
 
 impl Scenario {
-    /// Sessions that there must be room for in a device's table with so many connections, at the point where they are shared
-    /// out worst.
+    /// Sessions for so many connections in a device's table, at the point where they are shared out worst.
     pub(crate) fn sessions(&self, dut: &Dut, connections: Count) -> Count {
         TableSizes::of(self, connections).sessions(dut)
     }
 
-    /// Maximum number of rings of a link: every worker of the gateway has one from each worker of the tester.
+    /// Most rings of a link: every worker of the gateway has one from each worker of the tester.
     pub(crate) fn most_rings(&self) -> u64 {
         self.most_workers().max(1) * u64::from(self.tester.workers)
     }
 }
 
-/// What a table is made for that the scenario does not give a size.
+/// Needs of a table without a given size.
 struct TableSizes {
     connections: Count,
     workers: u64,
@@ -69,9 +68,9 @@ impl TableSizes {
     }
 }
 
-/// What must be there on all workers together, each with an equal part, for `needed` by so many hosts of which each is one
-/// worker's: hashing gives the fullest worker more than its share, by four standard deviations at most, and all of it if there
-/// is one host.
+/// Total of all workers' equal parts for `needed` by so many hosts, each of one worker: hashing
+/// gives the fullest worker more than its share, by four standard deviations at most, and all of it
+/// if there is one host.
 pub(crate) fn fullest(needed: u64, hosts: u64, workers: u64) -> u64 {
     let more = 1.0 + 4.0 * (workers.saturating_sub(1) as f64 / hosts as f64).sqrt();
     (needed as f64 * more.min(workers.max(1) as f64)).ceil() as u64

@@ -1,4 +1,4 @@
-//! A scenario in a few lines, as `natmeter check` and the start of a run print it.
+//! A scenario in a few lines, for `natmeter check` and the start of a run.
 
 use crate::axis::{Axis, Fit};
 use crate::bed::Bed;
@@ -72,12 +72,12 @@ impl Summary {
     }
 }
 
-/// A scenario as JSON is what it is in words: its values are in its file, under the names that the file has.
+/// In words; the values are in its file.
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rows = Summary::new(self).rows;
         let own = [("name", self.name.clone()), ("about", self.about.clone())];
-        // Some names repeat, such as those of two technologies: a JSON object has each once.
+        // Some names repeat, such as those of two technologies.
         let mut entries: Vec<(&str, String)> = Vec::new();
         for (name, words) in own.into_iter().chain(rows) {
             match entries.iter_mut().find(|(there, _)| *there == name) {
@@ -144,7 +144,7 @@ fn frames(scenario: &Scenario) -> String {
     format!("{} octets{longest}, {direction}{native}", scenario.frame_sizes_in_words())
 }
 
-/// What the embedded gateway does: technology, which edge of it, and whose part the tester plays.
+/// Technology, edge, and the part that the tester plays, of each embedded gateway.
 pub fn technologies(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let swept: Vec<&str> = scenario.axes.iter().map(|swept| swept.axis.as_str()).collect();
@@ -158,7 +158,7 @@ pub fn technologies(scenario: &Scenario) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// How many subscribers the tester plays; none where it plays none, or an axis says it.
+/// Subscribers that the tester plays; none if an axis says them.
 fn subscribers(dut: &Dut, scenario: &Scenario) -> Option<String> {
     let flows = &scenario.traffic.flows;
     let sets = |axis: &Axis| axis.sets_subscribers;
@@ -195,8 +195,8 @@ fn flows(scenario: &Scenario) -> String {
     format!("{words}: {one} {one_of_them} × {factor} {them} = {product} flows")
 }
 
-/// The same where ports follow from the number of connections: the ranges of each point once, and whether the connections
-/// are all flows.
+/// Ranges of each point once, where ports follow from the number of connections, and whether the
+/// connections are all flows.
 fn flows_of_connections(scenario: &Scenario) -> String {
     const SHOWN: usize = 4;
     let t = &scenario.traffic.flows;
@@ -218,7 +218,7 @@ fn flows_of_connections(scenario: &Scenario) -> String {
     format!("{from} to {}, ports {}{more}: {subsets}", show_range(t.remote), ports.join(", "))
 }
 
-/// Where connections come from. Behind shared addresses each subscriber has an address and ports of its own.
+/// Behind shared addresses each subscriber has an address and ports of its own.
 fn sources(scenario: &Scenario) -> String {
     let t = &scenario.traffic.flows;
     let shared = |dut: &Dut| dut.is_of_subscribers() && !dut.is_stateful();
@@ -229,7 +229,7 @@ fn sources(scenario: &Scenario) -> String {
     format!("{inside} ports {}", t.source_ports)
 }
 
-/// The pools of devices of this kernel that differ, with the devices that have them.
+/// Different pools of devices of this kernel, with the devices.
 fn pools(scenario: &Scenario) -> Vec<String> {
     let mut pools: Vec<(String, Vec<&str>)> = Vec::new();
     for dut in &scenario.duts {
@@ -249,7 +249,7 @@ fn pools(scenario: &Scenario) -> Vec<String> {
     pools.into_iter().map(shown).collect()
 }
 
-/// The inside and the remote addresses in words, of several networks the first and the last ones.
+/// Inside and remote addresses in words, of several networks the first and the last.
 pub fn show_ends(flows: &Flows) -> [String; 2] {
     let further = flows.networks.max(1) - 1;
     [flows.inside, flows.remote].map(|range| {

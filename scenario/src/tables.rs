@@ -1,5 +1,5 @@
-//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The tables of
-//! technologies (`tech`), procedures, impairments, devices of known truth and the kernel's NAT44 are in separate files.
+//! Keys of scenarios and gateways' files with type, range, default and help, except those of
+//! technologies (`tech`), procedures, impairments, devices of known truth and the kernel's NAT44.
 
 use crate::Lists;
 use crate::cores::{Cores, CoresOf};
@@ -99,7 +99,7 @@ key::table! {
     }
 }
 
-/// The shallowest in-process link, in frames; a burst is as long.
+/// Shallowest in-process link, in frames; a burst is as long.
 pub(crate) const LEAST_DEPTH: u64 = 32;
 
 key::table! {
@@ -132,7 +132,7 @@ key::table! {
     }
 }
 
-/// Workers of the tester at most: each has rings with every worker of the gateway.
+/// Most workers of the tester: each has rings with every worker of the gateway.
 const MOST_TESTERS: u64 = 64;
 
 key::table! {
@@ -361,7 +361,7 @@ fn next_hop() -> impl Kind<Out = NextHop> {
     own(parse, "IP or Ethernet address", || json!({ "type": "string" }))
 }
 
-/// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` where there is no technology.
+/// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` without a technology.
 pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
 
 pub fn book(lists: impl Into<Lists>) -> Book {
@@ -452,7 +452,7 @@ const SLIPS: &[Slip] = &[
     ),
 ];
 
-/// What to do instead of giving several values to the key at `path`, which takes one.
+/// What to do instead of several values of the key at `path`.
 pub(crate) fn several(path: &str) -> String {
     let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
     if AXES.iter().any(|axis| axis.name() == name) {
@@ -469,7 +469,7 @@ pub(crate) fn several(path: &str) -> String {
 const FULL: &str = "Other values for `--full`, a conforming run. Keys that decide conformance come from `[full]` or have their defaults; \
     all others fall back to `[measure]`.";
 
-/// The table of other values for `--scale`, at the top level.
+/// Top-level table of values for `--scale`.
 pub(crate) const SCALE: &str = "scale";
 
 const SCALES: &str = "Other values for `--scale NAME`, for example for a smaller machine: any table and key of the scenario, as in \

@@ -1,4 +1,4 @@
-//! The words that keys of `[traffic]` and `[measure]` have as values, with their meanings.
+//! Values of keys of `[traffic]` and `[measure]`, with their meanings.
 
 use key::kind::{Choice, Kind, Shape, choice};
 use key::{Value, Wrong};
@@ -68,7 +68,7 @@ pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
     ("point-by-point", Sequence::PointByPoint, "all repetitions of a point in a row"),
 ];
 
-/// What natmeter does before each phase 1 on a box without the hook `clear`.
+/// What comes before each phase 1 on a box without the hook `clear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithoutClear {
     #[default]

@@ -9,11 +9,11 @@ use serde_json::json;
 pub enum On {
     /// On the tester's machine.
     Local,
-    /// In a namespace that natmeter creates, with both ports; for a program that a developer starts.
+    /// In a namespace that natmeter creates, with both ports.
     Namespace,
-    /// On another machine, through the system's OpenSSH client: its destination.
+    /// On another machine, through OpenSSH: its destination.
     Ssh(String),
-    /// In a virtual machine that natmeter boots, with both ports: what runs its kernel.
+    /// In a virtual machine that natmeter boots, with both ports.
     Guest(GuestKind),
 }
 

@@ -144,7 +144,7 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
     faults
 }
 
-/// What a port cannot be if natmeter gives the box beside it its network.
+/// What a port cannot be if natmeter makes the network of the box beside it.
 fn wrong_beside(beside: &BoxKeys, side: &str, port: &PortKeys) -> Vec<Fault> {
     let path = |key: &str| format!("bed.{side}.{key}");
     let mut faults = Vec::new();

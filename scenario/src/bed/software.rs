@@ -1,4 +1,5 @@
-//! The software of a box that natmeter configures: which technologies and parts of them it does, and where that was seen working.
+//! The software of a box that natmeter configures: which technologies and parts of them it does,
+//! and where it was seen working.
 
 use key::kind::Choice;
 use tech::{Names, Plays, Technology};
@@ -33,7 +34,7 @@ impl Part {
         }
     }
 
-    /// The edge that it is, or belongs to; any of a technology without edges.
+    /// Edge that it is, or belongs to; any of a technology without edges.
     pub fn plays(self) -> Plays {
         match self {
             Part::Ce | Part::CeNat44 | Part::CeNat46 => Plays::Ce,
@@ -58,7 +59,7 @@ impl Part {
 pub enum Seen {
     /// Test frames passed it on these hosts, in the tests of natmeter.
     WithFrames(&'static str),
-    /// Its commands are written from its documentation, and were never run.
+    /// Written from documentation, never run.
     Rendered,
 }
 
@@ -69,7 +70,7 @@ pub struct Does {
     pub technology: &'static str,
     /// The part of it.
     pub part: Part,
-    /// Whether it keeps connections, so that natmeter can empty and count them.
+    /// Whether it keeps connections, which natmeter can empty and count.
     pub keeps: bool,
     /// Where it was seen working.
     pub seen: Seen,
@@ -244,7 +245,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What the box with this role is asked to be for a technology; `None` is plain forwarding.
+    /// What is asked of the box with this role, for a technology; `None` is plain forwarding.
     pub fn of(technology: Option<(Plays, &dyn Technology)>, role: &str) -> Asked {
         let Some((plays, technology)) = technology else {
             return Asked { technology: "forwarding", part: Part::Whole };

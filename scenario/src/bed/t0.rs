@@ -1,4 +1,4 @@
-//! T0: what the tester's ports can do, cabled to each other. A file beside the bed file keeps it.
+//! T0: what the tester's ports can do, cabled to each other, in a file beside the bed file.
 
 use super::Bed;
 use crate::file::{ScenarioError, text_of};
@@ -30,7 +30,7 @@ pub struct T0 {
     pub sent: u64,
 }
 
-/// The file of T0 beside a bed file: `bed.t0.json` beside `bed.toml`.
+/// `bed.t0.json` beside `bed.toml`.
 pub fn t0_file(bed: &Path) -> PathBuf {
     let name = bed.file_name().unwrap_or_default().to_string_lossy();
     bed.with_file_name(format!("{}.t0.json", name.strip_suffix(".toml").unwrap_or(&name)))
@@ -53,7 +53,7 @@ pub fn read_t0(bed: &Path) -> Result<Vec<T0>, ScenarioError> {
 }
 
 impl Bed {
-    /// T0 with these ports, the frame sizes and the foreground of this traffic, the latest.
+    /// The latest T0 with these ports, and frame sizes and foreground of this traffic.
     pub fn t0_of(&self, traffic: &Traffic) -> Option<&T0> {
         let mix = traffic.frame_sizes.as_ref().map(ToString::to_string);
         let is_of_sizes = |t0: &&T0| t0.frame_sizes == mix && (mix.is_some() || t0.frame_size == traffic.frame_size);

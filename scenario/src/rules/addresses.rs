@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use tech::{is_allowed, is_laboratory_prefix, may_be_requested, overlap};
 use wire::{AddrRange, Prefix6};
 
-/// A range of a scenario: its path, its name in messages, and its addresses.
+/// Path, name in messages, addresses.
 type NamedRange<'a> = (String, &'a str, AddrRange);
 
 impl Check<'_> {
@@ -37,7 +37,7 @@ impl Check<'_> {
             }
             self.apart(pool, &ends[1]);
         }
-        // No host has these, whatever the prefix; broadcast addresses are only of the kernel's links, which are a /24 each.
+        // No host has these; broadcast addresses are only of the kernel's links, which are a /24 each.
         let in_kernel = self.scenario.duts.iter().any(|dut| !dut.is_in_process());
         let hosts: &[u8] = if in_kernel { &[0, 1, 255] } else { &[0, 1] };
         // Behind the ports of a bed, the box has the addresses that the bed says.
@@ -61,7 +61,7 @@ impl Check<'_> {
         }
     }
 
-    /// A range is for laboratories, and the embedded gateway forwards packets with its addresses.
+    /// Ranges are for laboratories, and the embedded gateway forwards their packets.
     fn laboratory(&mut self, (path, name, range): &NamedRange<'_>) {
         let besides: Vec<AddrRange> =
             self.scenario.allow_addresses.iter().copied().filter(|range| may_be_requested(*range)).collect();
@@ -79,7 +79,7 @@ impl Check<'_> {
             );
             return;
         }
-        // The embedded gateway forwards as the RFCs have it: all these packets would be lost, whatever `allow-addresses` says.
+        // The embedded gateway would lose all these packets (as of the RFCs), whatever `allow-addresses` says.
         let blocks = [([169, 254, 0, 0], 1 << 16), ([240, 0, 0, 0], 1 << 28)];
         let mut blocks = blocks.into_iter().map(|(first, count)| AddrRange { first: first.into(), count });
         let embedded = self.scenario.duts.iter().any(|dut| dut.has_workers());
@@ -94,8 +94,9 @@ impl Check<'_> {
         }
     }
 
-    /// A device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames to it, or to the network and
-    /// broadcast addresses of its links, would not be forwarded. The embedded gateway would, but is measured as others are.
+    /// A device has host 1 of 198.18.0.0/24 and 198.19.0.0/24 (RFC 2544, appendix C.2.2.1): frames
+    /// to it, or to network and broadcast addresses of its links, would not be forwarded. The
+    /// embedded gateway would, but is measured as others are.
     fn own(&mut self, (path, name, range): &NamedRange<'_>, hosts: &[u8]) {
         let taken =
             [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
@@ -110,7 +111,7 @@ impl Check<'_> {
     }
 
     fn apart(&mut self, one: &NamedRange<'_>, other: &NamedRange<'_>) {
-        // The words at fault are written ones: a default cannot be corrected.
+        // A default cannot be corrected.
         let (one, other) = if self.spans.has(&one.0) { (one, other) } else { (other, one) };
         if overlap(one.2, other.2) {
             let default = self.default_words(&other.0);
@@ -123,7 +124,7 @@ impl Check<'_> {
         }
     }
 
-    /// IPv6 addresses of technologies are for laboratories. Rows that grow out of their block are a technology's own rule.
+    /// IPv6 addresses of technologies are for laboratories. Rows outside their block are a technology's own rule.
     fn ipv6(&mut self) {
         for dut in &self.scenario.duts {
             let Some((_, technology)) = dut.technology() else { continue };

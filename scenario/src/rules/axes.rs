@@ -1,5 +1,4 @@
-//! Axes of `[sweep]`: each is of a device of the scenario, has room for its values, and leaves the ports that are needed at
-//! every point.
+//! Each axis of `[sweep]` is of a device, has room for its values, and leaves enough ports at every point.
 
 use super::{Check, quoted};
 use crate::axis_values::SweptAxis;
@@ -64,7 +63,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is a key of `[traffic]`, too, is said once.
+    /// Refuses an axis whose key stands in `[traffic]`, too.
     fn of_traffic(&mut self) {
         for axis in OF_TRAFFIC {
             let [set, swept] = [format!("traffic.{axis}"), format!("sweep.{axis}")];
@@ -93,7 +92,7 @@ impl Check<'_> {
         }
     }
 
-    /// Every subscriber is one of the device: frames of others would be dropped, and their loss taken for the device's.
+    /// Every subscriber is one of the device, which drops frames of others.
     fn played_subscribers(&mut self) {
         let wanted = u64::from(self.scenario.traffic.flows.subscribers);
         for dut in &self.scenario.duts {
@@ -107,7 +106,7 @@ impl Check<'_> {
         }
     }
 
-    /// With fewer outside addresses the pool still has a port for every inside address and port.
+    /// Fewer outside addresses still have a port for every inside address and port.
     fn outside_addresses(&mut self, swept: &SweptAxis) {
         let scenario: &Scenario = self.scenario;
         let flows = scenario.most_sources();

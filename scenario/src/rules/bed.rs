@@ -38,7 +38,7 @@ impl Check<'_> {
         );
     }
 
-    /// No translator fragments test frames: that would be another measurement.
+    /// A translator that fragments test frames would be another measurement.
     fn fragments(&mut self) {
         let packet = self.scenario.widest_packet();
         let sizes = ["sweep.frame-size", "traffic.frame-size"];
@@ -74,7 +74,7 @@ impl Check<'_> {
         }
     }
 
-    /// Only frames can be impaired or captured, and a frame that is held comes before the trial is over.
+    /// Only frames can be impaired or captured, and held frames come before the end of the trial.
     fn beside_the_link(&mut self) {
         let simulated = self.scenario.duts.iter().find(|dut| dut.longest_frame().is_none());
         for path in ["link.impair", "link.capture"].into_iter().filter(|path| self.spans.has(path)) {
@@ -108,8 +108,8 @@ impl Check<'_> {
         }
     }
 
-    /// Several workers of the tester are for devices of this process: a kernel device has one queue on each side. Damage and
-    /// captures are of one port a side, as their seed and their files are.
+    /// Several workers of the tester are for devices of this process: a kernel device has one queue
+    /// on each side. Damage and captures are of one port a side, as are their seed and files.
     fn testers(&mut self) {
         let workers = self.scenario.tester.workers;
         if workers == 1 || self.scenario.bed.is_some() {

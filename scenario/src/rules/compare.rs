@@ -1,4 +1,4 @@
-//! Published tables that a scenario names: natmeter ships them.
+//! Published tables that a scenario names exist.
 
 use super::Check;
 use key::{Fault, did_you_mean};

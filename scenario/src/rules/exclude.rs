@@ -1,4 +1,4 @@
-//! `exclude` of `[sweep]`: each condition names something that the scenario measures, and something is left to measure.
+//! Each condition of `exclude` names something measured, and something is left to measure.
 
 use super::Check;
 use crate::Scenario;
@@ -54,7 +54,7 @@ fn faults(scenario: &Scenario, at: usize, exclusion: &Exclusion) -> Vec<Fault> {
             });
         }
     }
-    // The numbers of connections may be those of the quick run or of `--full`.
+    // They may be those of the quick run or of `--full`.
     for (axis, values) in exclusion.axes.iter().filter(|(axis, _)| axis != CONNECTIONS) {
         let swept = swept(scenario, axis);
         for (value, n) in values.iter().enumerate().filter(|(_, n)| !swept.contains(n)) {

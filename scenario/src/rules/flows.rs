@@ -1,4 +1,4 @@
-//! Connections: every number of them exists in the flow space, fits the tables and is more than a buffer.
+//! Each number of connections exists in the flow space, fits the tables and exceeds the buffers.
 
 use super::{Check, quoted, shares};
 use crate::Link;
@@ -16,7 +16,7 @@ impl Check<'_> {
                 let fault = Fault::new("the scenario does not set the number of connections").needs(path);
                 self.fault(fault.instead("write connections = [\"100k\", \"1M\"] in [sweep]"));
             }
-            // With connections their rules look at the flows.
+            // With connections, their rules look at the flows.
             if !self.scenario.axes.is_empty() {
                 self.too_many_flows(&[0]);
             }
@@ -35,7 +35,7 @@ impl Check<'_> {
             if let Some(flows) = fewest.filter(|flows| counted && u128::from(n) > flows.count()) {
                 self.few_flows(&path, n, &flows);
             }
-            // The capacity is that of a table with fewer entries than the tester has connections.
+            // The table is to have fewer entries than the tester has connections.
             let fills = self.scenario.fills_tables();
             let tables = self
                 .scenario
@@ -48,7 +48,7 @@ impl Check<'_> {
         }
     }
 
-    /// A number of connections is much more than what buffers hold. DNS queries have no in-process link.
+    /// Connections are far more than buffers hold. DNS queries have no in-process link.
     fn buffers(&mut self, path: String, n: Count) {
         let Link::InProcess { depth } = self.scenario.link else { return };
         let rings = self.scenario.most_rings();
@@ -69,7 +69,7 @@ impl Check<'_> {
         );
     }
 
-    /// Whether the ranges give more flows than can be distinguished, at any point with these numbers of connections.
+    /// Whether the ranges give more flows than can be told apart, at any point with these connections.
     fn too_many_flows(&mut self, connections: &[Count]) -> bool {
         let each = connections.iter().filter_map(|&n| self.scenario.flows_with(n));
         let Some(flows) = each.flatten().max_by_key(Flows::count).filter(|flows| flows.count() > 1 << 32) else {

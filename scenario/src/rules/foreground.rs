@@ -4,7 +4,7 @@ use super::{Check, dut_at};
 use crate::quantity::show_share;
 use key::Fault;
 
-/// The share, and the shares that are swept.
+/// The share, or those that are swept.
 const KEY: &str = "traffic.foreground";
 const AXIS: &str = "sweep.foreground";
 

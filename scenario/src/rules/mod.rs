@@ -1,5 +1,5 @@
-//! Rules between values: they refuse valid values that together cannot be measured or must not be sent, with the scenario's
-//! quick values and with those of `--full`.
+//! Rules between values refuse valid values that together cannot be measured or must not be sent,
+//! both in quick runs and with `--full`.
 
 mod addresses;
 mod axes;
@@ -63,7 +63,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.faults
 }
 
-/// What is right and still unwise, one sentence each.
+/// What is right but unwise, one sentence each.
 pub(crate) fn advice(scenario: &Scenario) -> Vec<String> {
     ports::advice(scenario)
 }
@@ -73,12 +73,12 @@ impl Check<'_> {
         self.faults.push(fault);
     }
 
-    /// The path of a key of `[measure]`, or of `[full]`.
+    /// Path of a key in `[measure]`, or in `[full]`.
     fn measure(&self, key: &str) -> String {
         format!("{}.{key}", self.scenario.measure_path())
     }
 
-    /// The path of the connections: those of a conforming run may be its own.
+    /// Path of the connections: those of a conforming run may be its own.
     fn connections(&self) -> &'static str {
         if self.scenario.full { "full.connections" } else { "sweep.connections" }
     }
@@ -88,7 +88,7 @@ impl Check<'_> {
         if self.spans.has(path) { "" } else { " (its default)" }
     }
 
-    /// What a technology would rightly drop, or the tester cannot play.
+    /// Refuses what a technology would rightly drop, or the tester cannot play.
     fn technologies(&mut self) {
         let most = self.scenario.hosts().map_or(1, |(_, most)| most);
         for dut in &self.scenario.duts {
@@ -108,14 +108,14 @@ impl Check<'_> {
             .all(|(_, technology)| technology.faults().is_empty())
     }
 
-    /// Returns where the first direction that `meets` the condition is written: in `[traffic]`, or in `[sweep]`.
+    /// Where the first direction that `meets` the condition is written: in `[traffic]`, or in `[sweep]`.
     fn direction_at(&self, meets: impl FnMut(Direction) -> bool) -> Option<At> {
         let at = self.scenario.directions().into_iter().position(meets)?;
         let is_swept = self.spans.has("sweep.direction");
         Some(if is_swept { At::key(format!("sweep.direction[{at}]")) } else { "traffic.direction".into() })
     }
 
-    /// Returns where it is written that only the Responder sends, at a point at which this metric is measured.
+    /// Where it is written that only the Responder sends, at a point of this metric.
     fn reverse_of(&self, metric: &str) -> Option<At> {
         let scenario = self.scenario;
         let mut points = scenario.points().filter(|point| scenario.has(point, metric));
@@ -148,7 +148,7 @@ impl Check<'_> {
         self.faults.extend(faults);
     }
 
-    /// Refuses a value that a list has twice. Returns whether there is one.
+    /// Refuses a value that stands twice in a list. Returns whether there is one.
     fn twice<T: Eq + Hash>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) -> bool {
         let mut seen = HashMap::new();
         for (at, value) in values.iter().enumerate() {
@@ -166,12 +166,12 @@ impl Check<'_> {
     }
 }
 
-/// Where the table of a device stands.
+/// Place of a device's table.
 fn dut_at(dut: &Dut) -> At {
     At::key(format!("dut.{}", dut.table()))
 }
 
-/// Where the technology of a device stands, or the device without one.
+/// Place of a device's technology, or of the device without one.
 fn technology_at(dut: &Dut) -> At {
     dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)))
 }

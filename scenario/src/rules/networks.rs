@@ -1,4 +1,4 @@
-//! Rules about several networks on each side: only a router has routes to them (RFC 2544, section 12).
+//! Several networks on each side: only a router has routes to them (RFC 2544, section 12).
 
 use super::{Check, dut_at};
 use crate::Dut;
@@ -29,7 +29,7 @@ impl Check<'_> {
         }
     }
 
-    /// Each network has one host: `inside` and `remote` are its address in the first network.
+    /// Each network has one host: `inside` and `remote` are the hosts of the first one.
     fn one_host_each(&mut self) {
         let flows = &self.scenario.traffic.flows;
         for (path, range) in [("traffic.inside", flows.inside), ("traffic.remote", flows.remote)] {

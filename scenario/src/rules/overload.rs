@@ -1,5 +1,4 @@
-//! Tests of the rules about overload scalability: it compares fewer flows with more, and flows that begin one after the other
-//! are few.
+//! Tests of the rules about overload scalability.
 
 #[cfg(test)]
 mod tests {

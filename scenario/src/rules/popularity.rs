@@ -1,4 +1,4 @@
-//! Rules about the popularity of connections: it is that of random draws.
+//! The popularity of connections is that of random draws.
 
 use super::Check;
 use key::Fault;
@@ -14,7 +14,7 @@ impl Check<'_> {
             return;
         }
         let metrics = &self.scenario.measure.metrics;
-        // With new connections beside them, held ones have their turn one after the other.
+        // Beside new connections, held ones have their turn.
         let draws = |metric: &String| self.scenario.sent(metric) == Some(Sends::Frames);
         let mut faults = Vec::new();
         if traffic.responder_order != Order::Random {

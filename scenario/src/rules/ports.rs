@@ -1,4 +1,4 @@
-//! A NAT's ports: each inside address and port finds an outside one, and what a customer with a port set sends fits the set.
+//! Each inside address and port finds an outside one, and customers with a port set fit the set.
 
 use super::shares::ports_in_use;
 use super::{Check, dut_at};
@@ -9,7 +9,7 @@ use key::{At, Fault};
 use tech::{Flows, Mapping, Ports};
 use wire::{PortRange, PortSet};
 
-/// The customers, each with its source ports, and as far as there are connections for them.
+/// Customers with their source ports, as far as there are connections for them.
 fn clients(scenario: &Scenario, flows: &Flows, hosts: u64) -> (u64, u64) {
     let clients = hosts * u64::from(flows.source_ports.count());
     (clients, clients.min(scenario.most_connections()))
@@ -96,8 +96,9 @@ impl Check<'_> {
         );
     }
 
-    /// The port set of a customer that shares an address holds what comes out of it (RFC 7597, section 5.1): of a CE an outside
-    /// port for each inside address and port, of a provider edge's subscribers the source ports.
+    /// The port set of a customer that shares an address holds what comes out of it (RFC 7597,
+    /// section 5.1): of a CE an outside port for each inside address and port, of a provider edge's
+    /// subscribers the source ports.
     fn port_set(&mut self, dut: &Dut, nat: &Nat, set: PortSet, from: &At) {
         if nat.outside.pool.is_empty() {
             return;
@@ -147,8 +148,8 @@ impl Check<'_> {
     }
 }
 
-/// Warns of a customer edge whose port set is more than half in use. An edge that searches for a free port takes longer
-/// and longer then, and the trial measures that search.
+/// Warns of a port set of a customer edge that is more than half in use: the search for a free port
+/// takes ever longer, and the trial would measure that.
 pub(super) fn advice(scenario: &Scenario) -> Vec<String> {
     let full = |dut: &Dut| {
         let nat = dut.nat()?;

@@ -1,4 +1,4 @@
-//! Keys by which searches save time are there for a search that can use them, and what they need is measured before.
+//! Keys that save time are for a search that can use them, and what they need is measured before.
 
 use super::Check;
 use crate::{Method, WarmStart};

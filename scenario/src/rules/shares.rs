@@ -1,5 +1,5 @@
-//! Shares: what a worker has of a table, and what a customer of a NAT may have: ports of its outside address at its worker,
-//! quotas, port blocks. A device rightly refuses connections beyond them.
+//! Shares: what a worker has of a table, and a customer of a NAT: ports of its outside address at
+//! its worker, quotas, port blocks. A device rightly refuses connections beyond them.
 
 use super::{Check, dut_at};
 use crate::nat::technology_path;
@@ -11,7 +11,7 @@ use method::Count;
 use tech::{Flows, Mapping, PortPool, State, share_of_a_worker};
 
 impl Check<'_> {
-    /// The rules about customers, for each device as it is at each point of the matrix; the first fault of a device is shown.
+    /// Rules about customers of each device at each point; the first fault of a device is shown.
     pub(super) fn shares(&mut self) {
         let scenario = self.scenario;
         for (at, dut) in scenario.duts.iter().enumerate() {
@@ -35,7 +35,7 @@ fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
     format!("sweep.{axis}[{at}]").into()
 }
 
-/// The table of a device has room for so many connections, and so has the part of it that the fullest worker has.
+/// The table of a device has room for so many connections, also the part of the fullest worker.
 pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count) -> Option<Fault> {
     let state = dut.nat_state()?;
     let (size, table) = (state.sessions?, state.path("table"));
@@ -67,17 +67,18 @@ pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count)
     })
 }
 
-/// Outside ports in use at once where so many connections are spread by chance over all flows.
+/// Outside ports in use where so many connections are spread by chance over all flows.
 pub(super) fn ports_in_use(flows: &Flows, mapping: Mapping, connections: Count) -> u64 {
     let destinations = u64::from(flows.remote.count) * u64::from(flows.destination_ports.count());
     let clients = flows.hosts().saturating_mul(flows.source_ports.count().into());
     let ports = match mapping {
-        // As many as inside addresses and ports have a connection at all.
+        // As many as inside addresses and ports with a connection.
         Mapping::EndpointIndependent => {
             let each = connections as f64 / clients.max(1) as f64;
             (clients as f64 * (1.0 - (-each).exp())).ceil() as u64
         }
-        // As many as connections go to one destination: some have more than their share, by four standard deviations at most.
+        // As many as connections to one destination: some have more than their share, by four
+        // standard deviations at most.
         Mapping::AddressAndPortDependent => {
             let share = connections as f64 / destinations.max(1) as f64;
             clients.min((share + 4.0 * share.sqrt()).ceil() as u64)
@@ -110,7 +111,7 @@ impl Device<'_> {
         Some(flows.into_iter().fold(fault, |fault, key| fault.needs(format!("traffic.{key}"))))
     }
 
-    /// Workers that share the pool out. The cores of a box are not workers of this gateway.
+    /// Workers that share the pool out; the cores of a box are none.
     fn workers(&self) -> u64 {
         if self.dut.has_workers() { self.scenario.most_workers().max(1) } else { 1 }
     }
@@ -119,7 +120,7 @@ impl Device<'_> {
         format!("{}.{key}", technology_path(self.technology))
     }
 
-    /// A part of the help where several customers of a prefix are one subscriber.
+    /// Part of the help where several customers of a prefix are one subscriber.
     fn one_subscriber(&self) -> bool {
         self.technology.counts_by_prefix().is_some_and(|len| len < 128)
     }
@@ -150,7 +151,7 @@ impl Device<'_> {
         Some(Fault::new(title).at(self.key(key), label).instead(help))
     }
 
-    /// The outside ports of the whole pool, and of one customer, which has an address of it and a worker.
+    /// Outside ports of the whole pool, and of one customer, which has one address and worker.
     fn ports(&self, hosts: u64, needed: u64) -> Option<Fault> {
         let PortPool { addresses, ports, is_ipv6 } = self.technology.port_pool()?;
         let (workers, outside) = (self.workers(), addresses.saturating_mul(ports));
@@ -185,7 +186,7 @@ impl Device<'_> {
         self.pool.clone().map_or(keys.clone(), |swept| At::first([swept, keys]))
     }
 
-    /// A customer needs more than its outside address has at its worker (RFC 4787, REQ-2: paired pooling).
+    /// A customer needs more than its address has at its worker (RFC 4787, REQ-2: paired pooling).
     fn one_address(&self, own: u64, each: u64, wholes: u64) -> Fault {
         let several = self.workers() > 1;
         let at = if several { " at one worker" } else { "" };
