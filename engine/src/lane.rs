@@ -54,7 +54,9 @@ impl Lane {
         let in_process = facts.iter().all(|f| f.backend == "link");
         // Unpinned lanes yield, or two that wait for a third one on their cores would wait for ever.
         let alone = self.core.is_some() && in_process;
-        let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
+        if !(alone && shared.short && port::host::preempt_others()) {
+            port::host::hurry();
+        }
         // A thread that keeps its capabilities measures the same.
         let _ = port::privileges::limit_measuring_thread();
         // If unknown (0), one poll of each port.

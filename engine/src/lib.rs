@@ -21,6 +21,7 @@ pub mod lane;
 pub mod native;
 pub mod observe;
 pub mod overload;
+mod pacer;
 pub mod phase;
 mod pieces;
 pub mod popularity;

@@ -3,9 +3,10 @@
 use crate::indices::Indices;
 use crate::native::NativeSender;
 use crate::observe::Row;
+use crate::pacer::{Due, Pacer};
 use crate::schedule::Departures;
 use crate::store::StateTable;
-use method::{Count, Leg, Nanos, NativeFrames, Timing};
+use method::{Count, Leg, NativeFrames};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
@@ -21,7 +22,7 @@ pub struct SenderPlan<'a> {
     pub outer: Option<(&'a StateTable, u16)>,
     /// Octets by which the DUT lengthens frames.
     pub growth: usize,
-    /// Departure times.
+    /// Departure times of the first schedule.
     pub departures: Departures,
     /// Of connections.
     pub indices: Indices,
@@ -32,11 +33,7 @@ pub struct SenderPlan<'a> {
 /// A sender.
 pub struct Sender<'a> {
     plan: SenderPlan<'a>,
-    clock: Clock,
-    next: u64,
-    done: u64,
-    frames: u64,
-    start: Ticks,
+    pacer: Pacer,
     /// Last first.
     later: Vec<Later>,
     /// Instead of the template's.
@@ -48,17 +45,6 @@ pub struct Sender<'a> {
     ahead_flows: [u32; BATCH],
     burst: Burst,
     work: Work,
-    accepted: u64,
-    refused: u64,
-    timing: Timing,
-    worst_late: Ticks,
-    last_handed: Ticks,
-    last_taken: Ticks,
-    late_at_change: Ticks,
-    give_up_late: Ticks,
-    ended: bool,
-    own: Ticks,
-    backend: Ticks,
 }
 
 /// Follows another schedule.
@@ -90,16 +76,9 @@ impl<'a> Sender<'a> {
         plan.indices.fill(&mut ahead);
         let mut ahead_flows = [0; BATCH];
         plan.view.order.fill(&ahead, &mut ahead_flows);
-        let timing =
-            Timing { burst: plan.departures.burst(), worst_burst: plan.departures.burst(), ..Timing::default() };
-        let frames = plan.departures.frames();
         Sender {
+            pacer: Pacer::new(plan.departures, clock, give_up_late),
             plan,
-            clock,
-            next: 0,
-            done: 0,
-            frames,
-            start: 0,
             later: Vec::new(),
             mix: None,
             native: None,
@@ -108,17 +87,6 @@ impl<'a> Sender<'a> {
             ahead_flows,
             burst: port::burst(),
             work: Work::default(),
-            accepted: 0,
-            refused: 0,
-            timing,
-            worst_late: 0,
-            last_handed: 0,
-            last_taken: 0,
-            late_at_change: 0,
-            give_up_late,
-            ended: false,
-            own: 0,
-            backend: 0,
         }
     }
 
@@ -142,30 +110,24 @@ impl<'a> Sender<'a> {
 
     /// Continues with these schedules.
     #[must_use]
-    pub fn then(self, mut later: Vec<Later>) -> Sender<'a> {
-        let more: Count = later.iter().map(|later| later.departures.frames()).sum();
+    pub fn then(mut self, mut later: Vec<Later>) -> Sender<'a> {
+        self.pacer.planned += later.iter().map(|later| later.departures.frames()).sum::<Count>();
         later.reverse();
-        Sender { frames: self.frames + more, later, ..self }
+        Sender { later, ..self }
     }
 
     /// If need be in the next schedule.
     #[inline(always)]
     fn more(&mut self) -> bool {
-        self.next < self.done + self.plan.departures.frames() || self.change_rate()
+        self.pacer.has_more() || self.change_rate()
     }
 
     #[cold]
     fn change_rate(&mut self) -> bool {
-        let Some(Later { after, mut departures, flows }) = self.later.pop() else { return false };
-        departures.start_at(self.start + after);
-        let before = &self.plan.departures;
-        let late = self.last_handed.saturating_sub(before.due(before.frames().saturating_sub(1)));
-        self.late_at_change = self.late_at_change.max(if before.frames() > 0 { late } else { 0 });
-        self.timing.burst = departures.burst();
+        let Some(Later { after, departures, flows }) = self.later.pop() else { return false };
+        self.pacer.follow(after, departures);
         self.plan.indices.use_flows(flows);
-        self.done += before.frames();
-        self.plan.departures = departures;
-        self.next < self.frames
+        self.pacer.has_more()
     }
 
     /// Sends the frames due at `now`; false once all are sent or it has given up.
@@ -174,49 +136,21 @@ impl<'a> Sender<'a> {
     /// When the port fails.
     #[inline]
     pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
-        let due = self.done + self.plan.departures.due_count(now);
-        if due == self.next {
-            return Ok(self.more());
-        }
-        let behind = due - self.next;
-        let late = now.saturating_sub(self.plan.departures.due(self.next - self.done));
-        self.worst_late = self.worst_late.max(late);
-        if behind > self.timing.burst as u64 {
-            self.timing.catch_ups += 1;
-            if behind > BATCH as u64 {
-                self.timing.crowded += BATCH as u64;
-            }
-            self.timing.worst_burst = self.timing.worst_burst.max(behind.min(u32::MAX as u64) as u32);
-            if late > self.give_up_late {
-                self.timing.gave_up = still_takes(self.last_taken, now, self.give_up_late);
-                return Ok(false);
-            }
-        }
+        let n = match self.pacer.due(now) {
+            Due::Nothing => return Ok(self.more()),
+            Due::TooLate => return Ok(false),
+            Due::Frames(n) => n,
+        };
         if self.burst.is_empty() {
-            let n = behind.min(BATCH as u64) as usize;
             match (self.mix, &self.native) {
                 (None, None) => self.build(n, pool),
                 _ => self.build_each(n, pool),
             }
         }
-        let offered = self.burst.len();
-        let before = self.clock.now();
-        let sent = port.transmit(pool, &mut self.burst)?;
-        let after = self.clock.now();
-        let first = self.next;
-        self.next += (offered - self.burst.len()) as u64;
-        if self.next > first {
-            self.last_taken = after;
-        }
+        let (sent, at) = self.pacer.transmit(now, port, pool, &mut self.burst)?;
         if let Some(stamps) = self.stamps {
-            // Before the call, inside of which the device may work.
-            stamps.sent(self.plan.tag.sender.into(), first..self.next, before);
+            stamps.sent(self.plan.tag.sender.into(), sent, at);
         }
-        self.accepted += sent.accepted as u64;
-        self.refused += sent.refused as u64;
-        self.last_handed = after;
-        self.own += before - now;
-        self.backend += after - before;
         Ok(self.more())
     }
 
@@ -248,7 +182,7 @@ impl<'a> Sender<'a> {
             }
         }
         template.words(values, words);
-        template.prepare(words, &Tag { sequence: self.next, ..*tag }, &self.ahead, prepared);
+        template.prepare(words, &Tag { sequence: self.pacer.next, ..*tag }, &self.ahead, prepared);
         prefetch(last);
         if let Some(ends) = template.layout().ends() {
             fetch_rows_of(view, ends, fresh_flows, fresh_values);
@@ -270,7 +204,7 @@ impl<'a> Sender<'a> {
     #[inline(never)]
     fn build_each(&mut self, n: usize, pool: &mut Pool) {
         let mut used = 0;
-        for sequence in (self.next..).take(n) {
+        for sequence in (self.pacer.next..).take(n) {
             let tag = Tag { sequence, ..self.plan.tag };
             let native = self.native.as_mut().filter(|native| native.has(sequence));
             let is_foreground = native.is_none();
@@ -320,65 +254,38 @@ impl<'a> Sender<'a> {
     /// When it last transmitted frames.
     #[inline(always)]
     pub fn last_handed(&self) -> Ticks {
-        self.last_handed
+        self.pacer.last_handed
     }
 
     /// Time inside the back-end.
     #[inline(always)]
     pub fn inside(&self) -> Ticks {
-        self.backend
+        self.pacer.backend
     }
 
     /// Once all lanes are ready.
     pub fn start_at(&mut self, start: Ticks) {
-        self.start = start;
-        self.plan.departures.start_at(start);
+        self.pacer.start_at(start);
     }
 
     /// Frames transmitted.
     #[inline(always)]
     pub fn progress(&self) -> u64 {
-        self.next
+        self.pacer.next
     }
 
     /// Ends the sender on purpose, before its last frame.
     pub fn end(&mut self) {
-        self.ended = true;
+        self.pacer.ended = true;
     }
 
     /// As part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
-        let d = &self.plan.departures;
-        let ns = |t: Ticks| Nanos(self.clock.nanos(t));
-        let frames = if self.ended { self.next } else { d.frames() };
-        let last_due = d.due(frames.saturating_sub(1));
-        let finished_late = if !self.ended && self.next < self.frames {
-            self.worst_late
-        } else {
-            self.last_handed.saturating_sub(last_due).max(self.late_at_change)
-        };
-        Leg {
-            planned: self.frames,
-            sent: self.accepted + self.refused,
-            refused: self.refused,
-            native: self.native.map(|native| NativeFrames { sent: native.among(self.next), received: 0 }),
-            send_time: ns(self.last_handed.saturating_sub(self.start)),
-            timing: Timing {
-                finished_late: ns(finished_late),
-                worst_late: ns(self.worst_late),
-                own_time: ns(self.own),
-                backend_time: ns(self.backend),
-                ..self.timing
-            },
-            ..Leg::default()
-        }
+        let sent = self.pacer.next;
+        let native = self.native.map(|native| NativeFrames { sent: native.among(sent), received: 0 });
+        Leg { native, ..self.pacer.finish() }
     }
-}
-
-/// The port is slow and not stuck: it took a frame in the last half of the lateness.
-pub(crate) fn still_takes(last_taken: Ticks, now: Ticks, give_up_late: Ticks) -> bool {
-    now.saturating_sub(last_taken) < give_up_late / 2
 }
 
 /// Not inlined: frames without an IPv6 header must not pay for it.
@@ -387,20 +294,5 @@ fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut B
     if ends.is_large() {
         values.set(&view.flows, flows);
         values.rows_ahead(ends, arena::prefetch);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Giving up 200 ticks late: a port is stuck 200 ticks after its last frame, slow 99 ticks after it.
-    #[test]
-    fn a_slow_port_takes_frames_to_the_last() {
-        let taken = |at| still_takes(at, 10_000, 200);
-        assert_eq!(
-            [taken(9_990), taken(9_901), taken(9_900), taken(9_800), taken(0)],
-            [true, true, false, false, false]
-        );
     }
 }

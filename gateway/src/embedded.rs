@@ -115,7 +115,9 @@ impl Embedded {
                 port::host::place(core)?;
                 // Without an isolated core it must not block others.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
-                let _ = round.preempts || port::host::hurry();
+                if !round.preempts {
+                    port::host::hurry();
+                }
                 // A gateway on interfaces limits its workers through the control queue.
                 if preempt {
                     let _ = port::privileges::limit_measuring_thread();

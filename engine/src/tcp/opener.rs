@@ -3,10 +3,9 @@
 use super::Steps;
 use super::end::EndPlan;
 use super::stages::Stages;
-use crate::schedule::Departures;
-use crate::sender::still_takes;
-use method::{Count, Leg, Nanos, Timing};
-use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
+use crate::pacer::{Due, Pacer};
+use method::{Count, Leg};
+use port::{BATCH, Burst, Frame, Pool, Port, PortError, Ticks};
 use wire::tcp::{Ends, Numbers, Segment, SegmentTemplate, Side};
 use wire::{Batch, View, Words};
 
@@ -17,7 +16,6 @@ pub(super) struct OpenerPlan<'a> {
     /// For acknowledgements.
     pub(super) stages: &'a Stages,
     pub(super) numbers: Numbers,
-    pub(super) departures: Departures,
     pub(super) first: u32,
     pub(super) different: Count,
     pub(super) turn: (u64, u64),
@@ -25,93 +23,45 @@ pub(super) struct OpenerPlan<'a> {
 
 pub(super) struct Opener<'a> {
     plan: OpenerPlan<'a>,
-    clock: Clock,
-    next: u64,
-    start: Ticks,
-    give_up_late: Ticks,
+    pacer: Pacer,
     burst: Burst,
     indices: [u32; BATCH],
     flows: [u32; BATCH],
     values: Batch,
     words: Words,
-    leg: Leg,
-    worst_late: Ticks,
-    last_handed: Ticks,
-    last_taken: Ticks,
-    own: Ticks,
-    backend: Ticks,
 }
 
 impl<'a> Opener<'a> {
-    /// Gives up when later than `give_up_late`.
-    pub(super) fn new(plan: OpenerPlan<'a>, clock: Clock, give_up_late: Ticks) -> Opener<'a> {
-        let burst = plan.departures.burst();
-        let timing = Timing { burst, worst_burst: burst, ..Timing::default() };
+    pub(super) fn new(plan: OpenerPlan<'a>, pacer: Pacer) -> Opener<'a> {
         Opener {
-            leg: Leg { planned: plan.departures.frames(), timing, ..Leg::default() },
             plan,
-            clock,
-            next: 0,
-            start: 0,
-            give_up_late,
+            pacer,
             burst: port::burst(),
             indices: [0; BATCH],
             flows: [0; BATCH],
             values: Batch::default(),
             words: Words::default(),
-            worst_late: 0,
-            last_handed: 0,
-            last_taken: 0,
-            own: 0,
-            backend: 0,
         }
     }
 
     pub(super) fn start_at(&mut self, start: Ticks) {
-        (self.start, self.last_handed) = (start, start);
-        self.plan.departures.start_at(start);
+        self.pacer.start_at(start);
     }
 
     pub(super) fn inside(&self) -> Ticks {
-        self.backend
+        self.pacer.backend
     }
 
     /// False once all have begun or it has given up.
     pub(super) fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
-        let due = self.plan.departures.due_count(now);
-        if due == self.next {
-            return Ok(self.next < self.leg.planned);
+        match self.pacer.due(now) {
+            Due::Nothing => return Ok(self.pacer.has_more()),
+            Due::TooLate => return Ok(false),
+            Due::Frames(n) if self.burst.is_empty() => self.build(n, pool),
+            Due::Frames(_) => {}
         }
-        let behind = due - self.next;
-        let late = now.saturating_sub(self.plan.departures.due(self.next));
-        self.worst_late = self.worst_late.max(late);
-        let timing = &mut self.leg.timing;
-        if behind > u64::from(timing.burst) {
-            timing.catch_ups += 1;
-            timing.crowded += if behind > BATCH as u64 { BATCH as u64 } else { 0 };
-            timing.worst_burst = timing.worst_burst.max(u32::try_from(behind).unwrap_or(u32::MAX));
-            if late > self.give_up_late {
-                timing.gave_up = still_takes(self.last_taken, now, self.give_up_late);
-                return Ok(false);
-            }
-        }
-        if self.burst.is_empty() {
-            self.build(behind.min(BATCH as u64) as usize, pool);
-        }
-        let offered = self.burst.len();
-        let before = self.clock.now();
-        let sent = port.transmit(pool, &mut self.burst)?;
-        let after = self.clock.now();
-        if self.burst.len() < offered {
-            self.next += (offered - self.burst.len()) as u64;
-            self.last_taken = after;
-        }
-        self.leg.sent += (sent.accepted + sent.refused) as Count;
-        self.leg.refused += sent.refused as Count;
-        self.last_handed = after;
-        self.own += before - now;
-        self.backend += after - before;
-        Ok(self.next < self.leg.planned)
+        self.pacer.transmit(now, port, pool, &mut self.burst)?;
+        Ok(self.pacer.has_more())
     }
 
     fn build(&mut self, n: usize, pool: &mut Pool) {
@@ -120,7 +70,7 @@ impl<'a> Opener<'a> {
         let length = plan.segments.len(matches!(plan.steps, Steps::Exchanges(_)));
         let built = pool.alloc_burst(n, length, &mut self.burst);
         let different = plan.different.max(1);
-        let place = |k: u64| which + (self.next + k) * of;
+        let place = |k: u64| which + (self.pacer.next + k) * of;
         for (k, index) in self.indices[..built].iter_mut().enumerate() {
             *index = plan.first + (place(k as u64) % different) as u32;
         }
@@ -137,36 +87,18 @@ impl<'a> Opener<'a> {
 
     pub(super) fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
-        let departures = &self.plan.departures;
-        let ns = |t: Ticks| Nanos(self.clock.nanos(t));
-        let last_due = departures.due(departures.frames().saturating_sub(1));
-        let is_short = self.next < self.leg.planned;
-        let late = if is_short { self.worst_late } else { self.last_handed.saturating_sub(last_due) };
-        let timing = Timing {
-            finished_late: ns(late),
-            worst_late: ns(self.worst_late),
-            own_time: ns(self.own),
-            backend_time: ns(self.backend),
-            ..self.leg.timing
-        };
-        Leg { send_time: ns(self.last_handed.saturating_sub(self.start)), timing, ..self.leg }
+        self.pacer.finish()
     }
 }
 
 impl<'a> OpenerPlan<'a> {
-    pub(super) fn beside(
-        end: &EndPlan<'a>,
-        departures: Departures,
-        (first, different): (u32, Count),
-        turn: (u64, u64),
-    ) -> Self {
+    pub(super) fn beside(end: &EndPlan<'a>, (first, different): (u32, Count), turn: (u64, u64)) -> Self {
         OpenerPlan {
             view: end.view,
             segments: end.segments,
             steps: end.steps,
             stages: end.stages,
             numbers: end.numbers,
-            departures,
             first,
             different,
             turn,

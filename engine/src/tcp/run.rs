@@ -6,6 +6,7 @@ use super::opener::{Opener, OpenerPlan};
 use super::stages::Stages;
 use super::{Course, Steps, TcpPhase};
 use crate::lane::Shared;
+use crate::pacer::Pacer;
 use crate::schedule::Departures;
 use crate::stage::{LEAST_START_DELAY, Stage, add_sender};
 use method::{Count, Fault, HostNoise, Leg, Nanos, TrialError};
@@ -140,8 +141,8 @@ impl Stage {
         };
         let opener = |turn: (u64, u64)| {
             let departures = Departures::shared(0, clock.frequency(), phase.rate, phase.count, turn);
-            let plan = OpenerPlan::beside(&end_plan(Side::Initiator), departures, (phase.first, phase.different), turn);
-            Opener::new(plan, clock, clock.ticks(self.give_up.0))
+            let plan = OpenerPlan::beside(&end_plan(Side::Initiator), (phase.first, phase.different), turn);
+            Opener::new(plan, Pacer::new(departures, clock, clock.ticks(self.give_up.0)))
         };
         let bursts = steps.bursts();
         let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
