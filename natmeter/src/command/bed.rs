@@ -1,13 +1,13 @@
 //! `natmeter bed`: the file of a test bed, and its check before a run.
 
-use super::load;
 use super::turn::MyTurn;
+use super::{fail, failed, load};
 use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
-use crate::rig::machine;
+use crate::rig::{Process, machine};
 use crate::run;
-use crate::term::{self, err, folded, out};
+use crate::term::{self, folded, out};
 use record::report::number::grouped;
 use record::store::date::rfc3339;
 use scenario::LoadedScenario;
@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
-pub(super) fn bed(command: &BedCommand, output: Output) -> Exit {
+pub(super) fn bed(command: &BedCommand, output: Output) -> Result<Exit, Exit> {
     match command {
         BedCommand::Init { file } => init(file),
         BedCommand::T0 { file, changes, turn } => t0(file, changes, *turn, output),
@@ -28,14 +28,9 @@ pub(super) fn bed(command: &BedCommand, output: Output) -> Exit {
     }
 }
 
-fn init(file: &Path) -> Exit {
-    let all = match machine::interfaces() {
-        Ok(all) => all,
-        Err(why) => return fail(&why),
-    };
-    if let Err(exit) = create(file, &init::text(&all)) {
-        return exit;
-    }
+fn init(file: &Path) -> Result<Exit, Exit> {
+    let all = machine::interfaces().map_err(failed)?;
+    create(file, &init::text(&all))?;
     let ports: Vec<&str> = init::ports(&all).iter().map(|found| found.name.as_str()).collect();
     let file = file.display();
     out(&match ports[..] {
@@ -44,98 +39,66 @@ fn init(file: &Path) -> Exit {
         }
         _ => format!("{file}: write the names of two interfaces in place of NAME, then: natmeter bed check {file}\n"),
     });
-    Exit::Done
+    Ok(Exit::Done)
 }
 
-fn import(conf: &Path, file: &Path) -> Exit {
-    let text = match std::fs::read_to_string(conf) {
-        Ok(text) => text,
-        Err(error) => return fail(&format!("{} cannot be read: {error}", conf.display())),
-    };
-    let imported = match siitperf::import(&text, &machine::interfaces().unwrap_or_default()) {
-        Ok(imported) => imported,
-        Err(why) => return fail(&format!("{}: {why}", conf.display())),
-    };
-    if let Err(exit) = create(file, &imported.bed) {
-        return exit;
-    }
+fn import(conf: &Path, file: &Path) -> Result<Exit, Exit> {
+    let shown = conf.display();
+    let text =
+        std::fs::read_to_string(conf).map_err(|error| failed(format_args!("{shown} cannot be read: {error}")))?;
+    let imported = siitperf::import(&text, &machine::interfaces().unwrap_or_default())
+        .map_err(|why| failed(format_args!("{shown}: {why}")))?;
+    create(file, &imported.bed)?;
     let set: Vec<String> = imported.scenario.iter().map(|set| format!(" --set {set}")).collect();
     let file = file.display();
     let mut text = format!("{file} is written. Then: natmeter bed check {file}\n");
     let _ = writeln!(text, "A run with the same traffic: natmeter run SCENARIO --bed {file}{}", set.concat());
     imported.notes.iter().for_each(|note| text.extend(["- ", note, "\n"]));
     out(&format!("{}\n", folded(&text, term::columns())));
-    Exit::Done
+    Ok(Exit::Done)
 }
 
 /// Writes a new file, or returns the exit code after printing the error.
 fn create(file: &Path, text: &str) -> Result<(), Exit> {
     let new = OpenOptions::new().write(true).create_new(true).open(file);
     let written = new.and_then(|mut to| to.write_all(text.as_bytes()));
-    written.map_err(|error| fail(&format!("{} cannot be written: {error}; name another file", file.display())))
-}
-
-fn fail(why: &str) -> Exit {
-    err(&format!("error: {why}\n"));
-    Exit::Failed
+    written.map_err(|error| failed(format_args!("{} cannot be written: {error}; name another file", file.display())))
 }
 
 /// Checks a bed without a scenario.
 const NAT44: &str = "name = \"bed-check\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
     udp-timeout = \"120 s\"\n[sweep]\nconnections = \"1k\"\n";
 
-fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, output: Output) -> Exit {
+fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, output: Output) -> Result<Exit, Exit> {
     let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
     let loaded = match scenario {
         Some(path) => load::load(Some(path), &changes, output),
         None => load::given("frames of a stateful NAT44", NAT44, &changes, output),
-    };
-    let loaded = match loaded {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    let mut turn = match MyTurn::take(turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
-    if let Err(exit) = turn.take_ports(&loaded.scenario) {
-        return exit;
-    }
-    let process = match turn.process() {
-        Ok(process) => process,
-        Err(error) => return fail(&format!("signals cannot be handled: {error}")),
-    };
-    carry_out(&loaded, scenario.is_none(), &process, output)
+    }?;
+    let (_turn, process) = at_the_ports(&loaded, turn)?;
+    Ok(carry_out(&loaded, scenario.is_none(), &process, output))
+}
+
+/// The turn holds the ports until it is dropped.
+fn at_the_ports(loaded: &LoadedScenario, turn: Turn) -> Result<(MyTurn, Process), Exit> {
+    let mut turn = MyTurn::take(turn)?;
+    turn.take_ports(&loaded.scenario)?;
+    let process = turn.process().map_err(|error| fail(&error))?;
+    Ok((turn, process))
 }
 
 const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
 
 /// Appended to the file beside the bed file.
-fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
+fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit, Exit> {
     let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
-    let loaded = match load::given("frames of a cable", CABLE, &changes, output) {
-        Ok(loaded) => loaded,
-        Err(exit) => return exit,
-    };
-    // Held until the end of the measurement.
-    let mut turn = match MyTurn::take(turn) {
-        Ok(turn) => turn,
-        Err(exit) => return exit,
-    };
-    if let Err(exit) = turn.take_ports(&loaded.scenario) {
-        return exit;
-    }
-    let process = match turn.process() {
-        Ok(process) => process,
-        Err(error) => return fail(&format!("signals cannot be handled: {error}")),
-    };
+    let loaded = load::given("frames of a cable", CABLE, &changes, output)?;
+    let (_turn, process) = at_the_ports(&loaded, turn)?;
     let scenario = &loaded.scenario;
     let bed = scenario.bed.as_ref().expect("the option --bed was given");
     let point = &record::plan::Plan::new(scenario).measurements[0].point;
-    let [frames, sent] = match run::over_ports(scenario, bed, point, &process) {
-        Ok(rates) => rates,
-        Err(error) => return fail(&format!("{error}; is left cabled to right?")),
-    };
+    let [frames, sent] = run::over_ports(scenario, bed, point, &process)
+        .map_err(|error| failed(format_args!("{error}; is left cabled to right?")))?;
     let t0 = T0 {
         date: rfc3339(SystemTime::now()),
         natmeter: env!("CARGO_PKG_VERSION").to_owned(),
@@ -150,9 +113,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
     let path = scenario::bed::t0_file(&file.canonicalize().unwrap_or_else(|_| file.to_path_buf()));
     let all: Vec<&T0> = bed.t0.iter().chain([&t0]).collect();
     let text = serde_json::to_string_pretty(&all).expect("names and numbers");
-    if let Err(error) = record::store::write_whole(&path, &text) {
-        return fail(&error.to_string());
-    }
+    record::store::write_whole(&path, &text).map_err(failed)?;
     out(&format!(
         "T0 of frames of {} octets: {} frames/s per direction arrive, {} are sent; kept in {}.\nCable the box in again.\n",
         scenario.frame_sizes_in_words(),
@@ -160,10 +121,10 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
         grouped(sent.0),
         path.display()
     ));
-    Exit::Done
+    Ok(Exit::Done)
 }
 
-fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &crate::rig::Process, output: Output) -> Exit {
+fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &Process, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
     let say = |line: check::Line| {
         if output.json {

@@ -28,7 +28,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Ex
         privilege(&loaded.scenario, &plan, &mut turn)?;
     }
     let mut calibration = Calibration::default();
-    let found = turn.process().map_err(RunError::Signals).and_then(|process| {
+    let found = turn.process().and_then(|process| {
         let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
         let measured = plan.measurements.iter().try_for_each(each);
         process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));

@@ -1,24 +1,23 @@
 //! `natmeter clean`: restores the settings and devices that a killed run, or one that lost its
 //! connection, left changed.
 
+use super::failed;
 use crate::exit::Exit;
 use crate::priority;
-use crate::term::{err, out};
+use crate::term::out;
 use dut::host::Here;
 use dut::{DutError, RunDir};
 
-pub(super) fn clean() -> Exit {
+pub(super) fn clean() -> Result<Exit, Exit> {
     let dir = RunDir::of_this_user();
     let restored = dut::journal::clean(&dir, &mut Here::new());
     if let Err(error @ DutError::Busy { .. }) = restored {
         // A live run still needs the settings that it changed.
-        err(&format!("error: {error}\n"));
-        return Exit::Failed;
+        return Err(failed(error));
     }
     let devices = dut::external::clean(&dir, &dut::step::no_sink());
     if let Err(error @ DutError::Busy { .. }) = devices {
-        err(&format!("error: {error}\n"));
-        return Exit::Failed;
+        return Err(failed(error));
     }
     // Removes the lock file of a killed run; a live run keeps its own.
     drop(dut::MachineLock::take());
@@ -32,21 +31,16 @@ pub(super) fn clean() -> Exit {
     }
     let settings = restored.err().map(|error| error.to_string());
     let devices = devices.map_or_else(|error| vec![error.to_string()], |undone| undone.left);
-    let failed: Vec<String> = settings.into_iter().chain(devices).collect();
-    for text in &failed {
-        err(&format!("error: {text}\n"));
-    }
-    if !failed.is_empty() {
-        return Exit::Failed;
+    if settings.into_iter().chain(devices).map(failed).count() > 0 {
+        return Err(Exit::Failed);
     }
     if let Some(text) = left_to_root(&dir, &RunDir::of_root()) {
-        err(&format!("error: {text}\n"));
-        return Exit::Failed;
+        return Err(failed(text));
     }
     if done.is_empty() {
         out("nothing to clean: no killed run left changes behind\n");
     }
-    Exit::Done
+    Ok(Exit::Done)
 }
 
 /// `own` is the folder of another user.

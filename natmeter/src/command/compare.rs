@@ -1,9 +1,9 @@
 //! `natmeter compare`: the differences between runs, and conditions that values must not meet.
 
-use super::{failed, report};
+use super::{failed, report, usage};
 use crate::cli::{CompareArgs, Output};
 use crate::exit::Exit;
-use crate::term::{self, err, err_lines, folded, out};
+use crate::term::{self, err_lines, folded, out};
 use record::compare::threshold::Meets;
 use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
 use record::report::number::significant;
@@ -24,12 +24,10 @@ pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, E
 /// Returns the exit code after printing an error, also if a run is damaged.
 fn checked(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     if args.runs.len() < 2 && args.fail_under.is_empty() {
-        err("error: a single run cannot be compared: name two or more runs, or give --fail-under CONDITION\n");
-        return Err(Exit::Usage);
+        return Err(usage("a single run cannot be compared: name two or more runs, or give --fail-under CONDITION"));
     }
     if args.runs.len() < 2 && args.fail_if_slower.is_some() {
-        err("error: --fail-if-slower needs a reference: name two or more runs, the reference first\n");
-        return Err(Exit::Usage);
+        return Err(usage("--fail-if-slower needs a reference: name two or more runs, the reference first"));
     }
     let runs = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<Run>, Exit>>()?;
     let comparison = compare(&runs);
@@ -64,8 +62,8 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
             let mut results = run.report.results.iter().filter(|result| threshold.is_about(result)).peekable();
             if results.peek().is_none() {
                 let folder = run.folder.display();
-                err(&format!("error: {folder} has no value for `{}`: name a metric of its report\n", threshold.text));
-                return Err(Exit::Usage);
+                let what = &threshold.text;
+                return Err(usage(format_args!("{folder} has no value for `{what}`: name a metric of its report")));
             }
             for result in results {
                 let folder = run.folder.display();

@@ -1,11 +1,11 @@
 //! `natmeter doctor`: looks at the machine that measures, at the ports of a bed and at its boxes,
 //! changes settings that spoil results, and undoes that.
 
-use super::load;
+use super::{load, usage};
 use crate::cli::{Changes, DoctorArgs, Output};
 use crate::exit::Exit;
 use crate::rig::files;
-use crate::term::{self, err, folded, out};
+use crate::term::{self, folded, out};
 use dut::doctor::{self, FILES, Finding, Port, Verdict};
 use dut::host::{Here, Ssh};
 use dut::readings::Readings;
@@ -24,10 +24,8 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     let changes = args.fix || args.undo;
     if changes && !rustix::process::geteuid().is_root() {
         let option = if args.fix { "--fix" } else { "--undo" };
-        err(&format!(
-            "error: {option} changes settings of this machine, which only root may: run natmeter with sudo\n"
-        ));
-        return Err(Exit::Usage);
+        let why = "changes settings of this machine, which only root may: run natmeter with sudo";
+        return Err(usage(format_args!("{option} {why}")));
     }
     let failed = |error: DutError| super::failed(error);
     // A measurement at the same time would be disturbed.

@@ -1,5 +1,6 @@
 //! `natmeter gateway`: the gateway as a program, and requests to a running gateway.
 
+use super::{failed, usage};
 use crate::cli::{GatewayArgs, Output, Word};
 use crate::exit::Exit;
 use crate::gateway::{self, Ending, GatewayError};
@@ -14,37 +15,29 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(super) fn gateway(args: &GatewayArgs, output: Output) -> Exit {
+pub(super) fn gateway(args: &GatewayArgs, output: Output) -> Result<Exit, Exit> {
     if let Some(word) = args.word {
         return ask(word, args);
     }
     let Some(file) = &args.config else {
-        err("error: --config is missing: use natmeter gateway --config gateway.toml (see docs/gateway.md)\n");
-        return Exit::Usage;
+        return Err(usage("--config is missing: use natmeter gateway --config gateway.toml (see docs/gateway.md)"));
     };
-    let gateway = match config::read(file, tech::ALL) {
-        Ok(gateway) => gateway,
-        Err(ScenarioError::Wrong(complaints)) => {
+    let gateway = config::read(file, tech::ALL).map_err(|error| match error {
+        ScenarioError::Wrong(complaints) => {
             err(&format!("{}\n", complaints.render(true)));
-            return Exit::Usage;
+            Exit::Usage
         }
-        Err(error) => {
-            err(&format!("error: {error}\n"));
-            return Exit::Usage;
-        }
-    };
+        error @ ScenarioError::Unreadable { .. } => usage(error),
+    })?;
     let ended = if args.pcap_in.is_empty() {
         on_interfaces(&gateway, file, args, output)
     } else {
         between_files(&gateway, args, output)
     };
-    match ended {
-        Ok(()) => Exit::Done,
-        Err(error) => {
-            err(&format!("error: {error}\n"));
-            exit(&error)
-        }
-    }
+    ended.map(|()| Exit::Done).map_err(|error| {
+        failed(&error);
+        exit(&error)
+    })
 }
 
 fn exit(error: &GatewayError) -> Exit {
@@ -56,26 +49,21 @@ fn exit(error: &GatewayError) -> Exit {
     }
 }
 
-fn ask(word: Word, args: &GatewayArgs) -> Exit {
+fn ask(word: Word, args: &GatewayArgs) -> Result<Exit, Exit> {
     if args.allow_removal && word != Word::Reload {
-        err(&format!("error: --allow-removal has no meaning for {}: use it with reload, or remove it\n", word.text()));
-        return Exit::Usage;
+        let word = word.text();
+        return Err(usage(format_args!("--allow-removal has no meaning for {word}: use it with reload, or remove it")));
     }
     let option = if args.allow_removal { " allow-removal" } else { "" };
     let socket = args.socket.clone().unwrap_or_else(config::default_socket);
-    match control::ask(&socket, &format!("{}{option}", word.text())) {
-        Ok(answer) => {
-            out(&answer);
-            if answer.starts_with("error") { Exit::Failed } else { Exit::Done }
-        }
-        Err(error) => {
-            let path = socket.display();
-            err(&format!(
-                "error: no gateway answers at {path}: {error}; start one, or name its control socket with --socket\n"
-            ));
-            Exit::Failed
-        }
-    }
+    let answer = control::ask(&socket, &format!("{}{option}", word.text())).map_err(|error| {
+        let path = socket.display();
+        failed(format_args!(
+            "no gateway answers at {path}: {error}; start one, or name its control socket with --socket"
+        ))
+    })?;
+    out(&answer);
+    Ok(if answer.starts_with("error") { Exit::Failed } else { Exit::Done })
 }
 
 fn between_files(gateway: &config::Gateway, args: &GatewayArgs, output: Output) -> Result<(), GatewayError> {

@@ -1,17 +1,14 @@
 //! Reads files of other testers.
 
+use super::usage;
 use crate::exit::Exit;
-use crate::term::err;
 use record::import::{self, Series};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Joins the files, or returns the exit code after printing the mistake.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
-    let complain = |name: &str, why: &dyn std::fmt::Display| {
-        err(&format!("error: {name}: {why}\n"));
-        Exit::Usage
-    };
+    let complain = |name: &str, why: &dyn std::fmt::Display| usage(format_args!("{name}: {why}"));
     let mut texts: Vec<(String, String)> = Vec::new();
     for path in files {
         let name = path.display().to_string();

@@ -1,5 +1,6 @@
 //! Reads the scenario, or finds the run folder, of the command line, and prints errors as text or JSON.
 
+use super::usage;
 use crate::cli::{Changes, Output};
 use crate::did_you_mean;
 use crate::exit::Exit;
@@ -119,8 +120,7 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     let instead = did_you_mean::run(path).unwrap_or_else(|| {
         format!("name the folder that `natmeter run` printed, below `{RUNS}` unless --runs was given")
     });
-    err(&format!("error: {} {what}; {instead}\n", path.display()));
-    Err(Exit::Usage)
+    Err(usage(format_args!("{} {what}; {instead}", path.display())))
 }
 
 /// As a JSON event.

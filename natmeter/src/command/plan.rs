@@ -1,6 +1,7 @@
 //! `natmeter plan`: prints the measurements of a scenario with predicted time and memory.
 
 use super::load::{load, planned, tell};
+use super::usage;
 use crate::advice::{self, Machine};
 use crate::cells::Cells;
 use crate::cli::{Changes, Output, PlanArgs};
@@ -8,7 +9,7 @@ use crate::exit::Exit;
 use crate::forecast::Earlier;
 use crate::installed::QUICKSTART_WORD;
 use crate::listing::RUNS;
-use crate::term::{self, err, out};
+use crate::term::{self, out};
 use crate::{forecast, steps};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -43,13 +44,7 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
     }
     tell(&advice, output);
     if let Some(how) = args.steps {
-        match steps::steps(&loaded.scenario, &plan, how) {
-            Ok(text) => out(&text),
-            Err(error) => {
-                err(&format!("error: {error}\n"));
-                return Err(Exit::Usage);
-            }
-        }
+        out(&steps::steps(&loaded.scenario, &plan, how).map_err(usage)?);
     }
     Ok(Exit::Done)
 }

@@ -1,10 +1,10 @@
 //! `natmeter published`: lists the published record, shows a table of it, recomputes its derived
 //! values, and shows results of other testers.
 
-use super::import;
+use super::{import, usage};
 use crate::cli::{Output, PublishedCommand};
 use crate::exit::Exit;
-use crate::term::{self, columns, err, folded, out};
+use crate::term::{self, columns, folded, out};
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
@@ -14,17 +14,17 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-pub(super) fn published(command: &PublishedCommand, output: Output) -> Exit {
+pub(super) fn published(command: &PublishedCommand, output: Output) -> Result<Exit, Exit> {
     match command {
         PublishedCommand::List => list(output),
-        PublishedCommand::Show { id } => return show(id, output),
-        PublishedCommand::Check => return check(output),
-        PublishedCommand::Import { files } => return imported(files, output).unwrap_or_else(|exit| exit),
+        PublishedCommand::Show { id } => show(id, output)?,
+        PublishedCommand::Check => check(output),
+        PublishedCommand::Import { files } => imported(files, output)?,
     }
-    Exit::Done
+    Ok(Exit::Done)
 }
 
-fn imported(files: &[PathBuf], output: Output) -> Result<Exit, Exit> {
+fn imported(files: &[PathBuf], output: Output) -> Result<(), Exit> {
     for series in import::read(files)? {
         let Series { cite, files, title, values, notes } = &series;
         if output.json {
@@ -40,7 +40,7 @@ fn imported(files: &[PathBuf], output: Output) -> Result<Exit, Exit> {
         }
         out(&format!("{text}\n"));
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn print_json(value: &Value) {
@@ -79,17 +79,16 @@ fn label(table: &Table) -> &'static str {
     table.values().next().map_or("", |value| value.under.label.as_str())
 }
 
-fn show(id: &str, output: Output) -> Exit {
-    let Some(table) = published::table(id) else {
-        err(&format!("error: no published table has the number `{id}`; `natmeter published list` shows all\n"));
-        return Exit::Usage;
-    };
+fn show(id: &str, output: Output) -> Result<(), Exit> {
+    let table = published::table(id).ok_or_else(|| {
+        usage(format_args!("no published table has the number `{id}`; `natmeter published list` shows all"))
+    })?;
     if output.json {
         table.values().for_each(print_json);
     } else {
         out(&shown(table));
     }
-    Exit::Done
+    Ok(())
 }
 
 /// With its errata.
@@ -198,7 +197,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 /// Also lists the errata. Succeeds, as the differences are in the documents.
-fn check(output: Output) -> Exit {
+fn check(output: Output) {
     let all = check::all();
     if output.json {
         for Check { table, metric, how, x, printed, computed, agrees } in &all {
@@ -213,10 +212,9 @@ fn check(output: Output) -> Exit {
                 "printed": erratum.printed, "should_be": erratum.should_be, "confidence": erratum.confidence,
             }));
         }
-        return Exit::Done;
+        return;
     }
     out(&checked(&all));
-    Exit::Done
 }
 
 fn checked(all: &[Check]) -> String {

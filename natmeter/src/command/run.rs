@@ -4,7 +4,7 @@ use super::earlier::{Earlier, earlier, missing};
 use super::load::{fits, is_run, load, planned, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
-use super::{fail, failed, privilege, report};
+use super::{fail, failed, privilege, report, usage};
 use crate::advice::{self, Machine};
 use crate::cli::{Output, ResumeArgs, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
@@ -48,7 +48,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let mut listener = listener(output);
     let mut begin = || {
         // From the folder's creation on, a signal must end the run in order.
-        let process = turn.process().map_err(RunError::Signals)?;
+        let process = turn.process()?;
         let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
@@ -66,8 +66,8 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
     // Before the lock: waiting for another run would be in vain.
     is_run(path)?;
     if merge::is_merged(path) {
-        err(&format!("error: {} joins several runs: resume one of them, and merge again\n", path.display()));
-        return Err(Exit::Usage);
+        let path = path.display();
+        return Err(usage(format_args!("{path} joins several runs: resume one of them, and merge again")));
     }
     let testing = SelfTesting::of(turn.beside, skip_self_test);
     let mut turn = MyTurn::take(turn)?;
@@ -83,7 +83,7 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
             let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
             listener.on(&Event::Repaired { text });
         }
-        let process = turn.process().map_err(RunError::Signals)?;
+        let process = turn.process()?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
         Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), testing, &process)?)))
     });

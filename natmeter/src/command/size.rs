@@ -1,10 +1,10 @@
 //! `natmeter size`: sizes measured gateways for the demand of an operator.
 
-use super::failed;
 use super::report::verdict;
+use super::{failed, usage};
 use crate::cli::{Output, SizeArgs};
 use crate::exit::Exit;
-use crate::term::{columns, err, out};
+use crate::term::{columns, out};
 use record::report::Report;
 use record::report::sizing::SIZING_FORMATS;
 use record::size::Sizing;
@@ -23,8 +23,9 @@ pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
     let format = SIZING_FORMATS.iter().find(|format| format.name == name).expect("the command line knows the formats");
     let sizing = Sizing::of(demand, &reports);
     if sizing.devices.is_empty() {
-        err("error: these runs have no results of a device other than plain forwarding: name runs of a gateway\n");
-        return Err(Exit::Usage);
+        return Err(usage(
+            "these runs have no results of a device other than plain forwarding: name runs of a gateway",
+        ));
     }
     out(&format.render(&sizing, columns()));
     let verdicts: Vec<Exit> =
@@ -36,8 +37,7 @@ pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
 fn demand(args: &SizeArgs) -> Result<Demand, Exit> {
     let wrong = |file: Option<&Path>, error: &dyn std::fmt::Display| {
         let file = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
-        err(&format!("error: {file}{error}\n"));
-        Exit::Usage
+        usage(format_args!("{file}{error}"))
     };
     let file = match &args.demand {
         None => DemandValues::default(),

@@ -1,5 +1,6 @@
 //! `natmeter trend`: the series of each value over many runs of a scenario, and where its level changed.
 
+use super::usage;
 use crate::cli::{Output, TrendArgs};
 use crate::exit::Exit;
 use crate::term::{self, err, folded, out};
@@ -10,10 +11,7 @@ use record::trend::{of_one_scenario, text, trend};
 const COLUMNS: usize = 80;
 
 pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
-    let folders = run_folders(&args.dir).map_err(|error| {
-        err(&format!("error: {error}\n"));
-        Exit::Usage
-    })?;
+    let folders = run_folders(&args.dir).map_err(usage)?;
     let mut runs = Vec::new();
     for folder in folders {
         // One damaged folder does not hide the others.
@@ -23,10 +21,8 @@ pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
             Err(error) => skipped(&error.to_string()),
         }
     }
-    let runs = of_one_scenario(runs, args.scenario.as_deref()).map_err(|error| {
-        err(&format!("error: {}: {error}\n", args.dir.display()));
-        Exit::Usage
-    })?;
+    let runs = of_one_scenario(runs, args.scenario.as_deref())
+        .map_err(|error| usage(format_args!("{}: {error}", args.dir.display())))?;
     let trend = trend(&runs);
     if output.json {
         term::json(&trend);

@@ -1,6 +1,6 @@
 //! One measurement at a time per machine: takes the machine's lock, or waits for it with `--wait`.
 
-use super::fail;
+use super::{fail, failed};
 use crate::cli::Turn;
 use crate::exit::Exit;
 use crate::priority::{self, Raised};
@@ -12,7 +12,6 @@ use dut::lock::Lock;
 use dut::{DutError, Holder, MachineLock, RunDir, port_lock};
 use scenario::Scenario;
 use signal_hook::iterator::Signals;
-use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -45,10 +44,8 @@ impl MyTurn {
                 Err(DutError::Busy { holder, .. }) if turn.beside || turn.wait => (None, Some(holder)),
                 Err(_) if turn.beside => (None, None),
                 Err(error @ DutError::Busy { .. }) => {
-                    err(&format!(
-                        "error: {error}; or use --wait to start after it, or --beside to measure at the same time\n"
-                    ));
-                    return Err(Exit::Failed);
+                    let ways = "or use --wait to start after it, or --beside to measure at the same time";
+                    return Err(failed(format_args!("{error}; {ways}")));
                 }
                 Err(error) => return Err(fail(&RunError::Rig(error.into()))),
             };
@@ -71,8 +68,7 @@ impl MyTurn {
                     self.waits.once_for(&holder, &format!("uses {what}"))?;
                 }
                 Err(error @ DutError::Busy { .. }) => {
-                    err(&format!("error: {error}; or use --wait to start after it\n"));
-                    return Err(Exit::Failed);
+                    return Err(failed(format_args!("{error}; or use --wait to start after it")));
                 }
                 Err(error) => return Err(fail(&RunError::Rig(error.into()))),
             }
@@ -94,9 +90,9 @@ impl MyTurn {
 
     /// It ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends it at once. From
     /// then on the session has the priority of a measurement.
-    pub(super) fn process(&mut self) -> io::Result<Process> {
+    pub(super) fn process(&mut self) -> Result<Process, RunError> {
         let process = Process::new();
-        signals::end_on(&process.interrupted)?;
+        signals::end_on(&process.interrupted).map_err(RunError::Signals)?;
         // A signal may have arrived after a wait.
         if self.waits.is_interrupted() {
             process.interrupted.store(true, Ordering::Relaxed);
