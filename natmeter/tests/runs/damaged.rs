@@ -3,17 +3,16 @@
 
 use crate::folder_copy::{FolderCopy, without_times};
 use crate::program::stderr;
+use crate::simulated::{header_of, run_of, set};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};
-use record::folder::{Facts, Header, NullDevice, Outcome, RECORD};
+use record::folder::{Facts, NullDevice, Outcome, RECORD};
 use record::read::{Record, RecordError, header};
 use record::store::{HEADER, NULLS, RESULTS, RunFolder, TRIALS};
-use scenario::{Options, parse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::time::SystemTime;
 
 const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\"20k\"]\n[measure]\n\
                         metrics = [\"max_conn_est_rate\", \"throughput\"]\nduration = \"100 ms\"\nrepetitions = 9\n";
@@ -21,16 +20,8 @@ const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\
 /// A run of four measurements on a device of known truth.
 fn whole() -> FolderCopy {
     let dir = tempfile::tempdir().unwrap();
-    let options =
-        Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()], ..Options::default() };
-    let scenario =
-        parse("x.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
-    let plan = natmeter::forecast::plan(&scenario);
-    let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);
-    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let path = folder.path().to_path_buf();
-    Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
-    FolderCopy::of(&path)
+    let header = header_of(SCENARIO, set(&["repetitions=2", "error=5 %"]));
+    FolderCopy::of(&run_of(dir.path(), SCENARIO, &header).0)
 }
 
 /// Changes the value in one line of a file.

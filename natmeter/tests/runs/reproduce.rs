@@ -1,29 +1,21 @@
 //! The scenarios of `scenarios/reproduce/` show what their pages say, on the simulated clock.
 
-use natmeter::forecast;
-use natmeter::rig::Process;
-use natmeter::run::Run;
-use record::folder::{Facts, Header};
+use crate::simulated::{self, folder_of, header_of, run_of};
 use record::read::Record;
-use record::store::RunFolder;
-use scenario::{Options, parse};
+use scenario::Options;
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 const ALPHA: &str = include_str!("../../../scenarios/reproduce/alpha.toml");
 const MAP_T: &str = include_str!("../../../scenarios/reproduce/map-t-tolerance.toml");
 
+fn laptop(set: &[&str]) -> Options {
+    Options { scale: Some("laptop".to_owned()), ..simulated::set(set) }
+}
+
 /// Runs the laptop form of a scenario and returns the median of each metric, by metric and connections.
 fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
-    let set = set.iter().map(|&set| set.to_owned()).collect();
-    let options = Options { scale: Some("laptop".to_owned()), set, ..Options::default() };
-    let scenario =
-        parse("t.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
-    let plan = forecast::plan(&scenario);
-    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let dir = tempfile::tempdir().unwrap();
-    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, text, &header).unwrap();
-    let outcomes = Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
+    let (_, outcomes) = run_of(dir.path(), text, &header_of(text, laptop(set)));
     let mut rates: BTreeMap<_, Vec<u64>> = BTreeMap::new();
     for outcome in outcomes {
         let of = (outcome.measurement.metric.clone(), outcome.measurement.point.connections);
@@ -39,13 +31,10 @@ fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
 /// The scale of a run is among its options, with which its scenario is read again.
 #[test]
 fn a_run_folder_knows_its_scale() {
-    let options = Options { scale: Some("laptop".to_owned()), ..Options::default() };
-    let scenario = parse("t.toml", ALPHA, &options, tech::ALL).unwrap().scenario;
-    let plan = forecast::plan(&scenario);
-    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
+    let header = header_of(ALPHA, laptop(&[]));
     let dir = tempfile::tempdir().unwrap();
-    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, ALPHA, &header).unwrap();
-    let record = Record::read(folder.path(), tech::ALL).unwrap();
+    let (path, _) = folder_of(dir.path(), ALPHA, &header);
+    let record = Record::read(&path, tech::ALL).unwrap();
     assert_eq!(record.header.options.scale.as_deref(), Some("laptop"));
     assert_eq!(record.header.scenario, header.scenario);
 }

@@ -1,48 +1,32 @@
 //! A resumed run repeats measurements that failed: a device that was dead may answer now.
 
+use crate::simulated::{folder_of, header_of, resume, run_of, trials};
 use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
-use natmeter::event::{Event, Listener};
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome, SelfTest};
-use record::plan::{Plan, without_attempt};
-use record::store::{Dir, RunFolder, TRIALS};
-use scenario::{Options, parse};
+use record::plan::without_attempt;
+use record::store::RunFolder;
+use scenario::Options;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\n\
                         metrics = [\"max_conn_est_rate\"]\nduration = \"1 s\"\nrepetitions = 1\n";
 
-struct Silent;
-
-impl Listener for Silent {
-    fn on(&mut self, _: &Event) {}
-}
-
 fn header() -> Header {
-    let scenario = parse("x.toml", SCENARIO, &Options::default(), tech::ALL).unwrap().scenario;
-    let plan = Plan::new(&scenario);
-    Header::new(String::new(), scenario, Options::default(), plan)
-}
-
-fn trials(path: &Path) -> Vec<TrialRecord> {
-    Dir::open(path).unwrap().lines(TRIALS).unwrap().values
+    header_of(SCENARIO, Options::default())
 }
 
 /// A run of the scenario on a device that works: its results, and its first trial.
 fn alive(dir: &Path, header: &Header) -> (Vec<Outcome>, TrialRecord) {
-    let folder = RunFolder::create(dir, "alive", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
-    let path = folder.path().to_path_buf();
-    let run = Run::begin(header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
-    (run, trials(&path).remove(0))
+    let (path, outcomes) = run_of(&dir.join("alive"), SCENARIO, header);
+    (outcomes, trials(&path).remove(0))
 }
 
 /// Resumes a run whose device returned no frame of the first trial and of the first trials of the probe. Returns its results
 /// and the measurements of its trials.
 fn resumed(dir: &Path, header: &Header, first: &TrialRecord, probes: u64) -> (Vec<Outcome>, Vec<String>) {
-    let mut folder = RunFolder::create(dir, "dead", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
-    let path = folder.path().to_path_buf();
+    let (path, mut folder) = folder_of(&dir.join("dead"), SCENARIO, header);
     for seq in 0..=probes {
         let mut record = TrialRecord { seq, ..first.clone() };
         if seq > 0 {
@@ -54,9 +38,7 @@ fn resumed(dir: &Path, header: &Header, first: &TrialRecord, probes: u64) -> (Ve
         folder.append_trial(&record).unwrap();
     }
     drop(folder);
-    let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
-    let found = Run::resume(header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None);
-    (found.unwrap(), trials(&path).into_iter().map(|trial| trial.measurement).collect())
+    (resume(&path, header), trials(&path).into_iter().map(|trial| trial.measurement).collect())
 }
 
 #[test]
@@ -93,13 +75,8 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
     let limit = header.plan.measurements[0].invalid_at_most();
-    let begin = |name| {
-        let folder = RunFolder::create(dir.path(), name, SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-        (folder.path().to_path_buf(), folder)
-    };
-    let (quiet, folder) = begin("quiet");
-    Run::begin(&header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
-    let (busy, mut folder) = begin("busy");
+    let (quiet, _) = run_of(&dir.path().join("quiet"), SCENARIO, &header);
+    let (busy, mut folder) = folder_of(&dir.path().join("busy"), SCENARIO, &header);
     let mut record = trials(&quiet).remove(0);
     record.outcome.forward.received = record.outcome.forward.sent - 1;
     (record.outcome.host.tester_stall, record.outcome.wall) = (Nanos::from_secs(1), limit);
@@ -108,8 +85,7 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
     folder.append_trial(&record).unwrap();
     drop(folder);
 
-    let (folder, _) = RunFolder::open_for_resume(&busy).unwrap();
-    Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None).unwrap();
+    resume(&busy, &header);
     assert_ne!(trials(&busy)[1].spec.rate, record.spec.rate, "it was not repeated");
     let report = record::report::Report::from_folder(&busy, tech::ALL).unwrap().doubts.join("\n");
     assert!(report.contains("invalid trials took"), "{report}");
@@ -122,9 +98,7 @@ fn invalid_trials_are_repeated_for_a_limited_time_and_the_report_says_so() {
 fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let header = header();
-    let folder = RunFolder::create(dir.path(), "changed", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let path = folder.path().to_path_buf();
-    Run::begin(&header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
+    let (path, _) = run_of(dir.path(), SCENARIO, &header);
     let file = path.join(record::store::TRIALS);
     let lines: Vec<String> = std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
     let passed = lines.iter().position(|l| l.contains(r#""verdict":"pass""#)).unwrap();
@@ -134,7 +108,7 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     with[passed] = serde_json::to_string(&changed).unwrap();
     std::fs::write(&file, with.join("\n") + "\n").unwrap();
     let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
-    let error = Run::resume(&header, folder, Process::new(), &mut Silent).err().unwrap().to_string();
+    let error = Run::resume(&header, folder, Process::new(), &mut ()).err().unwrap().to_string();
     assert!(error.starts_with(&path.display().to_string()), "{error}");
     let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
     let found =
@@ -149,9 +123,8 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
 /// A complete run with this verdict of its self-test.
 fn complete(parent: &Path, passed: bool) -> PathBuf {
     let header = header();
-    let folder = RunFolder::create(parent, "complete", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let path = folder.path().to_path_buf();
-    let mut listener = Silent;
+    let (path, folder) = folder_of(parent, SCENARIO, &header);
+    let mut listener = ();
     let run = Run::begin(&header, folder, Process::new(), &mut listener);
     let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
     assert!(!run.is_tested_on(&facts).unwrap());
@@ -163,7 +136,7 @@ fn complete(parent: &Path, passed: bool) -> PathBuf {
 fn the_self_test_is_repeated_on_another_machine() {
     let dir = tempfile::tempdir().unwrap();
     let (folder, _) = RunFolder::open_for_resume(&complete(dir.path(), true)).unwrap();
-    let mut listener = Silent;
+    let mut listener = ();
     let run = Run::resume(&header(), folder, Process::new(), &mut listener).unwrap();
     let with = |cpu: &str| Facts { tester: [("cpu".to_owned(), cpu.to_owned())].into(), ..Facts::default() };
     assert!(run.is_tested_on(&with("One")).unwrap());

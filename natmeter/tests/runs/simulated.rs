@@ -28,23 +28,36 @@ error = "1 %"
 
 /// Eight measurements: two connection counts, two metrics, twice.
 pub(crate) fn header() -> Header {
-    let scenario = parse("simulated.toml", SCENARIO, &Options::default(), tech::ALL)
-        .unwrap_or_else(|c| panic!("{}", c.render(false)))
-        .scenario;
+    header_of(SCENARIO, Options::default())
+}
+
+pub(crate) fn set(set: &[&str]) -> Options {
+    Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() }
+}
+
+pub(crate) fn header_of(text: &str, options: Options) -> Header {
+    let scenario =
+        parse("simulated.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = forecast::plan(&scenario);
-    Header::new("2026-01-01T00:00:00Z".into(), scenario, Options::default(), plan)
+    Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan)
 }
 
 /// A new run folder, and a run in it without a listener.
 pub(crate) fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
-    let (path, folder) = folder(parent, header);
-    let mut listener = ();
-    let run = Run::begin(header, folder, Process::new(), &mut listener);
-    (path, run.complete(Facts::default(), None).unwrap())
+    run_of(parent, SCENARIO, header)
+}
+
+pub(crate) fn run_of(parent: &Path, text: &str, header: &Header) -> (PathBuf, Vec<Outcome>) {
+    let (path, folder) = folder_of(parent, text, header);
+    (path, Run::begin(header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap())
 }
 
 pub(crate) fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
-    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
+    folder_of(parent, SCENARIO, header)
+}
+
+pub(crate) fn folder_of(parent: &Path, text: &str, header: &Header) -> (PathBuf, RunFolder) {
+    let folder = RunFolder::create(parent, "simulated", SystemTime::UNIX_EPOCH, text, header).unwrap();
     (folder.path().to_path_buf(), folder)
 }
 

@@ -1,17 +1,11 @@
 //! Options of the traffic in whole runs, on a simulated device of known truth: each shows its effect in the results, and reports
 //! name it.
 
+use crate::simulated::{self, header_of, run_of};
 use method::SearchResult;
-use natmeter::forecast;
-use natmeter::rig::Process;
-use natmeter::run::Run;
 use record::audit::audit;
-use record::folder::{Facts, Header};
 use record::read::Record;
 use record::report::Report;
-use record::store::RunFolder;
-use scenario::{Options, parse};
-use std::time::SystemTime;
 
 /// A device that is cold for 20 ms, and whose cache holds 1,000 of 100,000 connections.
 const SCENARIO: &str = r#"
@@ -37,15 +31,8 @@ error = "0.1 %"
 
 /// Runs the scenario with these settings. Returns the result, and the report as a page.
 fn run(set: &[&str]) -> (SearchResult, String) {
-    let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
-    let scenario =
-        parse("t.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
-    let plan = forecast::plan(&scenario);
-    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
     let dir = tempfile::tempdir().unwrap();
-    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let path = folder.path().to_path_buf();
-    let outcomes = Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
+    let (path, outcomes) = run_of(dir.path(), SCENARIO, &header_of(SCENARIO, simulated::set(set)));
     let record = Record::read(&path, tech::ALL).unwrap();
     let audit = audit(&record);
     assert!(audit.findings.is_empty(), "{:?}", audit.findings);
