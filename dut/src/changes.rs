@@ -50,6 +50,11 @@ impl Changes {
         Ok(())
     }
 
+    /// Carries out a step; those before it stay if it fails.
+    pub fn attempt(&mut self, step: &Step) -> Result<(), DutError> {
+        self.take(step)
+    }
+
     /// Undoes all steps, the last first, and continues after a failure.
     pub fn undo_all(&mut self) -> Undone {
         let mut result = Undone::default();

@@ -18,7 +18,9 @@ use crate::facts::Fact;
 use crate::host::Order;
 use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
+use crate::memory::Memory;
 use crate::queues::{self, Queues};
+use crate::software::{Configuration, Configured};
 use crate::step::{Action, Event, Sink, Target, quoted};
 use hook::Hook;
 use hook_host::{HookHost, shown};
@@ -47,7 +49,12 @@ pub struct ExternalConfig {
     pub timeout: Duration,
     /// Values of placeholders of this point.
     pub values: Vec<(String, String)>,
+    /// Software that steps configure; only in a namespace.
+    pub software: Option<Configuration>,
 }
+
+/// In place of a hook that the bed file does not have.
+const NONE: &str = "none";
 
 /// What disrupts a device in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +126,7 @@ fn see_that_it_can_run(file: &Path) -> Result<(), String> {
     Err(format!("{0} is not an executable file: run `chmod +x {0}`", file.display()))
 }
 
-/// Returns what [`External::prepare`] and later calls would run, and checks the files of hooks.
+/// Returns what hooks [`External::prepare`] and later calls would run, and checks the files of hooks.
 ///
 /// # Errors
 /// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
@@ -138,7 +145,7 @@ pub fn plan(config: &ExternalConfig) -> Result<Vec<Order>, DutError> {
     Ok(orders)
 }
 
-/// A device that hooks have prepared. Dropping it restores it; the sink receives the failures.
+/// A device that steps and hooks have prepared. Dropping it restores it; the sink receives the failures.
 pub struct External {
     name: String,
     on: On,
@@ -149,6 +156,8 @@ pub struct External {
     place: HookHost,
     sink: Sink,
     facts: Vec<Fact>,
+    /// The software that steps have configured.
+    configured: Option<Configured>,
     /// Whether the hook `restore` must run.
     is_changed: bool,
     is_standing: bool,
@@ -193,17 +202,18 @@ impl External {
             place,
             sink: Arc::clone(sink),
             facts: Vec::new(),
+            configured: None,
             is_changed: false,
             is_standing: true,
             held,
         };
-        match external.bring_up() {
+        match external.bring_up(config.software.as_ref(), dir) {
             Ok(()) => Ok(external),
             Err(error) => Err(external.failed(error)),
         }
     }
 
-    fn bring_up(&mut self) -> Result<(), DutError> {
+    fn bring_up(&mut self, software: Option<&Configuration>, dir: &RunDir) -> Result<(), DutError> {
         let copies = self.place.make_folder(&self.limits)?;
         if copies.is_some() {
             self.held.write(&self.note(copies.clone(), None))?;
@@ -220,6 +230,12 @@ impl External {
             self.held.write(&self.note(copies, restore))?;
         }
         self.is_changed = true;
+        if let (Some(software), On::Namespace(namespace)) = (software, &self.on) {
+            let configured = Configured::prepare(software, namespace, dir, &self.sink)?;
+            let hooks = self.hook_facts().into_iter().filter(|fact| fact.value != NONE);
+            self.facts = configured.facts().iter().cloned().chain(hooks).collect();
+            self.configured = Some(configured);
+        }
         self.must(Hook::Prepare)?;
         self.must(Hook::Cores)?;
         Ok(())
@@ -248,45 +264,68 @@ impl External {
         if output.ok() {
             facts.push(Fact::new("kernel of the DUT's host", output.stdout));
         }
-        for hook in Hook::ALL {
-            let line = self.lines.get(hook);
-            // Hooks that only some procedures need.
-            if line.is_none() && matches!(hook, Hook::Memory | Hook::Reset | Hook::Failover) {
-                continue;
-            }
-            let line = line.unwrap_or_else(|| "none".to_owned());
-            facts.push(Fact::new(&format!("hook {}", hook.name()), line));
-        }
+        facts.extend(self.hook_facts());
         self.facts = facts;
         Ok(())
     }
 
-    /// Runs the hook `clear`, if there is one.
+    fn hook_facts(&self) -> Vec<Fact> {
+        let of_hook = |hook: Hook| {
+            let line = self.lines.get(hook);
+            let is_of_some_procedures = matches!(hook, Hook::Memory | Hook::Reset | Hook::Failover);
+            let line = line.or_else(|| (!is_of_some_procedures).then(|| NONE.to_owned()))?;
+            Some(Fact::new(&format!("hook {}", hook.name()), line))
+        };
+        Hook::ALL.into_iter().filter_map(of_hook).collect()
+    }
+
+    /// Whether steps have configured its software.
+    pub fn is_configured(&self) -> bool {
+        self.configured.is_some()
+    }
+
+    /// The software that steps have configured, unless a hook does its work.
+    fn without(&mut self, hook: Hook) -> Option<&mut Configured> {
+        let has_hook = self.lines.get(hook).is_some();
+        self.configured.as_mut().filter(|_| !has_hook)
+    }
+
+    /// Empties the table, by the hook `clear` if there is one.
     ///
     /// # Errors
     /// When it fails, after `restore` was tried, or the connection is lost.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
+        if let Some(configured) = self.without(Hook::Clear) {
+            return configured.clear().map_err(|error| self.failed(error));
+        }
         let ran = self.must(Hook::Clear).map_err(|error| self.failed(error))?;
         let how = self.lines.get(Hook::Clear).unwrap_or_default();
         Ok(ran.map(|ran| Cleared { how, nanos: ran.took.as_nanos() as u64 }))
     }
 
-    /// Returns the last number that the hook `count` prints, if there is one.
-    ///
-    /// # Errors
-    /// When it fails or prints no whole number, after `restore` was tried, or the connection is lost.
+    /// Returns the number of connections in the table: the last number that the hook `count` prints, if there is one.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
+        if let Some(configured) = self.without(Hook::Count) {
+            return configured.count().map_err(|error| self.failed(error));
+        }
         self.number(Hook::Count)
     }
 
-    /// Returns the last number that the hook `memory` prints, in octets, if there is one.
-    pub fn memory(&mut self) -> Result<Option<u64>, DutError> {
-        self.number(Hook::Memory)
+    /// Returns the memory in use: the last number that the hook `memory` prints, in octets, if there is one.
+    pub fn memory(&mut self) -> Result<Option<Memory>, DutError> {
+        if let Some(configured) = self.without(Hook::Memory) {
+            return configured.memory().map_err(|error| self.failed(error));
+        }
+        let octets = self.number(Hook::Memory)?;
+        Ok(octets.map(|octets| Memory { octets, table: None, source: "hook `memory`" }))
     }
 
-    /// Runs the hook `clear`, if there is one, between two readings of the host's clock. Without nanoseconds in the
-    /// host's `date`, the time is that of this machine, with the round trip.
+    /// Empties the table between two readings of the host's clock. Without nanoseconds in the host's `date`, the time is
+    /// that of this machine, with the round trip.
     pub fn clear_timed(&mut self) -> Result<Option<(Cleared, timed::Clock)>, DutError> {
+        if self.without(Hook::Clear).is_some() {
+            return Ok(self.clear()?.map(|cleared| (cleared, timed::Clock::Device)));
+        }
         let Some(line) = self.lines.get(Hook::Clear) else { return Ok(None) };
         let ran = self.must_as(Hook::Clear, &timed::line(&line)).map_err(|error| self.failed(error))?;
         let of_host = timed::nanos(&ran.output.stdout);
@@ -401,10 +440,14 @@ impl External {
             }
             Err(error) => undone.left.push(self.noted("it is not restored", &error, true)),
         }
+        let configured = self.configured.take().map(Configured::teardown).unwrap_or_default();
+        undone.done.extend(configured.done);
         self.place.close();
         for what in &undone.left {
             (self.sink)(&Event::Left { what: what.clone() });
         }
+        // The sink has received these.
+        undone.left.extend(configured.left);
         undone
     }
 

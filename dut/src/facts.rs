@@ -5,7 +5,7 @@ use crate::readings::{self, Readings};
 use crate::side::{LEFT, RIGHT};
 use crate::software::{Config, Software, conntrack};
 use crate::step::{Action, Target};
-use crate::tool::{ETHTOOL, Tool};
+use crate::tool::{ETHTOOL, IP, Tool};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -29,14 +29,14 @@ impl Fact {
     }
 }
 
-pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config, tools: &[Tool]) -> Vec<Fact> {
+pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
     let mut facts = vec![Fact::new("software", software.name), Fact::new("host", "namespace")];
     facts.extend(machine());
     facts.extend(settings(changes, software, config));
     for side in [LEFT, RIGHT] {
         facts.extend(offloads(changes, side.name));
     }
-    facts.extend(tools.iter().filter_map(|tool| version(changes, tool)));
+    facts.extend([IP, ETHTOOL].iter().chain(software.tools).filter_map(|tool| version(changes, tool)));
     facts
 }
 

@@ -7,12 +7,9 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
 
-pub mod bed;
-mod bed6;
-pub mod cable;
+pub mod backlog;
 pub mod changes;
 pub mod cpu;
-pub mod device;
 pub mod dns;
 pub mod doctor;
 pub mod error;
@@ -20,6 +17,7 @@ pub mod external;
 pub mod facts;
 pub mod guest;
 pub mod host;
+pub mod interface;
 pub mod journal;
 mod kernel_file;
 mod last_lines;
@@ -43,9 +41,7 @@ pub mod step;
 pub mod tool;
 pub mod used_ports;
 
-pub use bed::{BackEnd, BedConfig};
-pub use cable::Cable;
-pub use device::{Device, DeviceConfig, HashTable, plan, see_that_tools_are_there, what_takes_root};
+pub use backlog::Backlog;
 pub use error::{DutError, Holder};
 pub use external::{External, ExternalConfig, Hooks, On};
 pub use facts::Fact;
@@ -55,5 +51,6 @@ pub use lock::RunDir;
 pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
 pub use setting::Setting;
+pub use software::Configuration;
 pub use started::Started;
 pub use step::{Action, Event, Executed, Sink, Step, Target};

@@ -2,9 +2,9 @@
 //! is a veth pair, or a TAP whose queues one end holds.
 
 use crate::DutError;
-use crate::bed::{BackEnd, cpu_mask, prepared, quiet};
 use crate::changes::Changes;
-use crate::host::{Host, Log, Namespace};
+use crate::host::{Host, Log, Namespace, Order};
+use crate::interface::{prepared, quiet, steer};
 use crate::lock::RunDir;
 use crate::null::{self, Done, Work};
 use crate::side::{LEFT, RIGHT};
@@ -82,6 +82,7 @@ pub struct Links {
 
 impl Links {
     /// Makes the links between the tester's ends and the boxes, from left to right, with so many queues per veth pair.
+    /// Without boxes, a cable joins both ends of the tester.
     ///
     /// # Errors
     /// Without privilege or programs, for an invalid name, or for a link with queues at both ends.
@@ -97,10 +98,8 @@ impl Links {
         let namespaces = boxes.iter().map(|_| Netns::new()).collect::<Result<Vec<_>, _>>()?;
         let mut changes = Vec::new();
         for part in parts(ends, boxes, queues)? {
-            let near = part.near.map_or(&tester, |at| &namespaces[at]);
-            let host = Namespace::between(near.clone(), namespaces[part.far].clone());
-            let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-            let mut made = Changes::on(logged, dir.clone(), Arc::clone(sink));
+            let [near, far] = [part.near, part.far].map(|at| at.map_or(&tester, |at| &namespaces[at]));
+            let mut made = changes_between(near, far, dir, sink);
             made.carry_out(&part.steps)?;
             changes.push(made);
         }
@@ -117,13 +116,19 @@ impl Links {
         &self.boxes
     }
 
-    /// Puts the null device in place of each box, or restores the boxes.
+    /// Puts the null device in place of each box, or restores the boxes. `is_generic`: the tester's ends have XDP programs
+    /// in the generic receive path.
     ///
     /// # Errors
     /// When the command fails: the kernel may lack `nf_tables` at the ingress of an interface.
-    pub fn set_null(&mut self, back_end: BackEnd, on: bool) -> Result<(), DutError> {
+    pub fn set_null(&mut self, is_generic: bool, on: bool) -> Result<(), DutError> {
         let boxes = self.boxes.len();
-        self.changes[..boxes].iter_mut().try_for_each(|changes| null::set(changes, back_end, on))
+        self.changes[..boxes].iter_mut().try_for_each(|changes| null::set(changes, is_generic, on))
+    }
+
+    /// Carries out steps in the namespaces of a box, if there is one, and of the tester, with which their changes end.
+    pub fn carry_out(&self, at: usize, steps: &[Step], dir: &RunDir, sink: &Sink) -> Result<(), DutError> {
+        changes_between(&self.tester, self.boxes.get(at).unwrap_or(&self.tester), dir, sink).carry_out(steps)
     }
 
     /// Reads what these cores did, and how many frames passed the first box; none if the kernel does not say.
@@ -147,29 +152,44 @@ impl Links {
     }
 }
 
+fn changes_between(near: &Netns, far: &Netns, dir: &RunDir, sink: &Sink) -> Changes {
+    let host = Namespace::between(near.clone(), far.clone());
+    let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
+    Changes::on(logged, dir.clone(), Arc::clone(sink))
+}
+
+/// Returns the actions of [`Links::make`], without carrying them out.
+pub fn plan(ends: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Order>, DutError> {
+    Ok(parts(ends, boxes, queues)?.into_iter().flat_map(|part| part.steps).map(Order::from).collect())
+}
+
 /// Steps that let these cores deliver frames to the tester's interfaces. Otherwise the backlog of the forwarding core
 /// would drop them on the way.
 pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> {
-    let step = |name: &str, queue: u32| {
-        let path = format!("/sys/class/net/{name}/queues/rx-{queue}/rps_cpus");
-        Step::tester(format!("cores that deliver frames to {name}"), Action::Write { path, value: cpu_mask(cores) })
-    };
+    let step =
+        |name: &str, queue| Step::tester(format!("cores that deliver frames to {name}"), steer(name, queue, cores));
     interfaces.iter().flat_map(|name| (0..queues).map(move |queue| step(name, queue))).collect()
 }
 
-/// Steps in two namespaces: `near` as [`Target::Tester`], the box `far` as [`Target::Dut`].
+/// Steps in two namespaces, of a box or else of the tester: `near` as [`Target::Tester`], `far` as [`Target::Dut`].
 struct Part {
     near: Option<usize>,
-    far: usize,
+    far: Option<usize>,
     steps: Vec<Step>,
 }
 
 fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Part>, DutError> {
+    let [own_left, own_right] = [LEFT, RIGHT].map(|side| side.tester_own_mac());
     let mut parts = Vec::new();
     let count = boxes.len();
+    if count == 0 {
+        let ends = [(Target::Tester, left, own_left), (Target::Tester, right, own_right)];
+        let cable = link("a cable from one port of the tester to the other", ends, queues)?;
+        return Ok(vec![Part { near: None, far: None, steps: [quiet(Target::Tester), cable].concat() }]);
+    }
     for (at, connection) in boxes.iter().enumerate() {
         let mut steps = quiet(Target::Dut);
-        if at == 0 {
+        if at == 0 && [left, right].iter().any(|end| matches!(end, End::Interface(_))) {
             steps.extend(quiet(Target::Tester));
         }
         steps.push(Step::dut("switch the loopback interface on", Action::words("ip link set lo up")));
@@ -178,20 +198,23 @@ fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<V
             None => ("a link from the tester to the left of the device".to_owned(), left),
             Some(beside) => (format!("a link from box {at} to box {}", at + 1), boxes[beside].end(1)),
         };
-        let ends = [(near, neighbours(at, count)[0]), (connection.end(0), macs(at, count)[0])];
+        let near_mac = if at == 0 { own_left } else { neighbours(at, count)[0] };
+        let far = (Target::Dut, connection.end(0), macs(at, count)[0]);
+        let ends = [(Target::Tester, near, near_mac), far];
         steps.extend(link(&what, ends, queues)?);
-        parts.push(Part { near: beside, far: at, steps });
+        parts.push(Part { near: beside, far: Some(at), steps });
     }
     let last = count - 1;
-    let ends = [(right, RIGHT.tester_mac()), (boxes[last].end(1), RIGHT.dut_mac())];
+    let far = (Target::Dut, boxes[last].end(1), RIGHT.dut_mac());
+    let ends = [(Target::Tester, right, own_right), far];
     let steps = link("a link from the tester to the right of the device", ends, queues)?;
-    parts.push(Part { near: None, far: last, steps });
+    parts.push(Part { near: None, far: Some(last), steps });
     Ok(parts)
 }
 
-/// Makes one link between [`Target::Tester`] and [`Target::Dut`], with the Ethernet addresses of its ends.
-fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
-    let [(near, near_mac), (far, far_mac)] = ends;
+/// Makes one link between two targets, with the Ethernet addresses of its ends.
+fn link(what: &str, ends: [(Target, End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
+    let [(near_at, near, near_mac), (far_at, far, far_mac)] = ends;
     let tap = |target, name: &str, mac, queues| {
         let several = if queues > 1 { " multi_queue" } else { "" };
         let add = Action::words(&format!("ip tuntap add {name} mode tap{several}"));
@@ -199,14 +222,13 @@ fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>,
         [vec![Step { target, ..Step::dut(why, add) }], prepared(target, name, mac)].concat()
     };
     Ok(match (near, far) {
-        (End::Interface(near), End::Interface(far)) => [
-            vec![Step::tester(what.to_owned(), pair(near, far, queues))],
-            prepared(Target::Tester, near, near_mac),
-            prepared(Target::Dut, far, far_mac),
-        ]
-        .concat(),
-        (End::Interface(near), End::Queues(queues)) => tap(Target::Tester, near, near_mac, queues),
-        (End::Queues(queues), End::Interface(far)) => tap(Target::Dut, far, far_mac, queues),
+        (End::Interface(near), End::Interface(far)) => {
+            let add = pair(near, far, queues, (near_at != far_at).then_some(NETNS_OF_DUT));
+            let add = vec![Step { target: near_at, ..Step::dut(what, add) }];
+            [add, prepared(near_at, near, near_mac), prepared(far_at, far, far_mac)].concat()
+        }
+        (End::Interface(near), End::Queues(queues)) => tap(near_at, near, near_mac, queues),
+        (End::Queues(queues), End::Interface(far)) => tap(far_at, far, far_mac, queues),
         (End::Queues(_), End::Queues(_)) => {
             return Err(DutError::Refused {
                 what: format!("{what} would be a TAP without an interface: both of its ends are queues"),
@@ -216,11 +238,11 @@ fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>,
     })
 }
 
-fn pair(own: &str, far: &str, queues: u32) -> Action {
+fn pair(own: &str, far: &str, queues: u32, namespace: Option<&str>) -> Action {
     let queues = format!("numtxqueues {queues} numrxqueues {queues}");
-    let mut add = Action::words(&format!("ip link add {own} {queues} type veth peer name {far} {queues} netns"));
-    if let Action::Command { args, .. } = &mut add {
-        args.push(NETNS_OF_DUT.to_owned());
+    let mut add = Action::words(&format!("ip link add {own} {queues} type veth peer name {far} {queues}"));
+    if let (Action::Command { args, .. }, Some(namespace)) = (&mut add, namespace) {
+        args.extend(["netns", namespace].map(str::to_owned));
     }
     add
 }
@@ -235,7 +257,7 @@ mod tests {
             let near = part.near.map_or("the tester".to_owned(), |at| format!("box {}", at + 1));
             // The settings of a namespace are always the same.
             let links = part.steps.into_iter().filter(|step| !matches!(step.action, Action::Write { .. }));
-            format!("## {near} and box {}\n{}", part.far + 1, listing(&links.collect::<Vec<_>>()))
+            format!("## {near} and box {}\n{}", part.far.unwrap() + 1, listing(&links.collect::<Vec<_>>()))
         };
         parts(ends, boxes, queues).unwrap_or_else(|e| panic!("{e}")).into_iter().map(shown).collect()
     }
@@ -248,6 +270,13 @@ mod tests {
         insta::assert_snapshot!(listing(&parts(TESTER, &one, 2).unwrap()[0].steps));
         insta::assert_snapshot!("a_tap_of_the_tester", text([TESTER[0], End::Queues(1)], &one, 2));
         insta::assert_snapshot!("a_box_with_two_queues", text(TESTER, &[Connection::Queues(2)], 1));
+    }
+
+    #[test]
+    fn without_boxes_a_cable_joins_both_ends_of_the_tester() {
+        let links = parts(TESTER, &[], 1).unwrap().remove(0).steps.into_iter();
+        let links = links.filter(|step| !matches!(step.action, Action::Write { .. }));
+        insta::assert_snapshot!(listing(&links.collect::<Vec<_>>()));
     }
 
     #[test]

@@ -7,10 +7,30 @@ const MAPPED: &str = "/proc/vmallocinfo";
 /// Allocates the hash table, and the much smaller list of its pages.
 const ALLOCATES_TABLE: &str = "nf_ct_alloc_hashtable+";
 /// What the value is, for reports.
-pub const SOURCE: &str = "SUnreclaim of /proc/meminfo";
+pub(crate) const SOURCE: &str = "SUnreclaim of /proc/meminfo";
+
+/// Memory that a device uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Octets in use.
+    pub octets: u64,
+    /// The hash table of connection tracking, if known.
+    pub table: Option<HashTable>,
+    /// What the value is, for reports.
+    pub source: &'static str,
+}
+
+/// A hash table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashTable {
+    /// Its buckets.
+    pub buckets: u64,
+    /// Octets of all of them.
+    pub bytes: u64,
+}
 
 /// Returns the octets of unreclaimable slabs, if the kernel tells.
-pub fn of_kernel() -> Option<u64> {
+pub(crate) fn of_kernel() -> Option<u64> {
     unreclaimable(&std::fs::read_to_string(MEMINFO).ok()?)
 }
 

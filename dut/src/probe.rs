@@ -1,21 +1,23 @@
-//! Checks that the device translates as configured, with ARP requests on both sides (IPv4) and one datagram and its
-//! answer. Else a rule that failed to load would be measured as a fast NAT.
+//! Checks that software translates as configured, with one datagram and its answer. Else a rule that failed to load would
+//! be measured as a fast NAT.
 
 use crate::DutError;
-use crate::bed6;
-use crate::side::{LEFT, RIGHT, Side};
 use port::{Burst, Pool, Port, burst};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// Time limit for a frame, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Source of a datagram as received on the right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+/// One side of the tester.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint {
+    /// Its address.
     pub address: IpAddr,
-    pub port: u16,
+    /// Its Ethernet address.
+    pub own: [u8; 6],
+    /// That of the device.
+    pub next: [u8; 6],
 }
 
 /// Source port, within the default range of every pool, which a port-preserving NAT keeps.
@@ -23,47 +25,25 @@ const PORT: u16 = 40_961;
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";
 
-/// Sends ARP requests to both sides of a DUT with IPv4, and one datagram from left to right, and answers it.
-///
-/// # Errors
-/// When a frame is missing or wrong.
-pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool, ipv6: bool) -> Result<Seen, DutError> {
-    if !ipv6 {
-        ask(left, pool, &LEFT)?;
-        ask(right, pool, &RIGHT)?;
-    }
-    let [tester, remote] = [&LEFT, &RIGHT].map(|side| tester(side, ipv6));
-    let (source, discard) = (SocketAddr::new(tester, PORT), SocketAddr::new(remote, DISCARD));
-    send(left, pool, &datagram(&LEFT, source, discard))?;
-    let seen = wait(right, pool, parse)?
-        .ok_or_else(|| DutError::Dead(format!("a datagram from {tester} to {remote} does not arrive")))?;
-    send(right, pool, &datagram(&RIGHT, discard, seen.source))?;
-    let answer = wait(left, pool, parse)?
-        .ok_or_else(|| DutError::Dead(format!("an answer to {} does not come back", seen.source)))?;
+/// Sends one datagram from left to right, and answers it. Returns its source as received on the right.
+pub fn probe(
+    [left, right]: [&mut dyn Port; 2],
+    pool: &mut Pool,
+    [inside, remote]: [Endpoint; 2],
+) -> Result<SocketAddr, DutError> {
+    let (source, discard) = (SocketAddr::new(inside.address, PORT), SocketAddr::new(remote.address, DISCARD));
+    let dead = |what: String| DutError::Dead(what);
+    send(left, pool, &datagram(&inside, source, discard))?;
+    let received = wait(right, pool, parse)?;
+    let received = received
+        .ok_or_else(|| dead(format!("a datagram from {} to {} does not arrive", inside.address, remote.address)))?;
+    send(right, pool, &datagram(&remote, discard, received.source))?;
+    let answer = wait(left, pool, parse)?;
+    let answer = answer.ok_or_else(|| dead(format!("an answer to {} does not come back", received.source)))?;
     if answer.destination != source || answer.source != discard {
-        return Err(DutError::Dead(format!("the answer comes back changed: {answer:?}")));
+        return Err(dead(format!("the answer comes back changed: {answer:?}")));
     }
-    Ok(Seen { address: seen.source.ip(), port: seen.source.port() })
-}
-
-pub(crate) fn tester(side: &Side, ipv6: bool) -> IpAddr {
-    if ipv6 { bed6::tester(side).into() } else { Ipv4Addr::from(side.tester).into() }
-}
-
-fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError> {
-    let mut f = header([0xff; 6], side.tester_mac(), [8, 6]);
-    f.extend([0, 1, 8, 0, 6, 4, 0, 1]);
-    f.extend(side.tester_mac());
-    f.extend(side.tester);
-    f.extend([0; 6]);
-    f.extend(side.dut);
-    send(port, pool, &f)?;
-    let answer = |f: &[u8]| {
-        let is_reply = f.len() >= 42 && f[12..14] == [8, 6] && f[20..22] == [0, 2];
-        (is_reply && f[28..32] == side.dut && f[22..28] == side.dut_mac()).then_some(())
-    };
-    wait(port, pool, answer)?
-        .ok_or_else(|| DutError::Dead(format!("no ARP reply for {} on the {}", Ipv4Addr::from(side.dut), side.name)))
+    Ok(received.source)
 }
 
 #[derive(Debug)]
@@ -100,18 +80,18 @@ fn parse(f: &[u8]) -> Option<Datagram> {
     Some(Datagram { source: (source, port(0)).into(), destination: (destination, port(2)).into() })
 }
 
-fn datagram(side: &Side, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
+fn datagram(from: &Endpoint, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let udp_len = 8 + PAYLOAD.len() as u16;
     let mut f = match source.ip() {
         IpAddr::V4(_) => {
-            let mut f = header(side.dut_mac(), side.tester_mac(), [8, 0]);
+            let mut f = header(from.next, from.own, [8, 0]);
             f.extend([0x45, 0]);
             f.extend((20 + udp_len).to_be_bytes());
             f.extend([0, 0, 0x40, 0, 64, UDP, 0, 0]);
             f
         }
         IpAddr::V6(_) => {
-            let mut f = header(side.dut_mac(), side.tester_mac(), [0x86, 0xdd]);
+            let mut f = header(from.next, from.own, [0x86, 0xdd]);
             f.extend([0x60, 0, 0, 0]);
             f.extend(udp_len.to_be_bytes());
             f.extend([UDP, 64]);
@@ -207,10 +187,12 @@ mod tests {
     #[test]
     fn a_datagram_is_read_as_it_was_written_and_not_when_damaged() {
         // An address, a port, the payload, and the IPv4 identification.
-        for (ipv6, damages) in [(false, [18, 29, 35, 43]), (true, [30, 40, 55, 63])] {
-            let from = SocketAddr::new(tester(&LEFT, ipv6), PORT);
-            let to = SocketAddr::new(tester(&RIGHT, ipv6), DISCARD);
-            let frame = datagram(&LEFT, from, to);
+        let cases =
+            [("198.18.0.2", "198.19.0.2", [18, 29, 35, 43]), ("2001:2::2", "2001:2:0:8000::2", [30, 40, 55, 63])];
+        for (from, to, damages) in cases {
+            let [address, remote]: [IpAddr; 2] = [from, to].map(|address| address.parse().unwrap());
+            let (from, to) = (SocketAddr::new(address, PORT), SocketAddr::new(remote, DISCARD));
+            let frame = datagram(&Endpoint { address, own: [2; 6], next: [4; 6] }, from, to);
             let read = parse(&frame).unwrap();
             assert_eq!((read.source, read.destination), (from, to));
             for at in damages {

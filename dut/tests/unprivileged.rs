@@ -3,11 +3,9 @@
 
 mod common;
 
-use common::{config, forwards_counts_and_is_emptied};
-use dut::bed::BackEnd;
+use common::{Case, Io, Standing, case, forwards_counts_and_is_emptied};
 use dut::software::{self, conntrack};
-use dut::{Device, DutError, RunDir, step::no_sink, tool};
-use port::Clock;
+use dut::{DutError, RunDir, step::no_sink, tool};
 use port::netns::{enter_user_namespace, in_user_namespace};
 use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
 
@@ -28,18 +26,17 @@ fn main() {
     let dir = RunDir::at(scratch.path().join("natmeter"));
 
     for software in software::KNOWN {
-        for back_end in [BackEnd::Tap, BackEnd::AfPacket] {
-            let config = config(software.name, back_end);
-            if let Err(error) = tool::require(software.tools).and(tool::require(config.bed.tools())) {
+        for io in [Io::Tap, Io::AfPacket] {
+            if let Err(error) = tool::require(software.tools).and(tool::require(&[tool::IP, tool::ETHTOOL])) {
                 println!("test unprivileged {} ... NOT RUN: {error}", software.name);
                 continue;
             }
-            forwards_counts_and_is_emptied(&config, &dir);
-            println!("test unprivileged {} over {back_end:?} ... ok", software.name);
+            forwards_counts_and_is_emptied(&case(software.name, io), &dir);
+            println!("test unprivileged {} over {io:?} ... ok", software.name);
         }
     }
     too_many_connections_are_refused_with_the_way_out(&dir);
-    features_that_need_root_are_refused_before_any_step(&dir);
+    cores_need_root_and_are_refused_before_any_step(&dir);
     assert!(!dir.path().exists(), "a lock was left");
     println!("test unprivileged ... ok");
 }
@@ -52,29 +49,24 @@ fn become_ordinary() {
     set_dumpable_behavior(DumpableBehavior::Dumpable).expect("own /proc files");
 }
 
-fn refusal(config: &dut::DeviceConfig, dir: &RunDir) -> String {
-    match Device::prepare(config, dir, &no_sink(), Clock::system()) {
+fn refusal(case: &Case, dir: &RunDir) -> String {
+    match Standing::prepare(case, dir, &no_sink()) {
         Err(error @ DutError::Refused { .. }) => error.to_string(),
         Err(error) => panic!("{error}"),
-        Ok(_) => panic!("{config:?} is not refused"),
+        Ok(_) => panic!("{:?} is not refused", case.configuration),
     }
 }
 
 fn too_many_connections_are_refused_with_the_way_out(dir: &RunDir) {
     let Some(max) = conntrack::Situation::now().max else { return };
-    let mut config = config("nftables", BackEnd::Tap);
-    config.config.connections = max;
-    let text = refusal(&config, dir);
+    let mut case = case("nftables", Io::Tap);
+    case.configuration.config.connections = max;
+    let text = refusal(&case, dir);
     assert!(text.contains(&format!("it is {max}")) && text.contains("run as root, or `sudo sysctl -w"), "{text}");
 }
 
-fn features_that_need_root_are_refused_before_any_step(dir: &RunDir) {
-    let text = refusal(&config("linux-forwarding", BackEnd::AfXdpGeneric), dir);
-    assert!(text.contains("AF_XDP needs root"), "{text}");
-    let mut cores = config("linux-forwarding", BackEnd::Tap);
-    cores.bed.dut_cores = vec![0];
+fn cores_need_root_and_are_refused_before_any_step(dir: &RunDir) {
+    let mut cores = case("linux-forwarding", Io::Tap);
+    cores.configuration.cores = vec![0];
     assert!(refusal(&cores, dir).contains("remove the cores"));
-    let mut backlog = config("linux-forwarding", BackEnd::Tap);
-    backlog.bed.backlog = Some(5000);
-    assert!(refusal(&backlog, dir).contains("needs root"));
 }

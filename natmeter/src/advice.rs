@@ -1,8 +1,8 @@
 //! Notes on how a valid scenario will run on this machine, such as too few cores, printed before the run.
 
 use crate::rig::boxes;
+use crate::rig::checks::what_takes_root;
 use crate::rig::cores::{are_too_few, listed, testers};
-use crate::rig::kernel::device_config;
 use record::plan::Plan;
 use scenario::{Dut, LoadedScenario, Point, Scenario};
 use std::collections::BTreeSet;
@@ -96,8 +96,7 @@ fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for point in points {
         let scenario = &*point.of(scenario);
-        let Some(config) = device_config(scenario, point) else { continue };
-        let note = dut::what_takes_root(&config).map(|refused| format!("needs root: {refused}"));
+        let note = what_takes_root(scenario, point).map(|refused| format!("needs root: {refused}"));
         all.extend(note.filter(|note| !all.contains(note)));
     }
     all

@@ -1,7 +1,7 @@
 //! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
 use crate::cli::Steps;
-use crate::rig::kernel::{bed_with_cables, device_config};
+use crate::rig::place::{connections, delivery, ends, network};
 use crate::rig::{boxes, dns};
 use dut::host::Order;
 use dut::{DutError, Target};
@@ -27,10 +27,10 @@ pub fn steps(scenario: &Scenario, plan: &Plan, how: Steps) -> Result<String, Dut
             points.push(&m.point);
         }
     }
-    let cable = points.iter().find_map(|point| bed_with_cables(scenario, point));
+    let cable = points.iter().find_map(|point| scenario.bed_of_cable(&scenario.duts[point.dut]));
     let cable = cable.map_or(Ok(String::new()), |bed| {
         let head = "\n# to calibrate the tester before each number of connections: a cable between its two ports\n";
-        Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
+        Ok(head.to_owned() + &listed(&dut::links::plan(ends(&bed), &[], bed.lanes())?))
     });
     std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point, how))).collect()
 }
@@ -40,22 +40,38 @@ fn of_point(scenario: &Scenario, point: &Point, how: Steps) -> Result<String, Du
     let swept = more_in_words(&point.axes);
     let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
     if let Some(bed) = &scenario.bed {
-        return Ok(head + &of_boxes(scenario, bed, point, how)?);
+        let has_network = bed.boxes.iter().all(|(_, keys)| keys.has_network());
+        let needs = if has_network { String::new() } else { routes(scenario, bed, point) };
+        let links = match how {
+            _ if !bed.makes_links() => String::new(),
+            Steps::Full => of_links(scenario, bed, point)?,
+            Steps::Short => "# natmeter makes the links of the boxes: natmeter plan --steps=full\n".to_owned(),
+        };
+        return Ok(head + &needs + &links + &of_boxes(scenario, bed, point, how)?);
     }
     if let Some(between) = dns::between(scenario, point) {
         let (orders, programs) = dut::dns::plan(&between)?;
         let programs = programs.iter().map(|line| format!("{line:<60}  # in the folder of the bed: a program of it\n"));
         return Ok(head + &listed(&orders) + &programs.collect::<String>());
     }
-    let Some(config) = device_config(scenario, point) else {
+    let Some(bed) = scenario.duts[point.dut].own_bed(scenario) else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
     };
-    let orders = dut::plan(&config)?;
-    Ok(head + &listed(&orders))
+    Ok(head + &of_links(scenario, &bed, point)? + &of_boxes(scenario, &bed, point, how)?)
 }
 
-/// What the hooks of a bed run at a point, and what the box needs besides.
-fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result<String, DutError> {
+/// The links that natmeter makes, and addresses and routes of its boxes.
+fn of_links(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, DutError> {
+    let mut orders = dut::links::plan(ends(bed), &connections(bed), bed.lanes())?;
+    for (at, (role, keys)) in bed.boxes.iter().enumerate().filter(|(_, (_, keys))| keys.has_network()) {
+        let steps = [network(scenario, bed, point, at), delivery(scenario, bed, (role, keys))].concat();
+        orders.extend(steps.into_iter().map(Order::from));
+    }
+    Ok(listed(&orders))
+}
+
+/// The routes that the box needs.
+fn routes(scenario: &Scenario, bed: &Bed, point: &Point) -> String {
     let flows = &scenario.traffic.flows;
     let mut text = String::new();
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
@@ -74,12 +90,21 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result
             let _ = writeln!(text, "# the box needs a route on the {side}: to {tested}{through}");
         }
     }
+    text
+}
+
+/// What steps and hooks run on the boxes of a bed at a point.
+fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result<String, DutError> {
+    let mut text = String::new();
     for (role, keys) in &bed.boxes {
-        let of_point = boxes::of_point(scenario, role, point).map_err(|error| DutError::Refused {
+        let of_point = boxes::of_point(scenario, bed, (role, keys), point).map_err(|error| DutError::Refused {
             what: error.to_string(),
             way_out: "correct the table of the technology".to_owned(),
         })?;
         let config = boxes::config_of(bed, (role, keys), None, of_point);
+        if let Some(software) = &config.software {
+            text += &listed(&software.plan()?);
+        }
         text.extend(dut::external::plan(&config)?.iter().map(|order| of_box(role, order, how)));
     }
     Ok(text)

@@ -1,6 +1,6 @@
 //! The axes of a scenario besides connections and cores. The scenario at a point of the matrix is one with its values set.
 
-use crate::bed::Bed;
+use crate::bed::{Bed, PortIo};
 use crate::frame_size::LARGEST;
 use crate::{DerivedRanges, Device, Dut, Scenario, foreground};
 use method::{Count, Direction};
@@ -118,7 +118,17 @@ impl Scenario {
         Cow::Owned(scenario)
     }
 
-    /// The bed of a device, with its software and addresses.
+    /// The bed between the tester's ports with a device: that of a bed file, or the device's own.
+    pub fn bed_with(&self, dut: &Dut) -> Option<Cow<'_, Bed>> {
+        self.bed_of(dut).or_else(|| dut.own_bed(self).map(Cow::Owned))
+    }
+
+    /// The own bed of a device whose ports a cable can join: not a TAP, whose other end is the kernel.
+    pub fn bed_of_cable(&self, dut: &Dut) -> Option<Bed> {
+        dut.own_bed(self).filter(|bed| !self.sends_queries() && bed.left.io != PortIo::Tap)
+    }
+
+    /// The bed of a bed file with a device, with its software and addresses.
     pub fn bed_of(&self, dut: &Dut) -> Option<Cow<'_, Bed>> {
         dut.boxes(self)
     }

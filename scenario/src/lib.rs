@@ -46,7 +46,7 @@ pub use capabilities::DeviceCapabilities;
 pub use cell::Cell;
 pub use conformance::{conformance, label};
 pub use cores::{BoxCores, Cores};
-pub use device::{Device, Dut, KernelNat44, Null, Setup, TestBed};
+pub use device::{Device, Dut, Null, Setup, TestBed};
 pub use file::{LONGEST_FILE, ScenarioError};
 pub use impair::Impair;
 pub use key::quantity;

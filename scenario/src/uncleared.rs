@@ -1,7 +1,6 @@
 //! Boxes of a test bed without the hook `clear`, whose table keeps its connections between trials: before a phase 1,
 //! either the connections of earlier ones have timed out, or the new ones have source ports that are not in the table.
 
-use crate::bed::Asked;
 use crate::words::WithoutClear;
 use crate::{Device, Dut, Scenario};
 use method::{Count, Nanos};
@@ -14,8 +13,11 @@ pub(crate) const PARTS: Count = 16;
 impl dyn Device + '_ {
     /// How long the box keeps an idle connection, according to the scenario.
     pub fn timeout_of_box(&self) -> Nanos {
-        let state = self.technology().and_then(|(_, technology)| technology.state());
-        state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
+        let own = match self.technology() {
+            Some((_, technology)) => technology.state().and_then(|state| state.udp_timeout),
+            None => self.nat_state().map(|state| state.udp_timeout),
+        };
+        own.unwrap_or(tech::TEST_TIMEOUT)
     }
 
     /// Whether the box with this role may keep connections. In each technology, one of the two edges is stateless.
@@ -36,10 +38,7 @@ impl Scenario {
     /// state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
         let bed = self.bed_of(dut).filter(|_| dut.is_stateful())?;
-        let clears = bed
-            .boxes
-            .iter()
-            .all(|(role, keys)| keys.clears(Asked::of(dut.technology(), role)) || !dut.has_state_in(role));
+        let clears = bed.boxes.iter().all(|(role, keys)| keys.clears(dut.asked(role)) || !dut.has_state_in(role));
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }

@@ -2,8 +2,7 @@
 //! kernel's IP stack.
 
 use super::Between;
-use crate::bed::{BedConfig, quiet};
-use crate::bed6;
+use crate::interface::{quiet, quiet6};
 use crate::side::{LEFT, RIGHT, Side};
 use crate::step::words;
 use crate::step::{Action, NETNS_OF_DUT, Step, Target};
@@ -91,14 +90,12 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
             steps.extend(dut.addressed(&format!("{other}/64"), &own));
             steps.extend(addresses(&RIGHT, right));
         }
-        Between::Kernel(config) => {
+        Between::Kernel(configuration) => {
             steps.extend(addresses(&LEFT, &ends[0]));
             steps.extend(addresses(&RIGHT, &ends[1]));
-            let pool = config.config.pool;
+            let pool = configuration.config.pool;
             let count = u32::from(pool.last) - u32::from(pool.first) + 1;
             steps.extend(routes(&ends[0][0], &ends[1][0], &[AddrRange { first: pool.first, count }]));
-            let bed = BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() };
-            steps.extend(bed.placement());
         }
         Between::Program(program) => {
             for (side, [outer, _]) in [LEFT, RIGHT].iter().zip(&ends) {
@@ -113,11 +110,10 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
 
 /// Namespaces without unsolicited packets; only a DNS64 server has IPv6.
 fn quiet_everywhere(between: &Between) -> Vec<Step> {
-    let six = |target| bed6::quiet().into_iter().map(move |step| Step { target, ..step });
     let targets = [Target::Tester, Target::Dut, Target::Server];
     let mut steps: Vec<Step> = match between {
         Between::Dns64 { .. } => {
-            targets[..2].iter().flat_map(|&target| six(target)).chain(quiet(Target::Server)).collect()
+            targets[..2].iter().flat_map(|&target| quiet6(target)).chain(quiet(Target::Server)).collect()
         }
         Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
         Between::Kernel(_) | Between::Program(_) | Between::Ports(_) => {

@@ -10,17 +10,14 @@ mod unbound;
 mod zone;
 
 use crate::DutError;
-use crate::bed::BedConfig;
 use crate::changes::{Changes, Undone};
-use crate::device::DeviceConfig;
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
 use crate::side::{LEFT, RIGHT};
-use crate::software::conntrack::{self, Situation};
-use crate::software::{self, Software};
+use crate::software::{Configuration, conntrack};
 use crate::started::{Role, Started};
-use crate::step::{Sink, Step, Target, no_sink};
+use crate::step::{Sink, Target, no_sink};
 use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
 use folder::Folder;
 use port::netns::Netns;
@@ -43,8 +40,8 @@ pub enum Between {
         /// The prefix before the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
     },
-    /// The kernel, which forwards or translates; of its bed, only the cores matter.
-    Kernel(Box<DeviceConfig>),
+    /// The kernel, which forwards or translates.
+    Kernel(Configuration),
     /// A program that forwards or translates between interfaces without addresses.
     Program(Program),
     /// Boxes between the ports of a test bed: client's, server's.
@@ -90,20 +87,18 @@ impl Between {
         self.line().is_some()
     }
 
-    fn tools(&self) -> Result<Vec<Tool>, DutError> {
+    fn tools(&self) -> Vec<Tool> {
         let own: &[Tool] = match self {
             Between::Nothing | Between::Program(_) | Between::Ports(_) => &[],
             Between::Dns64 { .. } => &[UNBOUND],
-            Between::Kernel(config) => software::named(&config.software)?.tools,
+            Between::Kernel(configuration) => configuration.software.tools,
         };
-        Ok([&[IP, ETHTOOL, KNOT][..], own].concat())
+        [&[IP, ETHTOOL, KNOT][..], own].concat()
     }
 
-    fn software(&self) -> Result<Option<&'static Software>, DutError> {
-        match self {
-            Between::Kernel(config) => software::named(&config.software).map(Some),
-            _ => Ok(None),
-        }
+    /// Whether the kernel tracks connections between client and server.
+    fn is_stateful(&self) -> bool {
+        matches!(self, Between::Kernel(configuration) if configuration.software.stateful)
     }
 
     /// The address of the client, and the destination of its queries.
@@ -138,7 +133,6 @@ fn server() -> SocketAddr {
 /// A bed in place. Dropping it ends the programs and undoes the steps.
 pub struct Bed {
     between: Between,
-    software: Option<&'static Software>,
     knot: Option<Started>,
     device: Option<Started>,
     changes: Changes,
@@ -157,15 +151,14 @@ impl Bed {
     /// # Errors
     /// When a program is missing or cannot be started, or a step fails; everything has been undone.
     pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
-        let tools = between.tools()?;
+        let tools = between.tools();
         tool::require(&tools)?;
         check(&between)?;
-        let software = between.software()?;
         let lock = Lock::take(dir, What::Bed)?;
         let host = Namespace::with_server()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
         let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
-        bring_up(&mut changes, &between, software)?;
+        bring_up(&mut changes, &between)?;
         if let Between::Ports(ports) = &between {
             for (port, target) in ports.iter().zip([Target::Tester, Target::Server]) {
                 port.attach(host.at(target).expect("made with a server"), dir, sink)?;
@@ -183,8 +176,7 @@ impl Bed {
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);
-        let mut bed =
-            Bed { between, software, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
+        let mut bed = Bed { between, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
         bed.knot = Some(bed.start("the authoritative server", bed.between.place_of_server(), &knot::line())?);
         if matches!(bed.between, Between::Program(_)) {
             bed.start_device()?;
@@ -197,7 +189,7 @@ impl Bed {
     pub fn clear(&mut self) -> Result<(), DutError> {
         self.see_that_programs_run()?;
         self.start_device()?;
-        if self.software.is_some_and(|software| software.stateful) {
+        if self.between.is_stateful() {
             conntrack::clear(&mut self.changes)?;
         }
         Ok(())
@@ -240,7 +232,7 @@ impl Bed {
     pub fn teardown(mut self) -> Undone {
         (self.device, self.knot) = (None, None);
         // The kernel frees the entries of a deleted namespace in the background, on the cores of the next measurement.
-        if self.software.is_some_and(|software| software.stateful) {
+        if self.between.is_stateful() {
             let _ = conntrack::clear(&mut self.changes);
         }
         self.changes.undo_all()
@@ -259,45 +251,35 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
     let host = DryRun::over(Here::new());
     let orders = host.orders();
     // A dry run keeps no journal, so that the folder is never read.
-    bring_up(&mut Changes::on(Box::new(host), RunDir::of_this_user(), no_sink()), between, between.software()?)?;
+    let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
+    bring_up(&mut changes, between)?;
     let orders = orders.lock().expect("no panic while held").clone();
     Ok((orders, std::iter::once(knot::line()).chain(between.line()).collect()))
 }
 
 /// Checks that the programs for this bed are installed.
 pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
-    Ok(tool::require(&between.tools()?)?)
+    Ok(tool::require(&between.tools())?)
 }
 
 fn check(between: &Between) -> Result<(), DutError> {
-    let Between::Kernel(config) = between else { return Ok(()) };
-    let software = software::named(&config.software)?;
-    config.config.check(software)?;
-    if software.ipv6 {
+    let Between::Kernel(configuration) = between else { return Ok(()) };
+    if configuration.software.ipv6 {
         return Err(DutError::Refused {
-            what: format!("DNS queries through {}", software.name),
+            what: format!("DNS queries through {}", configuration.software.name),
             way_out: "the bed for DNS has IPv4 links: use linux-forwarding or a NAT44".to_owned(),
         });
     }
-    BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() }.check()
+    configuration.check()
 }
 
-fn bring_up(changes: &mut Changes, between: &Between, software: Option<&Software>) -> Result<(), DutError> {
-    let steps = links::steps(between);
-    let table = || match (between, software) {
-        (Between::Kernel(config), Some(software)) if software.stateful => {
-            conntrack::steps(&config.config, &Situation::now())
-        }
-        _ => Ok(Vec::new()),
-    };
-    if steps.iter().chain(&table()?).any(Step::is_machine_wide) || changes.is_journal_left() {
+fn bring_up(changes: &mut Changes, between: &Between) -> Result<(), DutError> {
+    if changes.is_journal_left() {
         changes.begin_journal()?;
     }
-    changes.carry_out(&steps)?;
-    if let (Between::Kernel(config), Some(software)) = (between, software) {
-        changes.carry_out(&(software.steps)(&config.config))?;
+    changes.carry_out(&links::steps(between))?;
+    if let Between::Kernel(configuration) = between {
+        configuration.bring_up(changes)?;
     }
-    // After the rules, because the first rule may make the kernel load connection tracking.
-    let table = table().inspect_err(|_| drop(changes.undo_all()))?;
-    changes.carry_out(&table)
+    Ok(())
 }

@@ -51,7 +51,7 @@ impl Note {
 pub(super) struct Held {
     path: PathBuf,
     // Last field: dropped after all others.
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 impl Held {
@@ -60,12 +60,16 @@ impl Held {
     /// # Errors
     /// [`DutError::Busy`] when another process has it.
     pub(super) fn take(dir: &RunDir, name: &str, on: &On) -> Result<Held, DutError> {
+        if matches!(on, On::Namespace(_)) {
+            // No other process has this namespace.
+            return Ok(Held { path: dir.path().join(key(name, on)).with_extension(NOTE), _lock: None });
+        }
         Held::at(dir, &key(name, on), &format!("the DUT {name} ({on})"))
     }
 
     fn at(dir: &RunDir, key: &str, words: &str) -> Result<Held, DutError> {
         let lock = Lock::take_file(dir, &format!("{key}.{LOCK}"), words)?;
-        Ok(Held { path: dir.path().join(key).with_extension(NOTE), _lock: lock })
+        Ok(Held { path: dir.path().join(key).with_extension(NOTE), _lock: Some(lock) })
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -36,6 +36,7 @@ impl Bed {
             folder: self.folder(),
             timeout: Duration::from_secs(60),
             values: vec![("connections".into(), "1000".into())],
+            software: None,
         }
     }
     fn prepare(&self, hooks: Hooks) -> Result<External, DutError> {
@@ -288,7 +289,10 @@ fn hooks_of_a_disruption_run_or_are_not_there() {
     let mut external = bed.prepare(hooks).unwrap();
     assert!(external.disrupt(Disruption::Reset).unwrap());
     assert!(!external.disrupt(Disruption::Failover).unwrap());
-    assert_eq!((bed.read("log").as_str(), external.memory().unwrap()), ("reset\n", Some(4096)));
+    assert_eq!(
+        (bed.read("log").as_str(), external.memory().unwrap().map(|memory| memory.octets)),
+        ("reset\n", Some(4096))
+    );
     assert!(external.proc_stat().unwrap().is_some_and(|stat| stat.starts_with("cpu")));
 }
 

@@ -1,9 +1,8 @@
 //! Addresses and routes of a guest or a namespace, with one next hop on each side: the tester or a box.
 
-use crate::bed6;
+use crate::interface::quiet6;
 use crate::links;
-use crate::step::words;
-use crate::step::{Action, Step};
+use crate::step::{Action, Step, Target, words};
 use std::net::IpAddr;
 use wire::Mac;
 
@@ -16,6 +15,8 @@ pub struct Side {
     pub next: IpAddr,
     /// Networks behind it.
     pub networks: Vec<String>,
+    /// Further networks behind it, of which each has a route of its own (RFC 2544, section 12).
+    pub further: Vec<String>,
     /// What the next hop is: the tester or a box.
     pub of: &'static str,
     /// Ethernet address of the next hop.
@@ -28,11 +29,21 @@ pub fn with_ipv6() -> Vec<Step> {
         let name = format!("net/ipv6/conf/{which}/disable_ipv6");
         Step::dut("IPv6 for the software of the box", Action::sysctl(&name, 0)).where_present()
     };
-    bed6::quiet().into_iter().chain(["all", "default"].map(allow)).collect()
+    quiet6(Target::Dut).into_iter().chain(["all", "default"].map(allow)).collect()
 }
 
-/// Steps for both sides, left and right, with the default route on the right, or on the side with this version of IP.
-pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
+/// Steps for both sides, left and right, and for those of native IPv6 beside them (RFC 8219, section 5.3), if any.
+pub fn steps(sides: &[Side; 2], native: Option<&[Side; 2]>) -> Vec<Step> {
+    let of_native = native.map(|native| [of_sides(native), vec![forward()]].concat());
+    [of_sides(sides), of_native.unwrap_or_default()].concat()
+}
+
+fn forward() -> Step {
+    Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1))
+}
+
+/// The default route is on the right, or on the side with this version of IP.
+fn of_sides(sides: &[Side; 2]) -> Vec<Step> {
     let mut steps = Vec::new();
     for (side, name) in sides.iter().zip(links::ENDS) {
         let (address, length) = side.own;
@@ -49,6 +60,12 @@ pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
         for network in &side.networks {
             let why = format!("a route to the addresses of the tester on the {name}, through one next hop");
             steps.push(Step::dut(why, words(&["ip route replace", network, "via", &next, "dev", name])));
+        }
+        if !side.further.is_empty() {
+            let why = format!("a route to each of {} further networks on the {name}", side.further.len());
+            let line = |network: &String| format!("route replace {network} via {next} dev {name}\n");
+            let lines: String = side.further.iter().map(line).collect();
+            steps.push(Step::dut(why, Action::reading("ip -batch -", lines)));
         }
     }
     for is_ipv6 in [false, true] {
@@ -73,13 +90,18 @@ mod tests {
             own: (own.parse().unwrap(), length),
             next: next.parse().unwrap(),
             networks: networks.iter().map(|&n| n.to_owned()).collect(),
+            further: Vec::new(),
             of: "the tester",
             next_mac: links::tester_macs()[at],
         };
         let left = side(0, "198.18.0.1", 24, "198.18.0.2", &["198.18.0.4/30"]);
+        let left = Side { further: [1, 2].map(|i| format!("198.18.{i}.0/24")).into(), ..left };
         let right = side(1, "198.19.0.1", 24, "198.19.0.2", &[]);
         let six = side(0, "2001:2:0:1800::2", 64, "2001:2:0:1800::1", &[]);
-        insta::assert_snapshot!("nat44", listing(&steps(&[left, right.clone()])));
-        insta::assert_snapshot!("nat64", listing(&steps(&[six, right])));
+        insta::assert_snapshot!("nat44", listing(&steps(&[left, right.clone()], None)));
+        insta::assert_snapshot!("nat64", listing(&steps(&[six.clone(), right.clone()], None)));
+        let six_on_the_right = side(1, "2001:2:0:1900::2", 64, "2001:2:0:1900::1", &[]);
+        let beside = steps(&[right.clone(), right], Some(&[six, six_on_the_right]));
+        assert!(listing(&beside).contains("net/ipv6/conf/all/forwarding"));
     }
 }

@@ -2,7 +2,7 @@
 //! others are read from the wrapped host.
 
 use super::{Host, Output};
-use crate::step::{Action, Target};
+use crate::step::{Action, Step, Target};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -15,6 +15,13 @@ pub struct Order {
     pub action: Action,
 }
 
+impl From<Step> for Order {
+    fn from(Step { target, why, action, .. }: Step) -> Order {
+        Order { target, why, action }
+    }
+}
+
+/// Records actions.
 pub struct DryRun<H> {
     behind: H,
     written: HashMap<String, String>,

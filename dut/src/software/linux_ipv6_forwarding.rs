@@ -12,7 +12,7 @@ pub const SOFTWARE: Software = Software {
     ..linux_forwarding::SOFTWARE
 };
 
-pub(crate) fn forward() -> Step {
+fn forward() -> Step {
     let forward = Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1));
     forward.undone_by(Action::sysctl("net/ipv6/conf/all/forwarding", 0))
 }

@@ -1,6 +1,7 @@
 //! The software that a device under test can run, independent of its host.
 
 pub mod boxes;
+mod configured;
 pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
@@ -11,8 +12,9 @@ use crate::DutError;
 use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::Tool;
-use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+
+pub use configured::{Configuration, Configured};
 
 /// All software that a device under test can run.
 pub const KNOWN: &[&Software] = &[
@@ -34,7 +36,7 @@ pub struct Software {
     pub stateful: bool,
     /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
-    /// Its steps, after those of the test bed.
+    /// Its steps, after those of the links.
     pub steps: fn(&Config) -> Vec<Step>,
 }
 
@@ -47,8 +49,8 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
     })
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// Configuration of the software.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Maximum number of simultaneous connections.
     pub connections: u64,
@@ -59,7 +61,6 @@ pub struct Config {
     /// Timeout of an idle UDP connection in seconds: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
     /// Whether TCP is translated, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tcp: bool,
     pub pool: Pool,
 }
@@ -77,8 +78,8 @@ impl Default for Config {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// Outside addresses and ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     pub first: Ipv4Addr,
     pub last: Ipv4Addr,

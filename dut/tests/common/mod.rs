@@ -1,18 +1,100 @@
 //! Hand-built frames, and a test of one device from set-up to teardown.
 
-use dut::bed::{BackEnd, BedConfig};
-use dut::side::{LEFT, RIGHT};
+use dut::external::{External, ExternalConfig};
+use dut::guest::network::{self, Side as OfBox};
+use dut::links::{Connection, End, Links};
+use dut::probe::{Endpoint, probe};
+use dut::side::{LEFT, RIGHT, Side};
 use dut::step::no_sink;
-use dut::{Device, DeviceConfig, RunDir, software};
-use port::{Clock, Pool, Port, burst};
-use std::net::Ipv4Addr;
+use dut::{Configuration, DutError, Hooks, On, RunDir, Sink, software};
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
+use port::backend::tap::{TapConfig, TapPort};
+use port::{Clock, Pool, PoolConfig, Port, burst};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-pub(crate) fn config(software: &str, back_end: BackEnd) -> DeviceConfig {
-    DeviceConfig {
-        software: software.into(),
-        config: software::Config { connections: 1000, ..software::Config::default() },
-        bed: BedConfig { back_end, ipv6: software::named(software).unwrap().ipv6, ..BedConfig::default() },
+/// How frames reach the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Io {
+    Tap,
+    AfPacket,
+    AfXdp(XdpMode),
+}
+
+/// Software in a namespace, and the links to it.
+pub(crate) struct Case {
+    pub(crate) configuration: Configuration,
+    pub(crate) io: Io,
+}
+
+pub(crate) fn case(software: &str, io: Io) -> Case {
+    let config = software::Config { connections: 1000, ..software::Config::default() };
+    Case {
+        configuration: Configuration { software: software::named(software).unwrap(), config, cores: Vec::new() },
+        io,
+    }
+}
+
+/// The addresses of the device and of the tester on a side.
+fn addresses(side: &Side, ipv6: bool) -> [IpAddr; 2] {
+    let six = |host| Ipv6Addr::new(0x2001, 2, 0, side.group6, 0, 0, 0, host).into();
+    if ipv6 { [six(1), six(2)] } else { [side.dut, side.tester].map(|four| Ipv4Addr::from(four).into()) }
+}
+
+/// A device that stands.
+pub(crate) struct Standing {
+    pub(crate) device: External,
+    links: Links,
+}
+
+impl Standing {
+    pub(crate) fn prepare(case: &Case, dir: &RunDir, sink: &Sink) -> Result<Standing, DutError> {
+        let Case { configuration, io } = case;
+        let ipv6 = configuration.software.ipv6;
+        let ends = [LEFT, RIGHT].map(|side| match io {
+            Io::Tap => End::Queues(1),
+            Io::AfPacket | Io::AfXdp(_) => End::Interface(side.tester_name),
+        });
+        let links = Links::make(ends, &[Connection::Interfaces], 1, dir, sink)?;
+        let sides = [LEFT, RIGHT].map(|side| {
+            let [own, next] = addresses(&side, ipv6);
+            let own = (own, if ipv6 { 126 } else { 24 });
+            let (networks, further) = (Vec::new(), Vec::new());
+            OfBox { own, next, networks, further, of: "the tester", next_mac: side.tester_mac() }
+        });
+        let quiet = if ipv6 { network::with_ipv6() } else { Vec::new() };
+        links.carry_out(0, &[quiet, network::steps(&sides, None)].concat(), dir, sink)?;
+        let config = ExternalConfig {
+            name: "dut".into(),
+            on: On::Namespace(links.boxes()[0].clone()),
+            hooks: Hooks::default(),
+            folder: PathBuf::from("/"),
+            timeout: Duration::from_secs(60),
+            values: Vec::new(),
+            software: Some(configuration.clone()),
+        };
+        Ok(Standing { device: External::prepare(&config, dir, sink)?, links })
+    }
+
+    fn open(&self, io: Io, steered: bool, side: &Side, pool: &mut Pool) -> Box<dyn Port> {
+        let (clock, tester) = (Clock::system(), self.links.tester());
+        match io {
+            Io::Tap => {
+                let config = TapConfig { existing: true, steered, ..TapConfig::named(side.name) };
+                Box::new(TapPort::open(&self.links.boxes()[0], &config, clock).unwrap())
+            }
+            Io::AfPacket => {
+                let config = AfPacketConfig { steered, ..AfPacketConfig::named(side.tester_name) };
+                Box::new(AfPacketPort::open(tester, &config, clock).unwrap())
+            }
+            Io::AfXdp(mode) => {
+                let config = AfXdpConfig::named(side.tester_name, Select::everything());
+                let config = AfXdpConfig { mode, steered, ..config };
+                Box::new(AfXdpPort::open(tester, &config, clock, std::slice::from_mut(pool)).unwrap().remove(0))
+            }
+        }
     }
 }
 
@@ -58,10 +140,22 @@ struct Tester {
 }
 
 impl Tester {
-    fn of(device: &Device, bed: &BedConfig) -> Tester {
-        let mut pool = Pool::single(bed.pools(1, 512, 1514)).unwrap();
-        let (left, right) = device.open_ports(Clock::system(), &mut pool).unwrap();
+    fn of(standing: &Standing, case: &Case) -> Tester {
+        let mut pool = Pool::single(PoolConfig::umem(1, 12_288)).unwrap();
+        let steered = !case.configuration.cores.is_empty();
+        let [left, right] = [LEFT, RIGHT].map(|side| standing.open(case.io, steered, &side, &mut pool));
         Tester { left, right, pool }
+    }
+
+    /// The source of a datagram as the right receives it.
+    fn probe(&mut self, ipv6: bool) -> (IpAddr, u16) {
+        let ends = [LEFT, RIGHT].map(|side| {
+            let [_, address] = addresses(&side, ipv6);
+            Endpoint { address, own: side.tester_mac(), next: side.dut_mac() }
+        });
+        let source = probe([&mut *self.left, &mut *self.right], &mut self.pool, ends);
+        let source = source.unwrap_or_else(|e| panic!("{e}"));
+        (source.ip(), source.port())
     }
 
     fn pass(&mut self, to_right: bool, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -88,24 +182,29 @@ impl Tester {
     }
 }
 
-pub(crate) fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
-    let device = Device::prepare(config, dir, &no_sink(), Clock::system());
-    let mut device = device.unwrap_or_else(|e| panic!("{e}"));
-    let mut tester = Tester::of(&device, &config.bed);
-
+pub(crate) fn forwards_counts_and_is_emptied(case: &Case, dir: &RunDir) {
+    let mut standing = Standing::prepare(case, dir, &no_sink()).unwrap_or_else(|e| panic!("{e}"));
+    let mut tester = Tester::of(&standing, case);
+    let software = case.configuration.software;
+    let (source, port) = tester.probe(software.ipv6);
+    match source {
+        IpAddr::V4(four) if software.stateful => assert!(case.configuration.config.pool.contains(four, port)),
+        source => assert_eq!(source, addresses(&LEFT, software.ipv6)[1]),
+    }
+    standing.device.clear().unwrap();
     // The datagrams below are IPv4.
-    if !config.bed.ipv6 {
-        forwards_and_counts(config, &mut device, &mut tester);
+    if !software.ipv6 {
+        forwards_and_counts(case, &mut standing, &mut tester);
     }
 
     drop(tester);
-    let undone = device.teardown();
+    let undone = standing.device.teardown();
     assert_eq!(undone.left, Vec::<String>::new());
     assert!(!undone.done.is_empty());
 }
 
-fn forwards_and_counts(config: &DeviceConfig, device: &mut Device, tester: &mut Tester) {
-    let (stateful, pool) = (device.software().stateful, config.config.pool);
+fn forwards_and_counts(case: &Case, standing: &mut Standing, tester: &mut Tester) {
+    let (stateful, pool) = (case.configuration.software.stateful, case.configuration.config.pool);
     let sent: Vec<Vec<u8>> = (0..200).map(|i| datagram(2000 + i, 9)).collect();
     let mut there = tester.pass(true, &sent);
     // Several cores may reorder frames, so match each answer with its datagram.
@@ -127,17 +226,19 @@ fn forwards_and_counts(config: &DeviceConfig, device: &mut Device, tester: &mut 
     customers.sort_unstable();
     assert_eq!(customers, (0..200).map(|i| (LEFT.tester.into(), 2000 + i)).collect::<Vec<_>>());
 
+    let Standing { device, links } = standing;
     assert_eq!(device.count().unwrap(), stateful.then_some(200));
     let cleared = device.clear().unwrap();
-    assert_eq!(cleared.as_ref().map(|c| (c.entries, c.how.as_str())), stateful.then_some((200, "conntrack -F")));
+    assert_eq!(cleared.map(|cleared| cleared.how), stateful.then_some("conntrack -F".to_owned()));
     assert_eq!(device.count().unwrap(), stateful.then_some(0));
 
-    if config.bed.back_end.has_cables() {
-        device.set_null(true).unwrap();
+    if case.io != Io::Tap {
+        let is_generic = case.io == Io::AfXdp(XdpMode::Generic);
+        links.set_null(is_generic, true).unwrap();
         assert_eq!(tester.pass(true, &sent), sent, "frames pass the null device unchanged and in order");
         assert_eq!(tester.pass(false, &sent), sent);
         assert_eq!(device.count().unwrap(), stateful.then_some(0), "the null device opens no connection");
-        device.set_null(false).unwrap();
+        links.set_null(is_generic, false).unwrap();
         assert_eq!(tester.pass(true, &sent[..1])[0][22], 63, "the device is back");
     }
 }

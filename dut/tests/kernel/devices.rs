@@ -1,15 +1,14 @@
 //! Devices on the real kernel: each forwards, translates, counts and is emptied, and the host's settings are restored,
 //! also after a kill. Needs root for machine-wide settings.
 
-use crate::common::{config, forwards_counts_and_is_emptied};
+use crate::common::{Case, Io, Standing, case, forwards_counts_and_is_emptied};
 use crate::held;
-use dut::bed::BackEnd;
 use dut::host::{Here, Host};
 use dut::journal::{self, Journal, Restored};
 use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
-use dut::{Device, DeviceConfig, DutError, Event, Holder, RunDir, Setting, Sink, Step, Target};
-use port::Clock;
+use dut::{DutError, Event, Holder, RunDir, Setting, Sink, Step, Target};
+use port::backend::af_xdp::XdpMode;
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -46,14 +45,14 @@ impl HostState {
 }
 
 /// Prepares, uses and tears down a device; the host must be as before.
-fn comes_works_and_goes(config: &DeviceConfig) {
+fn comes_works_and_goes(case: &Case) {
     let state = HostState::remember();
-    forwards_counts_and_is_emptied(config, &state.dir());
+    forwards_counts_and_is_emptied(case, &state.dir());
     state.check();
 }
 
-fn prepare(config: &DeviceConfig, state: &HostState) -> Device {
-    Device::prepare(config, &state.dir(), &no_sink(), Clock::system()).unwrap_or_else(|e| panic!("{e}"))
+fn prepare(case: &Case, state: &HostState) -> Standing {
+    Standing::prepare(case, &state.dir(), &no_sink()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
@@ -65,33 +64,33 @@ fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn plain_forwarding() {
-    comes_works_and_goes(&config("linux-forwarding", BackEnd::Tap));
+    comes_works_and_goes(&case("linux-forwarding", Io::Tap));
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn nftables() {
-    comes_works_and_goes(&config("nftables", BackEnd::Tap));
+    comes_works_and_goes(&case("nftables", Io::Tap));
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn iptables_with_the_kernels_own_tables() {
-    comes_works_and_goes(&config("iptables-legacy", BackEnd::Tap));
+    comes_works_and_goes(&case("iptables-legacy", Io::Tap));
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn iptables_on_nftables() {
-    comes_works_and_goes(&config("iptables-nft", BackEnd::Tap));
+    comes_works_and_goes(&case("iptables-nft", Io::Tap));
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn every_software_on_cables() {
     for software in software::KNOWN {
-        for back_end in [BackEnd::AfPacket, BackEnd::AfXdpGeneric, BackEnd::AfXdpNative] {
-            comes_works_and_goes(&config(software.name, back_end));
+        for io in [Io::AfPacket, Io::AfXdp(XdpMode::Generic), Io::AfXdp(XdpMode::Native)] {
+            comes_works_and_goes(&case(software.name, io));
         }
     }
 }
@@ -102,20 +101,19 @@ fn a_pool_with_a_port_range() {
     let [first, last] = [10, 13].map(|host| Ipv4Addr::new(198, 19, 0, host));
     let pool = Pool { first, last, first_port: 4096, last_port: 5119 };
     for software in software::KNOWN.iter().filter(|s| s.stateful) {
-        let mut config = config(software.name, BackEnd::Tap);
-        config.config = software::Config { pool, ..config.config };
-        comes_works_and_goes(&config);
+        let mut case = case(software.name, Io::Tap);
+        case.configuration.config.pool = pool;
+        comes_works_and_goes(&case);
     }
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_device_pinned_to_a_core() {
-    for back_end in [BackEnd::Tap, BackEnd::AfPacket] {
-        let mut config = config("nftables", back_end);
-        config.bed.dut_cores = vec![*port::host::cores().last().unwrap()];
-        config.bed.tester_cores = vec![port::host::cores()[0]];
-        comes_works_and_goes(&config);
+    for io in [Io::Tap, Io::AfPacket] {
+        let mut case = case("nftables", io);
+        case.configuration.cores = vec![*port::host::cores().last().unwrap()];
+        comes_works_and_goes(&case);
     }
 }
 
@@ -123,29 +121,30 @@ fn setting(path: &str) -> u64 {
     Here::new().read(Target::Machine, path).unwrap().parse().unwrap()
 }
 
-fn larger_than_now() -> DeviceConfig {
-    let mut config = config("nftables", BackEnd::Tap);
-    config.config.connections = setting(conntrack::MAX) + 10_000;
-    config
+fn larger_than_now() -> Case {
+    let mut case = case("nftables", Io::Tap);
+    case.configuration.config.connections = setting(conntrack::MAX) + 10_000;
+    case
 }
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn the_table_grows_with_the_connections_and_is_restored() {
     let state = HostState::remember();
-    let (max, config) = (setting(conntrack::MAX), larger_than_now());
-    let device = prepare(&config, &state);
+    let (max, case) = (setting(conntrack::MAX), larger_than_now());
+    let standing = prepare(&case, &state);
     assert!(setting(conntrack::MAX) > max + 10_000);
     assert!(setting(conntrack::BUCKETS) > max + 10_000);
-    let fact = |name: &str| device.facts().iter().find(|f| f.name == name).unwrap().value.clone();
+    let facts = standing.device.facts();
+    let fact = |name: &str| facts.iter().find(|f| f.name == name).unwrap().value.clone();
     assert_eq!(fact("nf_conntrack_max"), setting(conntrack::MAX).to_string());
     assert_eq!(fact("nf_conntrack_udp_timeout_stream"), "10000");
-    let second = Device::prepare(&config, &state.dir(), &no_sink(), Clock::system()).err().unwrap();
+    let second = Standing::prepare(&case, &state.dir(), &no_sink()).err().unwrap();
     assert!(
         matches!(&second, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == std::process::id().to_string()),
         "{second}"
     );
-    drop(device);
+    drop(standing);
     state.check();
 }
 
@@ -153,15 +152,14 @@ fn the_table_grows_with_the_connections_and_is_restored() {
 #[ignore = "needs root: run by ./check as root"]
 fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
     let state = HostState::remember();
-    let mut config = larger_than_now();
+    let mut case = larger_than_now();
     // The last step of all is the one that the kernel refuses.
-    config.bed.backlog = Some(setting("/proc/sys/net/core/netdev_max_backlog") + 1);
-    config.config.udp_timeout = 1 << 40;
+    case.configuration.config.udp_timeout = 1 << 40;
     let (sink, told) = listener();
-    let error = Device::prepare(&config, &state.dir(), &sink, Clock::system()).err().unwrap();
+    let error = Standing::prepare(&case, &state.dir(), &sink).err().unwrap();
     let text = error.to_string();
     assert!(text.contains("nf_conntrack_udp_timeout` ") && text.contains("Invalid argument"), "{text}");
-    assert!(text.contains("undone afterwards (5)"), "two table sizes, the rule, forwarding and the backlog: {text}");
+    assert!(text.contains("undone afterwards (4)"), "two table sizes, the rule and forwarding: {text}");
     let failed = told.lock().unwrap().iter().filter(|e| matches!(e, Event::Executed(x) if !x.ok)).count();
     assert_eq!(failed, 1, "one action failed, and its record says so");
     state.check();
@@ -172,8 +170,8 @@ fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
 #[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
 fn hold_a_device() {
     let Some(dir) = held::given() else { return };
-    let device = Device::prepare(&larger_than_now(), &RunDir::at(dir), &no_sink(), Clock::system());
-    let _device = device.unwrap_or_else(|e| panic!("{e}"));
+    let standing = Standing::prepare(&larger_than_now(), &RunDir::at(dir), &no_sink());
+    let _standing = standing.unwrap_or_else(|e| panic!("{e}"));
     held::wait();
 }
 
@@ -197,7 +195,7 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })) && restored.len() == 2, "{restored:?}");
     assert_eq!((setting(conntrack::MAX), setting(conntrack::BUCKETS)), (max, buckets));
     assert!(!state.dir().path().exists(), "the files of the child's locks are gone too");
-    drop(prepare(&config("linux-forwarding", BackEnd::Tap), &state));
+    drop(prepare(&case("linux-forwarding", Io::Tap), &state));
     state.check();
 }
 
@@ -241,8 +239,8 @@ fn the_next_run_restores_settings_of_a_killed_run_and_reports_them() {
     Here::new().perform(Target::Machine, "", &raise.action).unwrap();
 
     let (sink, told) = listener();
-    let device = Device::prepare(&config("nftables", BackEnd::Tap), &state.dir(), &sink, Clock::system());
-    drop(device.unwrap_or_else(|e| panic!("{e}")));
+    let standing = Standing::prepare(&case("nftables", Io::Tap), &state.dir(), &sink);
+    drop(standing.unwrap_or_else(|e| panic!("{e}")));
     assert!(told.lock().unwrap().iter().any(|e| matches!(e, Event::Cleaned { what } if what.contains("restored"))));
     state.check();
 }

@@ -33,6 +33,7 @@ fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
         },
         folder: lab.path("my bed"),
         timeout: Duration::from_secs(60),
+        software: None,
         values: vec![("connections".into(), "1000".into()), ("port".into(), "mgmt".into())],
     }
 }
@@ -236,6 +237,7 @@ fn hold_a_device() {
         hooks: Hooks { restore: Some("./restore".into()), ..Hooks::default() },
         folder: dir.join("my bed"),
         timeout: Duration::from_secs(60),
+        software: None,
         values: Vec::new(),
     };
     let run_dir = dut::RunDir::at(dir.join("run"));
@@ -282,6 +284,7 @@ fn hooks_run_in_a_namespace() {
         },
         folder: dir.path().to_owned(),
         timeout: Duration::from_secs(60),
+        software: None,
         values: Vec::new(),
     };
     let run_dir = dut::RunDir::at(dir.path().join("run"));

@@ -330,7 +330,7 @@ impl Check<'_> {
                 self.say(line(name, Grade::NotRun, given.join(", ")));
                 continue;
             }
-            let answered = boxes::of_point(scenario, role, point)
+            let answered = boxes::of_point(scenario, bed, (role, keys), point)
                 .and_then(|of_point| boxes::ask(bed, (role, keys), of_point, process));
             self.say(match answered {
                 Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),

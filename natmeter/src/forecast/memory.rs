@@ -1,7 +1,7 @@
 //! Predicted memory, and points whose tables do not fit into the memory of this machine.
 
 use super::searches::Searches;
-use crate::rig::{embedded, kernel, ports};
+use crate::rig::{embedded, ports};
 use method::Count;
 use method::simulated::Largest;
 use record::plan::Plan;
@@ -72,7 +72,7 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
             let frames = embedded::pool_frames(depth, point.cores as usize);
             (u64::from(scenario.tester.workers + point.cores), frames as u64)
         }
-        Link::Veth { .. } | Link::Tap => (1, kernel::FRAMES as u64),
+        Link::Veth { .. } | Link::Tap => (1, ports::FRAMES_HERE as u64),
         Link::Ports => (scenario.tester.workers.into(), ports::FRAMES as u64),
     };
     pools * frames * slot + 8 * pools * (pools - 1) * frames

@@ -5,9 +5,9 @@ mod cores;
 mod profile;
 mod spread;
 
-use super::cores::CoresHere;
+use super::cores::{CoresHere, shared_out};
 use super::cpu::OfCores;
-use super::files::{open, ssh_config};
+use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed, guest, ports};
@@ -16,12 +16,13 @@ use cores::{core_mask, cores_here, cores_of_boxes, steered};
 pub use cores::on_this_machine;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
-use dut::{PacketThreads, RunDir};
+use dut::software::conntrack;
+use dut::{Configuration, Fact, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
-use method::trial::{Disruption, Profiler};
+use method::trial::{Buckets, Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
-use scenario::bed::software::Asked;
+use scenario::bed::software::{Asked, Part};
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario, show_range};
 use spread::Received;
@@ -30,11 +31,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::PortRange;
 
+// `scenario` refuses what `dut` would refuse, without a dependency on it.
+const _: () = assert!(
+    scenario::SLACK == conntrack::SLACK
+        && scenario::MOST_ENTRIES == conntrack::MOST_ENTRIES
+        && scenario::MOST_BUCKETS == conntrack::MOST_BUCKETS
+);
+
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
     /// Facts of the bed file, and those that natmeter found.
     facts: FactTable,
+    /// Doubts about these facts.
+    doubts: Vec<String>,
     counts: bool,
     /// What each box had received before the trials.
     queues: Vec<Received>,
@@ -69,6 +79,7 @@ pub fn prepare(
     let mut boxes = Boxes {
         running: Vec::new(),
         facts: FactTable::new(),
+        doubts: Vec::new(),
         counts: false,
         queues: Vec::new(),
         cores,
@@ -78,11 +89,16 @@ pub fn prepare(
         on_this_machine,
     };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
-        let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
+        let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, bed, (role, keys), point)?);
         let sink = process.commands.sink(role);
         let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
-        boxes.counts |= config.hooks.count.is_some();
+        boxes.counts |= config.hooks.count.is_some() || config.software.is_some();
         let own = keys.facts.iter().flatten().cloned();
+        // The facts of the tester, which runs on the same machine, have these doubts.
+        let is_of_tester = |fact: &Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
+        boxes
+            .doubts
+            .extend(running.facts().into_iter().filter(|fact| !is_of_tester(fact)).filter_map(|fact| fact.doubt));
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
         let has_perf = keys.can_be_profiled() && !keys.has_kernel_of_tester();
@@ -102,7 +118,7 @@ pub fn config_of(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     device: Option<On>,
-    OfPoint { asked, values, sets_cores }: OfPoint,
+    OfPoint { asked, values, sets_cores, software }: OfPoint,
 ) -> ExternalConfig {
     let on = match (&keys.on, device) {
         (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
@@ -111,7 +127,7 @@ pub fn config_of(
     };
     let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
     let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
-    let hooks = match (keys.software, keys.both_interfaces()) {
+    let hooks = match (keys.software.filter(|_| software.is_none()), keys.both_interfaces()) {
         (Some(software), Some(interfaces)) => {
             let edge = Edge { technology: asked.technology, part: asked.part.name() };
             let known = |name: &str| values.iter().any(|(there, _)| there == name);
@@ -134,10 +150,51 @@ pub fn config_of(
         name: role.to_owned(),
         on,
         hooks,
-        folder: bed.folder.clone(),
+        folder: folder(bed),
         timeout: keys.timeout.into(),
         values,
+        software,
     }
+}
+
+/// What steps configure on a box; `None` if a script or the user configures it.
+pub fn configuration(
+    scenario: &Scenario,
+    bed: &Bed,
+    (role, keys): (&str, &BoxKeys),
+    point: &Point,
+) -> Option<Configuration> {
+    let dut = &scenario.duts[point.dut];
+    let has_steps = keys.on == bed::On::Namespace && dut.asked(role).part == Part::Whole;
+    let known = software::named(keys.software.filter(|_| has_steps)?.name).ok()?;
+    let pool = match dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports)) {
+        None => software::Pool::default(),
+        Some((pool, tech::Ports::Range(ports, _))) if pool.len() == 1 => {
+            let (first_port, last_port) = (ports.first, ports.last);
+            software::Pool { first: pool[0].1.first, last: pool[0].1.last(), first_port, last_port }
+        }
+        Some(_) => return None,
+    };
+    let sizes = dut.table_sizes().unwrap_or_default();
+    // A search for the capacity fills a table that is too small for all connections.
+    let connections = match sizes.entries.filter(|_| scenario.fills_tables()) {
+        Some(table) => point.connections.min(table.saturating_sub(conntrack::SLACK)),
+        None => point.connections,
+    };
+    let config = software::Config {
+        connections,
+        table_size: sizes.entries,
+        hash_size: sizes.buckets,
+        udp_timeout: Duration::from(dut.timeout_of_box()).as_secs(),
+        tcp: scenario.sends(procedure::Sends::Segments),
+        pool,
+    };
+    let [_, cores] = if keys.is_steered(role, &scenario.sweep.cores) {
+        shared_out(bed.lanes() as usize, scenario.sweep.cores.of_box(role, point.cores) as usize)
+    } else {
+        Default::default()
+    };
+    Some(Configuration { software: known, config, cores })
 }
 
 /// Asks a box in any state whether it is alive, and how many connections it has. Returns the answer in words.
@@ -190,19 +247,26 @@ pub struct OfPoint {
     values: Vec<(String, String)>,
     /// Whether the scenario sets its number of cores.
     sets_cores: bool,
+    /// What steps configure.
+    software: Option<Configuration>,
 }
 
 /// Returns the required state of the box with this role at a point.
 ///
 /// # Errors
 /// If a file of the technology cannot be used.
-pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
-    let asked = Asked::of(scenario.duts[point.dut].technology(), role);
+pub fn of_point(
+    scenario: &Scenario,
+    bed: &Bed,
+    (role, keys): (&str, &BoxKeys),
+    point: &Point,
+) -> Result<OfPoint, RigError> {
+    let asked = scenario.duts[point.dut].asked(role);
     let mut values = values(scenario, role, point);
     values.push(("technology".to_owned(), asked.technology.to_owned()));
     values.push(("part".to_owned(), asked.part.name().to_owned()));
-    values.extend(scenario.bed.iter().flat_map(|bed| addresses(bed, role)));
-    values.extend(scenario.bed.iter().map(|bed| ("neighbours".to_owned(), neighbours(bed, role))));
+    values.extend(addresses(bed, role));
+    values.push(("neighbours".to_owned(), neighbours(bed, role)));
     if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
         // Both edges of a Dual DUT have the same one customer.
         let rows = technology.customers(plays, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
@@ -210,11 +274,12 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
         values.push(("mapping-rules".to_owned(), lines(&technology.mapping_rules(asked.part.plays()))));
     }
     let sets_cores = scenario.sweep.cores.sets(role);
-    if sets_cores {
+    if sets_cores && scenario.bed.is_some() {
         let cores = scenario.sweep.cores.of_box(role, point.cores);
-        values.push(("core-mask".to_owned(), core_mask(scenario, role, cores)?));
+        values.push(("core-mask".to_owned(), core_mask(bed, (role, keys), cores)?));
     }
-    Ok(OfPoint { asked, values, sets_cores })
+    let software = configuration(scenario, bed, (role, keys), point);
+    Ok(OfPoint { asked, values, sets_cores, software })
 }
 
 /// The placeholders for the addresses of a box and of its next hops, where they are known.
@@ -301,11 +366,24 @@ impl Boxes {
         &self.own_cores
     }
 
+    /// Whether steps have configured the software of one.
+    pub fn are_configured(&self) -> bool {
+        self.running.iter().any(External::is_configured)
+    }
+
+    /// Empties their tables.
+    ///
+    /// # Errors
+    /// If one cannot be emptied.
+    pub fn clear(&mut self) -> Result<(), RigError> {
+        Ok(self.running.iter_mut().try_for_each(|running| running.clear().map(drop))?)
+    }
+
     /// Doubts about results on them.
     pub fn doubts(&self, uncleared: Option<&Uncleared>) -> Vec<String> {
         let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
-        uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).collect()
+        uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
     /// Returns the engine's device, a function that restores the boxes, and a function that reads the spread over their
@@ -425,13 +503,15 @@ impl Device for Between {
         }
     }
 
-    /// Memory of all boxes whose hook reports it, in octets.
+    /// Memory of all boxes that tell it, in octets.
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
         let each: Vec<_> = all.iter_mut().map(External::memory).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
-        let used = each.into_iter().flatten().reduce(|sum, octets| sum + octets);
-        let source = "hook `memory`".to_owned();
-        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets: None, source }))
+        let each: Vec<_> = each.into_iter().flatten().collect();
+        let used = each.iter().map(|memory| memory.octets).sum();
+        let buckets = each.iter().find_map(|memory| memory.table);
+        let buckets = buckets.map(|table| Buckets { count: table.buckets, bytes: table.bytes });
+        Ok(each.first().map(|memory| MemoryNow { used, reserved_for: None, buckets, source: memory.source.to_owned() }))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Checks whether this machine supports the devices of a scenario, before any change.
 
-use super::kernel::device_config;
-use super::{RigError, dns};
-use dut::DeviceConfig;
+use super::{RigError, boxes, dns};
 use dut::dns::Between;
+use dut::tool::{self, ETHTOOL, IP, Tool};
+use dut::{Configuration, DutError};
+use scenario::bed::{Bed, PortIo};
 use scenario::{Point, Scenario};
 
 /// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.
@@ -14,11 +15,31 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
     if scenario.sends_queries() && scenario.bed.is_some() {
         dut::dns::see_that_tools_are_there(&Between::Nothing)?;
     }
-    let beds = points.iter().filter_map(|point| dns::between(scenario, point));
-    beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
-    let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
-    let configs: Vec<DeviceConfig> = of_frames.filter_map(|point| device_config(scenario, point)).collect();
-    Ok(dut::see_that_tools_are_there(&configs)?)
+    let mut needed: Vec<Tool> = Vec::new();
+    let mut has_taps = false;
+    for point in points {
+        if let Some(between) = dns::between(scenario, point) {
+            dut::dns::see_that_tools_are_there(&between)?;
+        } else if let Some((bed, configuration)) = own(scenario, point) {
+            let tools = [IP, ETHTOOL].iter().chain(configuration.software.tools);
+            let new: Vec<Tool> = tools.copied().filter(|tool| !needed.contains(tool)).collect();
+            needed.extend(new);
+            has_taps |= bed.left.io == PortIo::Tap;
+        }
+    }
+    tool::require(&needed).map_err(DutError::from)?;
+    if has_taps {
+        port::backend::tap::see_that_tun_is_there()?;
+    }
+    Ok(())
+}
+
+/// The bed of a device that has its own, and what steps configure in it.
+fn own(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
+    let bed = scenario.duts[point.dut].own_bed(scenario)?;
+    let (role, keys) = bed.boxes.first()?;
+    let configuration = boxes::configuration(scenario, &bed, (role, keys), point)?;
+    Some((bed, configuration))
 }
 
 /// Checks, before any change, that this machine supports all kernel devices and DNS set-ups of these points, and perf if
@@ -35,13 +56,26 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
         if let Some(between) = dns::between(scenario, point) {
             dut::dns::plan(&between)?;
         }
-        let Some(config) = device_config(scenario, point) else { continue };
-        if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {
+        if let Some(refused) = what_takes_root(scenario, point).filter(|_| !root) {
             return Err(refused.into());
         }
-        dut::plan(&config)?;
+        if let Some((_, configuration)) = own(scenario, point) {
+            configuration.plan()?;
+        }
     }
     Ok(())
+}
+
+/// The refusal of what only root can have at a point; none if a user namespace is enough.
+pub fn what_takes_root(scenario: &Scenario, point: &Point) -> Option<DutError> {
+    let (bed, configuration) = own(scenario, point)?;
+    let pinned = configuration.pinning_takes_root();
+    let is_xdp = bed.ports().iter().any(|(_, port)| !matches!(port.io, PortIo::AfPacket | PortIo::Tap));
+    let xdp = is_xdp.then(|| DutError::Refused {
+        what: "AF_XDP needs root; a user namespace is not enough".to_owned(),
+        way_out: "run as root, or use tap or af-packet".to_owned(),
+    });
+    pinned.or(xdp).or_else(|| configuration.what_takes_root())
 }
 
 #[cfg(test)]

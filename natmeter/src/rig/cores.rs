@@ -113,13 +113,6 @@ pub struct CoresHere {
 }
 
 impl CoresHere {
-    /// Those of this machine's kernel with these cores; without any, it works on the core of the sender.
-    pub(super) fn of_kernel(dut_cores: &[usize]) -> CoresHere {
-        let tester: Vec<usize> = port::host::cores().into_iter().take(1).collect();
-        let device = if dut_cores.is_empty() { tester.clone() } else { dut_cores.to_vec() };
-        CoresHere { tester, device }
-    }
-
     /// Cores that both use.
     pub fn shared(&self) -> Vec<usize> {
         self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()

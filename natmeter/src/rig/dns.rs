@@ -3,7 +3,7 @@
 //! judge; this module connects the two.
 
 use super::place::Place;
-use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed, kernel};
+use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed};
 use dns::answer::Expected;
 use dns::client::{Client, Load, Observation, Ports};
 use dns::names::{PREFIX, ZONE};
@@ -36,7 +36,12 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
         Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
         _ if !scenario.sends_queries() => None,
         Setup::Gateway { technology, .. } => Some(Between::Program(gateway(scenario, technology))),
-        _ => kernel::device_config(scenario, point).map(|config| Between::Kernel(Box::new(config))),
+        _ if scenario.bed.is_some() => None,
+        _ => {
+            let bed = scenario.duts[point.dut].own_bed(scenario)?;
+            let (role, keys) = bed.boxes.first()?;
+            boxes::configuration(scenario, &bed, (role, keys), point).map(Between::Kernel)
+        }
     }
 }
 

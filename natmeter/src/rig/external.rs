@@ -1,5 +1,5 @@
-//! An external device between the two ports of a test bed. `place` makes links, guests and programs where the bed file
-//! asks for them; `boxes` runs the hooks, the user's or natmeter's own.
+//! A device between the two ports of a test bed: that of a bed file, or a device's own. `place` makes links, guests and
+//! programs where the bed asks for them; `boxes` runs the hooks, the user's or natmeter's own.
 
 use super::cores::tester_cores;
 use super::here;
@@ -11,7 +11,8 @@ use super::wires::Wires;
 use super::{Bed as TestBed, Process, Rig, RigError, failed, settings, view_of};
 use super::{boxes, loops, silence};
 use dut::links::Links;
-use dut::{BackEnd, DutError};
+use dut::lock::{Lock, What};
+use dut::{DutError, RunDir};
 use engine::{Device, Engine};
 use method::TrialError;
 use record::folder::Figures;
@@ -24,12 +25,13 @@ use std::sync::{Arc, Mutex};
 /// # Errors
 /// If the ports cannot be opened, or a hook fails; then the box has been restored.
 pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    let lock = lock(scenario)?;
     let mut place = Place::of(bed, process)?;
     if !bed.keys.allow_addresses.is_empty() {
         silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
     place.boot(scenario, bed, point, process)?;
-    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
+    let mut boxes = boxes::prepare(scenario, bed, point, &place, process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
@@ -38,13 +40,19 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
         None => error,
     })?;
     loops::refuse(&mut opened, bed.knows(loops::BRIDGE), process)?;
+    if boxes.are_configured() {
+        opened.see_that_it_translates(bed, &scenario.duts[point.dut])?;
+        boxes.clear()?;
+    }
     let view = Arc::new(view_of(scenario, opened.hops, point)?);
     let mut wires = Wires::of(scenario, process.clock);
     let mut facts = opened.facts.clone();
     facts.extend(boxes.facts());
     facts.extend(place.facts(bed));
-    facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
-    facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    if scenario.bed.is_some() {
+        facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
+        facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    }
     if !bed.keys.allow_addresses.is_empty() {
         facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
     }
@@ -88,10 +96,18 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
             let ended = place.as_mut().and_then(Place::ended);
             let ended = ended.map(|ended| format!("the program that was started as the device {ended}"));
             let left: Vec<String> = restore().into_iter().chain(ended).collect();
-            drop((mutes, place));
+            drop((mutes, place, lock));
             left
         })),
     })
+}
+
+/// The lock of the test bed on this machine, which one run at a time has; a bed file has locks of its own.
+///
+/// # Errors
+/// If another run has it.
+pub fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
+    scenario.bed.is_none().then(|| Lock::take(&RunDir::of_this_user(), What::Bed)).transpose()
 }
 
 /// What natmeter made, until it is torn down.
@@ -107,7 +123,6 @@ fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutEr
 
 /// The null device in place of the boxes.
 fn null_path(standing: &Standing, is_generic: bool) -> NullPath {
-    let back_end = if is_generic { BackEnd::AfXdpGeneric } else { BackEnd::AfPacket };
     let standing = Arc::clone(standing);
-    NullPath::new(move |on| with(&standing, |links| links.set_null(back_end, on)))
+    NullPath::new(move |on| with(&standing, |links| links.set_null(is_generic, on)))
 }

@@ -2,18 +2,19 @@
 
 use super::RigError;
 use dut::changes::Changes;
-use dut::guest::network::{self, Side};
+use dut::guest::network::Side;
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
-use dut::host::{Host, Log, Namespace};
+use dut::host::{Host, Log};
 use dut::links;
 use dut::{DutError, RunDir, Sink, Step};
 use port::{Mute, Netns, handover};
 use record::folder::FactTable;
-use scenario::bed::{Bed, BoxKeys, GuestKind};
-use scenario::{Point, Scenario};
+use scenario::bed::{Bed, BoxKeys, GuestKind, PortKeys};
+use scenario::{Point, Scenario, Technology};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use wire::Prefix6;
 
 /// Packages whose versions a report says.
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
@@ -58,7 +59,7 @@ impl Booted {
     pub fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
         ends: &Nics<'_>,
-        network: &[Side; 2],
+        network: &Network,
         sink: &Sink,
     ) -> Result<Booted, RigError> {
         let image = Cache::of_this_user()?.latest(kind_of(kind))?;
@@ -84,7 +85,7 @@ impl Booted {
         let running = SharedGuest::of(beside_tester_threads(ends.lanes, || Guest::boot(&config, &image, nics))?);
         let logged: Box<dyn Host> = Box::new(Log::over(running.clone(), Arc::clone(sink)));
         // The changes of these steps end with the guest.
-        Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&network::steps(network))?;
+        Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&network.steps())?;
         let mut facts = FactTable::from([
             ("guest".to_owned(), in_words(&config)),
             ("guest image".to_owned(), image.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()),
@@ -134,41 +135,65 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}{booted}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Gives a namespace of natmeter's links its network, and carries out steps at the tester's ends.
-///
-/// # Errors
-/// If a step fails.
-pub fn configure(
-    [tester, namespace]: [&Netns; 2],
-    network: &[Side; 2],
-    of_tester: Vec<Step>,
-    sink: &Sink,
-) -> Result<(), RigError> {
-    let host = Namespace::between(tester.clone(), namespace.clone());
-    let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-    let steps = [network::with_ipv6(), network::steps(network), of_tester].concat();
-    // The changes of these steps end with the namespace.
-    Ok(Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&steps)?)
+/// Addresses and routes of a box.
+pub struct Network {
+    sides: [Side; 2],
+    /// Those of native IPv6 beside other frames.
+    native: Option<[Side; 2]>,
+}
+
+impl Network {
+    /// Whether the box has IPv6.
+    pub fn has_ipv6(&self) -> bool {
+        self.native.is_some() || self.sides.iter().any(|side| side.own.0.is_ipv6())
+    }
+
+    /// The steps that give them to the box.
+    pub fn steps(&self) -> Vec<Step> {
+        dut::guest::network::steps(&self.sides, self.native.as_ref())
+    }
 }
 
 /// Addresses and routes of a box at a point. It is box number `at` of the bed, from the left and from 0.
-pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Side; 2] {
-    let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
+pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Network {
+    let dut = &scenario.duts[point.dut];
+    let forwarded = dut.forwarded_ipv6();
+    let six = dut.technology().map(|(_, technology)| technology).or(forwarded.as_deref());
+    let six = six.and_then(Technology::networks);
     let neighbours = neighbours(bed, at);
     let macs = links::neighbours(at, bed.boxes.len());
-    let addresses = addresses(bed, at);
-    [0, 1].map(|side| {
-        let (own, next) = addresses[side].expect("a port beside such a box has `gateway`");
+    let flows = &scenario.traffic.flows;
+    let further = 1..flows.networks;
+    let side = |side: usize, (own, next): Ends, six: Option<[Prefix6; 2]>| {
         let of = neighbours[side].map_or("the tester", |neighbour| bed.boxes[neighbour].0);
-        let networks = match (next, six) {
+        let first = [flows.inside, flows.remote][side];
+        let (networks, further) = match (next, six) {
             (IpAddr::V4(next), _) if neighbours[side].is_none() => {
-                scenario.traffic.flows.ends()[side].prefixes_without(next).iter().map(ToString::to_string).collect()
+                let network = |i| Ipv4Addr::from((u32::from(first.first) & !0xff) + (i << 8));
+                let networks = first.prefixes_without(next).iter().map(ToString::to_string).collect();
+                (networks, further.clone().map(|i| format!("{}/24", network(i))).collect())
             }
-            (IpAddr::V6(_), Some(networks)) => vec![networks[side].to_string()],
-            _ => Vec::new(),
+            (IpAddr::V6(_), Some(networks)) => {
+                let of = networks[side];
+                let network = |i: u32| Ipv6Addr::from(of.addr.to_bits() + (u128::from(i) << (128 - of.len)));
+                (vec![of.to_string()], further.clone().map(|i| format!("{}/{}", network(i), of.len)).collect())
+            }
+            _ => Default::default(),
         };
-        Side { own, next, networks, of, next_mac: macs[side] }
-    })
+        Side { own, next, networks, further, of, next_mac: macs[side] }
+    };
+    let addresses = addresses(bed, at);
+    let sides = [0, 1].map(|at| side(at, addresses[at].expect("a port beside such a box has `gateway`"), six));
+    let native = scenario.native_networks().filter(|_| bed.boxes.len() == 1);
+    let native = native.and_then(|networks| {
+        let of_side = |at: usize| {
+            let port = bed.ports()[at].1;
+            let end = port.gateway_ipv6.map(|six| beside_tester(port, six.into()))?;
+            Some(side(at, end, Some(networks)))
+        };
+        Some([of_side(0)?, of_side(1)?])
+    });
+    Network { sides, native }
 }
 
 /// The boxes on both sides of a box, by number; `None` where its neighbour is the tester.
@@ -183,7 +208,7 @@ pub type Ends = ((IpAddr, u8), IpAddr);
 pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     let neighbours = neighbours(bed, at);
     [0, 1].map(|side| match neighbours[side] {
-        None => beside_tester(bed, side),
+        None => bed.ports()[side].1.gateway.map(|gateway| beside_tester(bed.ports()[side].1, gateway)),
         Some(neighbour) => bed.boxes[at].1.has_network().then(|| {
             let ends = between(bed.boxes[at.min(neighbour)].0, bed.boxes[at.max(neighbour)].0);
             (ends[1 - side], ends[side].0)
@@ -191,14 +216,12 @@ pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     })
 }
 
-/// The box's address and the tester's on one side, if the bed file has them.
-fn beside_tester(bed: &Bed, side: usize) -> Option<Ends> {
-    let keys = bed.ports()[side].1;
-    let gateway = keys.gateway?;
+/// This address of the box and the tester's beside it.
+fn beside_tester(keys: &PortKeys, gateway: IpAddr) -> Ends {
     // `scenario` refuses a bed file in which the two addresses share no network.
     let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
     let (tester, length) = own.copied().unwrap_or((gateway, 32));
-    Some(((gateway, length), tester))
+    ((gateway, length), tester)
 }
 
 /// The addresses at both ends of the link between two boxes: IPv6 as between the edges of the embedded gateway (RFC 5180,

@@ -1,7 +1,6 @@
 //! A rig joins device, links and engine for one point of the matrix. Each kind of device has one module; all return the same
 //! type.
 
-mod backlog;
 pub mod boxes;
 pub mod ceiling;
 pub mod checks;
@@ -10,11 +9,10 @@ pub mod cores;
 mod cpu;
 pub mod dns;
 pub mod embedded;
-mod external;
+pub mod external;
 pub mod files;
 pub mod guest;
 mod here;
-pub mod kernel;
 mod known_truth;
 pub mod loops;
 pub mod machine;
@@ -278,13 +276,12 @@ impl Rig {
             Setup::Gateway { plays, technology } => technology::build(scenario, plays, technology, point, process),
             Setup::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
             Setup::Boxes => {
-                let bed = scenario.bed.as_ref().expect("an external device has a bed");
+                let bed = scenario.bed_with(&scenario.duts[point.dut]).expect("such a device has a bed");
                 if scenario.sends_queries() {
-                    return dns::build_over(scenario, bed, point, process);
+                    return dns::build_over(scenario, &bed, point, process);
                 }
-                external::build(scenario, bed, point, process)
+                external::build(scenario, &bed, point, process)
             }
-            Setup::Kernel { .. } => kernel::build(scenario, point, process),
             Setup::Dns64 => unreachable!("it answers queries only"),
         }
     }

@@ -1,16 +1,19 @@
 //! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that natmeter makes for boxes in guests
 //! and namespaces.
 
-use super::backlog::Backlog;
 use super::cores::shared_out;
-use super::{Process, RigError, files, guest, machine, management};
+use super::{Process, RigError, boxes, files, guest, machine, management};
+use dut::changes::Changes;
+use dut::guest::network::with_ipv6;
+use dut::host::{Here, Host, Log};
 use dut::links::{self, Connection, End, Links};
-use dut::{On, RunDir, Step, started::Started};
+use dut::{Backlog, On, RunDir, Step, started::Started};
 use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys, CoresBy, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use wire::Mac;
 
 /// The ports' namespace, and what natmeter made for the boxes.
@@ -23,8 +26,8 @@ pub struct Place {
     /// The queues of each box that has TAPs, left and right: without them the interfaces have no carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
     links: Option<Links>,
-    /// The queue in front of the cores to which this machine steers packets of boxes, if it does.
-    backlog: Option<Backlog>,
+    /// The queue in front of the cores to which this machine steers packets of boxes that scripts configure, if it does.
+    backlog: Option<(Backlog, Changes)>,
 }
 
 impl Place {
@@ -45,13 +48,9 @@ impl Place {
             refuse_dangers(bed)?;
             return Ok(place(Netns::current()?, Vec::new(), None));
         }
-        let ends = [&bed.left, &bed.right].map(|port| match port.io {
-            PortIo::Tap => End::Queues(1),
-            _ => End::Interface(&port.interface),
-        });
-        let connections: Vec<Connection> = bed.boxes.iter().map(|(_, keys)| connection(keys)).collect();
+        let connections = connections(bed);
         let sink = process.commands.sink("links");
-        let links = Links::make(ends, &connections, bed.lanes(), &RunDir::of_this_user(), &sink)?;
+        let links = Links::make(ends(bed), &connections, bed.lanes(), &RunDir::of_this_user(), &sink)?;
         let mut queues = Vec::new();
         for (at, connection) in connections.into_iter().enumerate() {
             if let Connection::Queues(number) = connection {
@@ -59,6 +58,19 @@ impl Place {
             }
         }
         Ok(place(links.tester().clone(), queues, Some(links)))
+    }
+
+    /// A cable between the ports of a bed, whose links natmeter makes, in place of its boxes.
+    ///
+    /// # Errors
+    /// If the cable cannot be made.
+    pub fn of_cable(scenario: &Scenario, bed: &Bed, process: &Process) -> Result<Place, RigError> {
+        let (dir, sink) = (RunDir::of_this_user(), process.commands.sink("tester"));
+        let links = Links::make(ends(bed), &[], bed.lanes(), &dir, &sink)?;
+        let delivery = bed.boxes.iter().map(|(role, keys)| delivery(scenario, bed, (role, keys)));
+        links.carry_out(0, &delivery.flatten().collect::<Vec<_>>(), &dir, &sink)?;
+        let (programs, guests, queues) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Place { tester: links.tester().clone(), programs, guests, queues, links: Some(links), backlog: None })
     }
 
     /// The namespace of the tester's ends.
@@ -80,8 +92,15 @@ impl Place {
     /// If no guest is built, one does not boot, or a step in it fails.
     pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
-        if self.backlog.is_none() && bed.boxes.iter().any(|(role, keys)| keys.is_steered(role, &scenario.sweep.cores)) {
-            self.backlog = Some(Backlog::raised(&process.commands.sink("machine"))?);
+        let is_steered_by_script = |(role, keys): &(&'static str, BoxKeys)| {
+            keys.is_steered(role, &scenario.sweep.cores)
+                && boxes::configuration(scenario, bed, (role, keys), point).is_none()
+        };
+        if self.backlog.is_none() && bed.boxes.iter().any(is_steered_by_script) {
+            let sink = process.commands.sink("machine");
+            let machine: Box<dyn Host> = Box::new(Log::over(Here::new(), Arc::clone(&sink)));
+            let mut changes = Changes::on(machine, RunDir::of_this_user(), sink);
+            self.backlog = Some((Backlog::raise(&mut changes)?, changes));
         }
         // The old guests end first.
         self.guests.clear();
@@ -89,12 +108,13 @@ impl Place {
             if !keys.has_network() {
                 continue;
             }
-            let (network, sink) = (guest::network(scenario, bed, point, at), process.commands.sink(role));
+            let sink = process.commands.sink(role);
             let bed::On::Guest(kind) = keys.on else {
-                let delivery = delivery(scenario, bed, (role, keys));
-                guest::configure([links.tester(), &links.boxes()[at]], &network, delivery, &sink)?;
+                let steps = [network(scenario, bed, point, at), delivery(scenario, bed, (role, keys))].concat();
+                links.carry_out(at, &steps, &RunDir::of_this_user(), &sink)?;
                 continue;
             };
+            let network = guest::network(scenario, bed, point, at);
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
             let ends = guest::Nics {
                 namespace: &links.boxes()[at],
@@ -117,13 +137,13 @@ impl Place {
             let role = bed.boxes[*at].0;
             guest.facts.clone().into_iter().map(move |(name, words)| (named(role, &name), words))
         };
-        let of_machine = self.backlog.as_ref().and_then(Backlog::fact);
+        let of_machine = self.backlog.as_ref().and_then(|(backlog, _)| backlog.fact());
         self.guests.iter().flat_map(of_guest).chain(of_machine).collect()
     }
 
     /// Doubts about results here.
     pub fn doubts(&self) -> Option<String> {
-        self.backlog.as_ref().and_then(Backlog::doubt)
+        self.backlog.as_ref().and_then(|(backlog, _)| backlog.doubt())
     }
 
     /// Namespace and name of the interface of a port. For a TAP, it is the device's end.
@@ -182,7 +202,7 @@ pub(super) fn named(role: &str, name: &str) -> String {
 
 /// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: these cores must not
 /// deliver the packets to the tester, too.
-fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
+pub fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
     if !keys.is_steered(role, &scenario.sweep.cores) {
         return Vec::new();
     }
@@ -190,6 +210,26 @@ fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> V
     let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
     let [tester, _] = shared_out(bed.lanes() as usize, 0);
     links::delivery(&interfaces, bed.lanes(), &tester)
+}
+
+/// The steps that give a box in a namespace its addresses and routes.
+pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Vec<Step> {
+    let network = guest::network(scenario, bed, point, at);
+    let quiet = if network.has_ipv6() { with_ipv6() } else { Vec::new() };
+    [quiet, network.steps()].concat()
+}
+
+/// How the tester is connected to natmeter's links.
+pub fn ends(bed: &Bed) -> [End<'_>; 2] {
+    [&bed.left, &bed.right].map(|port| match port.io {
+        PortIo::Tap => End::Queues(1),
+        _ => End::Interface(&port.interface),
+    })
+}
+
+/// How the boxes are connected to natmeter's links.
+pub fn connections(bed: &Bed) -> Vec<Connection> {
+    bed.boxes.iter().map(|(_, keys)| connection(keys)).collect()
 }
 
 /// How a box is connected to natmeter's links.

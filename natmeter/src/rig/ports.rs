@@ -4,8 +4,10 @@ use super::here::Path;
 use super::place::Place;
 use super::wires::Wires;
 use super::{Process, RigError};
-use dut::links;
+use dut::probe::{Endpoint, probe};
+use dut::{DutError, links};
 use engine::Lane;
+use engine::calibrate::Ends;
 use gateway::neighbour::resolve;
 use gateway::{Own, Owns};
 use plane::Hop;
@@ -16,16 +18,22 @@ use port::interface::{Interfaces, LinkFacts};
 use port::middleware::vlan::{Tag, Vlan};
 use port::{Clock, Mute, Netns, Pool, PoolConfig, Port, PortError};
 use record::folder::FactTable;
-use scenario::Scenario;
 use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
 use scenario::gateway::NextHop;
+use scenario::{Dut, Scenario};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use wire::{AddrRange, Mac, Prefix6};
 
 /// Frames of the pool of each lane.
 pub const FRAMES: usize = 16_384;
+/// The same before a device of this machine's kernel: more would only wait in its queues.
+pub const FRAMES_HERE: usize = 4096;
+/// Entries of each ring of an XDP socket, whose frames cannot be sent.
+const XDP_RING: usize = 2048;
+/// Octets of the longest frame that the tester sends besides test frames.
+const LONGEST_QUESTION: usize = 128;
 /// Frames that a packet socket's ring holds; an XDP socket's has 2048 entries.
 const RING: usize = 8192;
 
@@ -52,10 +60,10 @@ type Side = (Vec<Box<dyn Port>>, Hop, Own);
 /// If an interface is missing or down, or the back-end does not work on it.
 pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<Opened, RigError> {
     let here = place.tester().clone();
-    let lanes = bed.lanes() as usize;
-    let mut pools = Pool::for_workers(PoolConfig::umem(lanes, FRAMES))?;
-    // This machine's kernel does not use the tester's end of a TAP. Two VLANs of one interface are muted once.
-    let kept_out = [&bed.left, &bed.right].into_iter().filter(|keys| keys.io != PortIo::Tap);
+    let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
+    // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
+    // of one interface are muted once.
+    let kept_out = [&bed.left, &bed.right].into_iter().filter(|_| !bed.makes_links());
     let interfaces: BTreeSet<&str> = kept_out.map(|keys| keys.interface.as_str()).collect();
     let mutes = interfaces.into_iter().map(|name| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
     let mut facts = FactTable::new();
@@ -63,9 +71,10 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) ->
     let is_steered = !scenario.duts.iter().any(|dut| dut.is_run_by_sender(scenario));
     let mut side = |name: &str, keys: &PortKeys, tested: AddrRange| -> Result<Side, RigError> {
         let (namespace, interface) = place.interface(name, keys);
-        let mac = match keys.io {
-            PortIo::Tap => Mac(links::tester_macs()[usize::from(name == "right")]),
-            _ => Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac),
+        let mac = if bed.makes_links() {
+            Mac(links::tester_macs()[usize::from(name == "right")])
+        } else {
+            Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac)
         };
         let ports = ports((namespace, interface), keys, is_steered, process.clock, &mut pools)?;
         let stamps = if ports[0].facts().stamped_by_kernel { "kernel" } else { "tester, from the queue" };
@@ -82,6 +91,21 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) ->
     let (left, left_hop, customer) = side("left", &bed.left, inside)?;
     let (right, right_hop, internet) = side("right", &bed.right, remote)?;
     Ok(Opened { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
+}
+
+/// The frame pools: before a device of this machine's kernel as small as its caches like it.
+fn pool(scenario: &Scenario, bed: &Bed, process: &Process) -> PoolConfig {
+    let (lanes, held) = (bed.lanes() as usize, Wires::of(scenario, process.clock).frames());
+    let is_here = scenario.duts.iter().any(|dut| dut.is_kernel_of_tester(scenario));
+    let is_xdp = [&bed.left, &bed.right].iter().any(|keys| !matches!(keys.io, PortIo::AfPacket | PortIo::Tap));
+    match (is_here, is_xdp) {
+        (false, _) => PoolConfig::umem(lanes, FRAMES + held),
+        (true, true) => PoolConfig::umem(lanes, FRAMES_HERE + held + 4 * XDP_RING),
+        (true, false) => {
+            let longest = scenario.traffic.frame_size + scenario.overhead();
+            PoolConfig::compact(lanes, FRAMES_HERE + held, longest.max(LONGEST_QUESTION))
+        }
+    }
 }
 
 /// Refuses a box with the Ethernet address of one of the tester's ports: it would never receive a frame.
@@ -282,6 +306,43 @@ impl Opened {
             self.facts.insert(format!("{side} neighbour"), next.to_string());
         }
         refuse_own(bed, self.hops)
+    }
+
+    /// Checks with one datagram and its answer that a box translates as its software was configured.
+    ///
+    /// # Errors
+    /// If a frame is missing or wrong.
+    pub fn see_that_it_translates(&mut self, bed: &Bed, dut: &Dut) -> Result<(), DutError> {
+        let end = |at: usize| {
+            let keys = bed.ports()[at].1;
+            let is_of_version = |own: &IpAddr| keys.gateway.is_none_or(|gateway| gateway.is_ipv4() == own.is_ipv4());
+            let address =
+                keys.addresses.iter().map(|(own, _)| *own).find(is_of_version).unwrap_or(Ipv4Addr::LOCALHOST.into());
+            Endpoint { address, own: self.hops[at].own.0, next: self.hops[at].next.0 }
+        };
+        let ends = [end(0), end(1)];
+        let source = probe([&mut *self.left[0], &mut *self.right[0]], &mut self.pools[0], ends)?;
+        let is_right = match (dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports)), source.ip()) {
+            (Some((pool, tech::Ports::Range(ports, _))), IpAddr::V4(four)) => {
+                pool.iter().any(|(_, range)| range.contains(four))
+                    && (ports.first..=ports.last).contains(&source.port())
+            }
+            (_, address) => address == ends[0].address,
+        };
+        let contradicts = || {
+            DutError::Dead(format!(
+                "it translates the source {} to {source}, which contradicts its configuration",
+                ends[0].address
+            ))
+        };
+        is_right.then_some(()).ok_or_else(contradicts)
+    }
+
+    /// The ends of a cable between both ports, without a box, for one lane.
+    pub fn of_cable(self) -> Option<Ends> {
+        let Opened { pools, left, right, .. } = self;
+        let (mut pools, mut left, mut right) = (pools.into_iter(), left.into_iter(), right.into_iter());
+        Some(Ends { pool: pools.next()?, left: left.next()?, right: right.next()? })
     }
 
     /// The path from the tester to the box and back.

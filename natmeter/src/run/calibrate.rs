@@ -2,14 +2,13 @@
 //! than the caches halves the ceiling; and with the point's back-end, over veth with a cable of the same kind.
 
 use super::RunError;
-use crate::rig::{self, Process, RigError, ceiling, cores, kernel, ports};
-use dut::{BedConfig, Cable, RunDir};
+use crate::rig::place::Place;
+use crate::rig::{self, Process, RigError, ceiling, cores, external, ports};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use engine::overload::Offered;
 use method::{Direction, Nanos, Rate, TrialError};
 use plane::Hop;
 use plane::view;
-use port::Pool;
 use record::folder::{Calibration, Ceiling, Over};
 use scenario::{Point, Scenario};
 use std::sync::Arc;
@@ -17,8 +16,6 @@ use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
 /// Duration of each of several runs at a point.
 const RUN: Nanos = Nanos::from_millis(30);
-/// Name under which the run lists the commands of the cable.
-const TESTER: &str = "tester";
 
 /// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated device has no frames and needs
 /// no ceiling.
@@ -61,8 +58,8 @@ fn measured(
         return of_queries(scenario, point, process);
     }
     let how = how(scenario, process);
-    let (found, floor) = match kernel::bed_with_cables(scenario, point) {
-        Some(bed) => over_cable(&bed, &how, &view, process)?,
+    let (found, floor) = match scenario.bed_of_cable(&scenario.duts[point.dut]) {
+        Some(bed) => over_cable(scenario, &bed, &how, &view, process)?,
         None => (calibrate::ceiling(&how, &view, None)?, None),
     };
     let found = match &scenario.bed {
@@ -174,23 +171,20 @@ fn how(scenario: &Scenario, process: &Process) -> How {
 /// Measures the ceiling, and the latency of single frames in nanoseconds, over a temporary cable of the same kind as those of the
 /// device.
 fn over_cable(
-    bed: &BedConfig,
+    scenario: &Scenario,
+    bed: &scenario::bed::Bed,
     how: &How,
     view: &Arc<View>,
     process: &Process,
 ) -> Result<(calibrate::Ceiling, Option<u64>), RunError> {
-    let failed = |e: dut::DutError| RunError::Rig(RigError::Dut(e));
-    let cable = Cable::lay(bed, &RunDir::of_this_user(), &process.commands.sink(TESTER)).map_err(failed)?;
-    let mut pool = Pool::single(bed.pools(1, kernel::FRAMES, view.longest())).map_err(RigError::Port)?;
-    let (mut left, mut right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
-    let found =
-        calibrate::latency(how.clock, view, (&mut *left, &mut *right), &mut pool, &mut || {}).and_then(|floor| {
-            let ceiling = calibrate::ceiling(how, view, Some(Ends { pool, left, right }))?;
-            Ok((ceiling, Some(floor.median)))
-        });
-    // Errors have gone to the sink.
-    cable.take_up();
-    Ok(found?)
+    let _lock = external::lock(scenario).map_err(RigError::from)?;
+    let place = Place::of_cable(scenario, bed, process)?;
+    let opened = ports::open(scenario, bed, &place, process)?;
+    let Ends { mut pool, mut left, mut right } = opened.of_cable().expect("a bed has a lane");
+    let floor = calibrate::latency(how.clock, view, (&mut *left, &mut *right), &mut pool, &mut || {})?;
+    let ceiling = calibrate::ceiling(how, view, Some(Ends { pool, left, right }))?;
+    drop(place);
+    Ok((ceiling, Some(floor.median)))
 }
 
 /// Returns flows for this many connections. More hosts replace the subscribers of a technology.

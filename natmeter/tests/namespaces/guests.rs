@@ -64,6 +64,14 @@ fn counted_by(natmeter: Natmeter<'_>, folder: &Path, scenario: &str, more: &[&st
     })
 }
 
+/// Runs a scenario, and checks that it has rates and that steps emptied the table. Returns the facts about the box.
+pub(super) fn measured_and_emptied_by_steps(folder: &Path, scenario: &str) -> Value {
+    let more = ["--set", "sweep.connections=500", SOME[0], SOME[1]];
+    measured_by(&|args| natmeter(folder, args), folder, scenario, &more, 2, &|commands, says| {
+        assert!(commands.contains("\"conntrack -F\""), "{says}");
+    })
+}
+
 /// Runs a scenario, and checks that it has so many rates and that its boxes are restored. Returns the facts about the boxes.
 pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
     measured_by(&|args| natmeter(folder, args), folder, scenario, &SOME, rates, &|_, _| ())
@@ -100,7 +108,8 @@ fn measured_by(
         let commands = String::from_utf8(commands.stdout).unwrap();
         let says = String::from_utf8_lossy(&output.stderr);
         look(&commands, &says);
-        assert!(commands.contains("hook `restore`"), "{says}");
+        let undoes = ["hook `restore`", "undo: forward IPv"];
+        assert!(undoes.iter().any(|undo| commands.contains(undo)), "{says}");
         output
     });
     has_rates(&report, rates);

@@ -2,8 +2,8 @@
 
 use super::beds::quick;
 use super::guests::{
-    LEFT, OverSsh, RIGHT, bed_of, map_t_of_three_boxes, measured, measured_and_counted, measured_in_user_space,
-    natmeter, slowly_measured,
+    LEFT, OverSsh, RIGHT, bed_of, map_t_of_three_boxes, measured, measured_and_counted, measured_and_emptied_by_steps,
+    measured_in_user_space, natmeter, slowly_measured,
 };
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,10 @@ fn an_nft_flowtable_in_a_guest() {
 #[ignore = "needs root"]
 fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
     for software in ["nftables", "iptables-legacy", "iptables-nft"] {
-        nat44("namespace", software);
+        let folder = bed_of([LEFT, RIGHT], &format!("[dut]\non = \"namespace\"\nsoftware = \"{software}\"\n"));
+        scenario(folder.path(), "", &format!("nat44]\npool = \"198.19.0.1\"\n{STATE}"), true);
+        let facts = measured_and_emptied_by_steps(folder.path(), "box.toml");
+        assert_eq!((&facts["host"], &facts["software"]), (&"namespace".into(), &software.into()));
     }
 }
 

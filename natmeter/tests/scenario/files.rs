@@ -458,7 +458,9 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
             .scenario;
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
-        natmeter::rig::kernel::device_config(&scenario, point).expect("a kernel").config
+        let bed = scenario.bed_with(&scenario.duts[point.dut]).expect("a kernel");
+        let (role, keys) = &bed.boxes[0];
+        natmeter::rig::boxes::configuration(&scenario, &bed, (role, keys), point).expect("it has steps").config
     };
     let usual = config(&[]);
     assert_eq!((usual.table_size, usual.hash_size), (None, None));

@@ -2,7 +2,7 @@
 
 use super::{Device, Dut, Given, Kind, Missing, Null, Setup, TableSizes, TestBed};
 use crate::Scenario;
-use crate::bed::{Asked, Bed, BoxKeys, PortIo};
+use crate::bed::{Bed, BoxKeys, PortIo};
 use crate::tables::External;
 use key::{At, Chapter, Fault};
 use method::trial::Disruption;
@@ -117,7 +117,7 @@ impl Device for Boxes {
     }
     fn no_memory(&self, scenario: &Scenario) -> Option<Missing> {
         let way_out = "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end";
-        let tells = |role: &str, keys: &BoxKeys| keys.tells_memory(Asked::of(self.technology(), role));
+        let tells = |role: &str, keys: &BoxKeys| keys.tells_memory(self.asked(role));
         (!self.any(scenario, tells)).then_some(("needs the hook `memory`", way_out))
     }
     fn can_be_profiled(&self, scenario: &Scenario) -> bool {

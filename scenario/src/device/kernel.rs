@@ -1,9 +1,11 @@
-//! This machine's kernel as device, in a namespace that natmeter creates: forwarding, or NAT44 with its keys.
+//! This machine's kernel as device: forwarding, or NAT44 with its keys. It is the box of a bed of its own, in a namespace.
 
 use super::{Device, Dut, Given, Kind, Null, Setup, TableSizes, TestBed};
+use crate::bed::software::Part;
+use crate::bed::{self, Asked, Bed, BedText};
 use crate::nat::{Nat, NatState};
 use crate::tables::{Forwarding, Ipv6Forwarding};
-use crate::{Link, Scenario};
+use crate::{Link, Scenario, VETH_IO};
 use key::kind::{addresses, duration, maybe, number, ports};
 use key::{Chapter, computed, or};
 use method::{Count, Nanos};
@@ -75,10 +77,50 @@ impl Device for Kernel {
         }
     }
     fn setup(&self) -> Setup<'_> {
-        Setup::Kernel { software: self.software, nat44: self.nat44.as_ref() }
+        Setup::Boxes
     }
     fn place(&self, _: &Scenario) -> TestBed {
         TestBed::SameMachine
+    }
+    fn own_bed(&self, scenario: &Scenario) -> Option<Bed> {
+        let io = match scenario.link {
+            Link::Veth { io } if !scenario.sends_queries() => {
+                VETH_IO.iter().find(|(_, of_link, _)| *of_link == io).map_or("af-packet", |(name, ..)| name)
+            }
+            Link::Tap if !scenario.sends_queries() => "tap",
+            _ => "af-packet",
+        };
+        let is_ipv6 = self.forwarded_ipv6().is_some();
+        let native = scenario.native_networks().is_some();
+        let port = |side: &str, four: &str, six: &str| {
+            let (ipv4, ipv6) = (format!("\"{four}.2/24\""), format!("\"{six}::2/126\""));
+            let (addresses, gateways) = match (is_ipv6, native) {
+                (true, _) => (ipv6, format!("gateway = \"{six}::1\"")),
+                (_, true) => {
+                    (format!("{ipv4}, {ipv6}"), format!("gateway = \"{four}.1\"\ngateway-ipv6 = \"{six}::1\""))
+                }
+                _ => (ipv4, format!("gateway = \"{four}.1\"")),
+            };
+            format!(
+                "[bed.{side}]\ninterface = \"tester-{side}\"\nio = \"{io}\"\naddresses = [{addresses}]\n{gateways}\n"
+            )
+        };
+        let text = format!(
+            "{}{}[dut]\non = \"namespace\"\nsoftware = \"{}\"\n",
+            port("left", "198.18.0", "2001:2"),
+            port("right", "198.19.0", "2001:2:0:8000"),
+            self.software
+        );
+        let bed = bed::parse(&BedText { name: "built-in".to_owned(), text, t0: Vec::new() });
+        Some(bed.expect("a sound bed file"))
+    }
+    fn asked(&self, _: &str) -> Asked {
+        let technology = match (&self.nat44, self.forwarded_ipv6()) {
+            (Some(_), _) => "nat44",
+            (None, Some(technology)) => technology.name(),
+            (None, None) => "forwarding",
+        };
+        Asked { technology, part: Part::Whole }
     }
     fn is_kernel_of_tester(&self, _: &Scenario) -> bool {
         true

@@ -9,12 +9,11 @@ mod place;
 mod resolver;
 mod simulated;
 
-pub use kernel::KernelNat44;
 pub use key::{Chapter, Sections};
 pub use place::TestBed;
 
 use crate::Scenario;
-use crate::bed::Bed;
+use crate::bed::{Asked, Bed};
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
 use crate::nat::{Nat, NatState, technology_path};
 use crate::truth::{KnownTruth, Simulated};
@@ -81,16 +80,9 @@ pub enum Setup<'a> {
         /// The technology.
         technology: &'a dyn Technology,
     },
-    /// This machine's kernel, in a network namespace that natmeter creates.
-    Kernel {
-        /// Name of the software as `natmeter list` shows it.
-        software: &'static str,
-        /// NAT44 parameters; `None` for plain forwarding.
-        nat44: Option<&'a KernelNat44>,
-    },
     /// Unbound as a DNS64 server, in a namespace that natmeter creates.
     Dns64,
-    /// The boxes of a bed.
+    /// The boxes of a bed: of a bed file, or of its own.
     Boxes,
     /// A simulation.
     Simulated(&'a Simulated),
@@ -273,9 +265,19 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         None
     }
 
-    /// The boxes of a bed that it is.
+    /// The boxes of a bed file that it is.
     fn boxes<'a>(&self, _: &'a Scenario) -> Option<Cow<'a, Bed>> {
         None
+    }
+
+    /// The bed of its own, with the box that it is, as a bed file would describe it.
+    fn own_bed(&self, _: &Scenario) -> Option<Bed> {
+        None
+    }
+
+    /// What the box with this role is asked to be.
+    fn asked(&self, role: &str) -> Asked {
+        Asked::of(self.technology(), role)
     }
 
     /// Whether natmeter can cause this disruption.

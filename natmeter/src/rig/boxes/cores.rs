@@ -71,16 +71,14 @@ pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
 }
 
 /// The cores of this machine that forward packets of a box, as a mask of the kernel; of no use for other boxes.
-pub(super) fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigError> {
-    let of_bed = scenario.bed.iter().flat_map(|bed| &bed.boxes).find(|(name, _)| *name == role);
-    let is_steered = of_bed.is_some_and(|(_, keys)| keys.cores_by() == Some(bed::CoresBy::Steering));
-    let of_tester = scenario.bed.as_ref().map_or(1, Bed::lanes) as usize;
-    let [_, found] = shared_out(of_tester, cores as usize);
+pub(super) fn core_mask(bed: &Bed, (role, keys): (&str, &BoxKeys), cores: u32) -> Result<String, RigError> {
+    let is_steered = keys.cores_by() == Some(bed::CoresBy::Steering);
+    let [_, found] = shared_out(bed.lanes() as usize, cores as usize);
     if is_steered && found.len() < cores as usize {
         return Err(RigError::Bed(format!(
             "too many cores for the box `{role}` in a namespace: {cores}; natmeter may use {} of this machine; lower `cores` of [sweep]",
             found.len()
         )));
     }
-    Ok(dut::bed::cpu_mask(&found))
+    Ok(dut::interface::cpu_mask(&found))
 }
