@@ -2,6 +2,7 @@
 
 use crate::build_info;
 use dut::readings::{self, Readings};
+use record::doubt::Doubt;
 use record::folder::{self, Facts};
 use std::fs::read_to_string;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub fn of_this_machine() -> Facts {
     note("load at the start", text(readings::LOAD));
     note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
     note(folder::BUILD, Some(build_info::BUILD.to_owned()));
-    facts.doubts = doubts(&facts);
+    facts.doubts = doubts(&facts).into_iter().map(Doubt::Other).collect();
     facts
 }
 

@@ -1,5 +1,6 @@
 //! The content of a run folder's files, from which alone a report derives. [`crate::store`] has their names.
 
+use crate::doubt::Doubt;
 use crate::plan::{Measurement, Plan};
 use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
 use procedure::Sends;
@@ -90,11 +91,6 @@ pub const TABLE_ENTRIES: &str = "table entries";
 pub const TABLE_LOAD_TIME: &str = "table load time, ms";
 pub const TABLE_MEMORY: &str = "table memory, KiB";
 
-/// In a doubt: separates the key of a measurement without a result from the reason.
-pub const NO_RESULT: &str = ": no result: ";
-
-/// In a doubt: follows the key of a measurement whose invalid trials took too long.
-pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
 /// Name of the fact that [`Facts::build`] returns.
 pub const BUILD: &str = "build";
 
@@ -111,11 +107,9 @@ pub struct Facts {
     /// The same for each DUT, by name.
     pub duts: BTreeMap<String, FactTable>,
     /// Doubts about the results, one sentence each.
-    pub doubts: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub doubts: Vec<Doubt>,
 }
-
-/// The doubt of a run whose self-test was skipped. Runs record it and reports look for it, so its words never change.
-pub const SELF_TEST_SKIPPED: &str = "The self-test was skipped: faults of the tester were not ruled out.";
 
 /// The tester's own limits for this scenario's frames and flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -141,7 +135,7 @@ impl Facts {
     }
 
     pub fn without_result(&self) -> usize {
-        self.doubts.iter().filter(|doubt| doubt.contains(NO_RESULT)).count()
+        self.doubts.iter().filter(|doubt| matches!(doubt, Doubt::NoResult(..))).count()
     }
 }
 

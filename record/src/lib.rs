@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod compare;
+pub mod doubt;
 pub mod enough;
 pub mod folder;
 pub mod import;

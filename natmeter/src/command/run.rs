@@ -14,7 +14,8 @@ use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
 use crate::{build_info, facts, selftest};
-use record::folder::{Calibration, Header, Outcome, SELF_TEST_SKIPPED, SelfTest};
+use record::doubt::Doubt;
+use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::merge;
 use record::plan::Measurement;
 use record::read::header;
@@ -122,11 +123,11 @@ fn carry_out(
     process: &Process,
 ) -> Result<Vec<Outcome>, RunError> {
     let mut facts = facts::of_this_machine();
-    facts.doubts.extend(beside);
+    facts.doubts.extend(beside.map(Doubt::Other));
     let tested = if !run.sends_frames() || run.is_tested_on(&facts)? {
         None
     } else if testing == SelfTesting::Skipped {
-        facts.doubts.push(SELF_TEST_SKIPPED.to_owned());
+        facts.doubts.push(Doubt::SelfTestSkipped);
         None
     } else {
         run.announce()?;

@@ -20,10 +20,9 @@ use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
+use record::doubt::Doubt;
 use record::enough::Enough;
-use record::folder::{
-    Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SELF_TEST_SKIPPED, SelfTest,
-};
+use record::folder::{Calibration, Facts, Header, NullDevice, Outcome, SelfTest};
 use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::{Record, RecordError};
@@ -334,10 +333,11 @@ impl<'a> Run<'a> {
 
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
-        for doubt in rig.doubts.iter().chain(&rig.doubt_of_addresses()) {
-            if !self.facts.doubts.contains(doubt) {
-                self.facts.doubts.push(doubt.clone());
-                self.tell(&Event::Doubt { text: doubt.clone() })?;
+        for text in rig.doubts.iter().cloned().chain(rig.doubt_of_addresses()) {
+            let doubt = Doubt::Other(text.clone());
+            if !self.facts.doubts.contains(&doubt) {
+                self.facts.doubts.push(doubt);
+                self.tell(&Event::Doubt { text })?;
             }
         }
         self.folder.dir().write(FACTS, &self.facts)?;
@@ -373,8 +373,10 @@ impl<'a> Run<'a> {
         if let Err(TrialError::Phase1(text) | TrialError::NotMeasurable(text)) = &found {
             // The other measurements continue, and `resume` repeats this one.
             return self.doubt(match round {
-                Round::Planned => format!("{key}{NO_RESULT}{text}"),
-                Round::Repeated => format!("{key}: its repetition has no result, so the first result stands: {text}"),
+                Round::Planned => Doubt::NoResult(key.clone(), text.clone()),
+                Round::Repeated => {
+                    Doubt::Other(format!("{key}: its repetition has no result, so the first result stands: {text}"))
+                }
             });
         }
         let mut outcome = found.map_err(|error| match error {
@@ -411,16 +413,18 @@ impl<'a> Run<'a> {
         if took < most {
             return Ok(());
         }
-        self.doubt(format!(
-            "{}{INVALID_TOO_LONG}{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
-            measurement.key(),
+        let times = format!(
+            "{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
             show_time(took),
             show_time(most)
-        ))
+        );
+        self.doubt(Doubt::InvalidTooLong(measurement.key(), times))
     }
 
-    fn doubt(&mut self, text: String) -> Result<(), RunError> {
-        self.facts.doubts.push(text.clone());
+    fn doubt(&mut self, doubt: impl Into<Doubt>) -> Result<(), RunError> {
+        let doubt = doubt.into();
+        let text = doubt.to_string();
+        self.facts.doubts.push(doubt);
         self.folder.dir().write(FACTS, &self.facts)?;
         self.tell(&Event::Doubt { text })
     }
@@ -476,14 +480,14 @@ impl<'a> Run<'a> {
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
         let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
-            let text = format!(
-                "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
-            );
-            self.facts.doubts.push(text.clone());
+            let difference = format!("{name} \"{then}\" and resumed with \"{now}\": do not compare its parts");
+            let doubt = Doubt::ResumedElsewhere(difference);
+            let text = doubt.to_string();
+            self.facts.doubts.push(doubt);
             self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
-            if is_of_earlier_trials(&doubt) && !self.facts.doubts.contains(&doubt) {
+            if doubt.is_of_trials() && !self.facts.doubts.contains(&doubt) {
                 self.facts.doubts.push(doubt);
             }
         }
@@ -502,9 +506,4 @@ impl<'a> Run<'a> {
         self.listener.on(event);
         Ok(())
     }
-}
-
-/// Doubts about the machine are raised anew when a run is resumed.
-fn is_of_earlier_trials(doubt: &str) -> bool {
-    doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG) || doubt == SELF_TEST_SKIPPED
 }

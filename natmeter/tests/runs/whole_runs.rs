@@ -5,7 +5,8 @@
 use crate::program::{NATMETER, only_run, stderr, top};
 use method::ResultKind::Exact;
 use method::TrialRecord;
-use record::folder::{Facts, Outcome, SELF_TEST_SKIPPED};
+use record::doubt::Doubt;
+use record::folder::{Facts, Outcome};
 use record::report::Report;
 use record::store::{Dir, FACTS, RESULTS, SELF_TEST, TRIALS};
 use rustix::process::{Pid, Signal, kill_process};
@@ -171,8 +172,7 @@ fn the_first_scenario_comes_to_its_report() {
     let output = command.args(["--skip-self-test", "--set", "max-rate=100k"]).output().unwrap();
     let run = only_run(dir.path()).expect("a run folder");
     see_that_it_is_complete(&output, &run);
-    let has_doubt =
-        || Report::from_folder(&run, tech::ALL).unwrap().doubts.iter().any(|doubt| doubt.contains(SELF_TEST_SKIPPED));
+    let has_doubt = || Report::from_folder(&run, tech::ALL).unwrap().facts.doubts.contains(&Doubt::SelfTestSkipped);
     assert!(has_doubt() && !run.join(SELF_TEST).exists());
     // As a run that was killed before its first result.
     std::fs::write(run.join(RESULTS), "").unwrap();

@@ -3,6 +3,7 @@
 
 use super::{DECIDING, differences};
 use crate::audit::{Audit, Basis, Finding};
+use crate::doubt::Doubt;
 use crate::folder::{Calibration, Ceiling, Facts, SelfTest};
 use crate::plan::{Measurement, Plan};
 use crate::read::Record;
@@ -95,7 +96,7 @@ pub(super) fn join(mut parts: Vec<MergedRun>, alike: bool) -> Option<(Record, Au
     }
     let all_groups = groups.iter().max().map_or(1, |most| most + 1);
     whole(&mut joined, all_groups, &labels, is_apart);
-    joined.facts.doubts.extend(doubts.into_iter().chain(torn).chain(twice));
+    joined.facts.doubts.extend(doubts.into_iter().chain(torn).chain(twice).map(Doubt::Other));
     Some((joined, audit))
 }
 
@@ -169,9 +170,7 @@ impl Renaming<'_> {
         record.commands.iter_mut().for_each(|command| command.dut = self.name(&command.dut));
         let duts = std::mem::take(&mut record.facts.duts);
         record.facts.duts = duts.into_iter().map(|(name, facts)| (self.name(&name), facts)).collect();
-        for doubt in record.facts.doubts.iter_mut().filter(|doubt| doubt.contains(crate::folder::NO_RESULT)) {
-            self.key(doubt);
-        }
+        record.facts.doubts.iter_mut().filter_map(Doubt::measurement_mut).for_each(|key| self.key(key));
     }
 }
 
@@ -280,7 +279,7 @@ fn facts(joined: &mut Facts, part: Facts) {
             }
         }
     }
-    let new: Vec<String> = part.doubts.into_iter().filter(|doubt| !joined.doubts.contains(doubt)).collect();
+    let new: Vec<Doubt> = part.doubts.into_iter().filter(|doubt| !joined.doubts.contains(doubt)).collect();
     joined.doubts.extend(new);
 }
 

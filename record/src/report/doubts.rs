@@ -5,6 +5,7 @@ use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence};
 use crate::audit::Basis;
+use crate::doubt::Doubt;
 use crate::folder::SHARED_CORES;
 use crate::store::{RESULTS, TRIALS, Torn};
 use method::trial::Fault;
@@ -24,7 +25,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
     if let Some(open) = open {
         doubts.push(format!("The self-test was inconclusive ({open}) because the host was too busy: repeat it."));
     }
-    doubts.extend(report.facts.doubts.iter().cloned());
+    doubts.extend(report.facts.doubts.iter().map(Doubt::to_string));
     let shared = report.results.iter().filter(|c| c.shares_core).count();
     if shared > 0 {
         let everywhere = shared == report.results.len();

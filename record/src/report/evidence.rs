@@ -5,7 +5,7 @@ use super::facts::{self, BELIEVED_SHARE};
 use super::number::{self, plural};
 use super::result::PointResult;
 use super::{Report, limits};
-use crate::folder::SELF_TEST_SKIPPED;
+use crate::doubt::Doubt;
 use crate::visit::{CHANGE, largest_factor};
 use document::Bound;
 use method::ResultKind;
@@ -18,18 +18,13 @@ const SPREAD: f64 = 0.2;
 /// is the host's.
 const OWN_SHARE: f64 = 0.5;
 
-/// What limits a result.
 #[derive(Clone, Debug, PartialEq)]
 enum Limit {
     /// The device; the null device reaches this many times the highest repetition.
     Device(f64),
-    /// A simulated device.
     Simulated,
-    /// The host or the tester, for these reasons.
     Host(Vec<Reason>),
-    /// Not known, for these reasons.
     Open(Vec<Reason>),
-    /// Not known, because no null device was measured.
     NoNull,
 }
 
@@ -38,9 +33,7 @@ enum Limit {
 enum Reason {
     /// The null device reaches only this many times the highest repetition.
     Headroom(f64),
-    /// The null device changed by this share.
     Changed(f64),
-    /// The repetitions differ by this share of their median.
     Spread(f64),
     /// Only this share of the time of a frame is the device's own.
     Transfers(f64),
@@ -48,14 +41,11 @@ enum Reason {
     OneSide,
     /// Repetitions, fewer than show a spread.
     Few(usize),
-    /// Device and tester share a core.
     SharedCore,
-    /// A doubt, in words.
     Doubt(&'static str),
 }
 
 impl Reason {
-    /// Whether both are of the same kind.
     fn is_like(&self, other: &Reason) -> bool {
         match (self, other) {
             (Reason::Doubt(a), Reason::Doubt(b)) => a == b,
@@ -159,7 +149,6 @@ fn reasons<'a>(of: impl Iterator<Item = &'a Vec<Reason>>) -> String {
     found.into_iter().map(|(reason, n)| reason.in_words(n > 1)).collect::<Vec<_>>().join("; ")
 }
 
-/// What to do if the host decided.
 fn advice(report: &Report) -> &'static str {
     let cost = report.results.iter().filter_map(|c| c.cost.as_ref());
     if cost.clone().any(|cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some()) {
@@ -198,7 +187,6 @@ fn headroom(result: &PointResult) -> Option<f64> {
     Some(lowest / highest)
 }
 
-/// Evidence that host or tester decided.
 fn by_host(report: &Report, result: &PointResult) -> Vec<Reason> {
     let mut reasons = Vec::new();
     reasons.extend(headroom(result).filter(|times| times * BELIEVED_SHARE < 1.0).map(Reason::Headroom));
@@ -227,7 +215,6 @@ fn spread(result: &PointResult) -> Option<f64> {
     Some((s.max - s.min) / s.median)
 }
 
-/// What leaves open whether the device was the limit.
 fn open(report: &Report, result: &PointResult) -> Vec<Reason> {
     let sides = |before: bool| result.null.iter().any(|null| null.before == before);
     let n = result.summary.map_or(0, |s| s.n);
@@ -240,7 +227,7 @@ fn open(report: &Report, result: &PointResult) -> Vec<Reason> {
         (ceiling, "the rate is within 10 % of the tester ceiling"),
         (result.invalid * 2 > result.trials, "more than half of the trials were invalid"),
         (test.is_some_and(|test| !test.passed), "the self-test failed"),
-        (report.facts.doubts.iter().any(|doubt| doubt == SELF_TEST_SKIPPED), "the self-test was skipped"),
+        (report.facts.doubts.contains(&Doubt::SelfTestSkipped), "the self-test was skipped"),
         (test.is_some_and(|test| !test.named("inconclusive").is_empty()), "the self-test was inconclusive"),
         (!report.audit.findings.is_empty(), "the record is damaged"),
     ];
@@ -271,7 +258,6 @@ fn change(report: &Report, result: &PointResult) -> Option<f64> {
     factors.max_by(f64::total_cmp).map(|factor| factor - 1.0).filter(|&change| change > CHANGE)
 }
 
-/// The doubt about points at which the null device changed.
 pub(super) fn doubt(report: &Report) -> Option<String> {
     let measured = |c: &&PointResult| !c.repetitions.is_empty() && c.bound != ResultKind::NothingMeasured;
     let results: Vec<&PointResult> = report.results.iter().filter(measured).collect();

@@ -4,7 +4,8 @@ use super::fixture::{self, Run, Truth};
 use super::{host_decided, lossy, report, tester_limited, text, whole_text};
 use method::validity::Stream;
 use method::{Direction, Invalid, Nanos, Rate, ResultKind};
-use record::folder::{Cost, Over, SELF_TEST_SKIPPED, Spread};
+use record::doubt::Doubt;
+use record::folder::{Cost, Over, Spread};
 use record::report::{Screen, number};
 use scenario::Link;
 
@@ -223,7 +224,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         ("the self-test was inconclusive", &|run| {
             (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
         }),
-        ("the self-test was skipped", &|run| run.facts.doubts.push(SELF_TEST_SKIPPED.to_owned())),
+        ("the self-test was skipped", &|run| run.facts.doubts.push(Doubt::SelfTestSkipped)),
         ("more than half of the trials were invalid", &|run| {
             run.outcomes.iter_mut().for_each(|o| o.result.invalid_repeats = o.result.trials);
         }),

@@ -370,7 +370,7 @@ fn facts() -> Facts {
             fact("memory", "24 GiB"),
         ]),
         duts: BTreeMap::new(),
-        doubts: vec!["No huge pages are reserved: large tables are slower (`vm.nr_hugepages`).".into()],
+        doubts: vec!["No huge pages are reserved: large tables are slower (`vm.nr_hugepages`).".to_owned().into()],
     }
 }
 

@@ -4,6 +4,7 @@ use super::{examples, fixture, report};
 use fixture::Run;
 use method::ResultKind;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use record::doubt::Doubt;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped_f64;
 use record::report::result::PointResult;
@@ -27,7 +28,8 @@ fn hostile() -> Run {
         outcome.measurement.point.dut_name = HOSTILE.into();
         outcome.figures.insert(HOSTILE.to_owned(), 1.0);
     }
-    run.facts.doubts = vec![HOSTILE.to_owned(), format!("[1] {HOSTILE}"), format!("*{HOSTILE}"), "1. a".to_owned()];
+    let doubts = [HOSTILE.to_owned(), format!("[1] {HOSTILE}"), format!("*{HOSTILE}"), "1. a".to_owned()];
+    run.facts.doubts = doubts.map(Doubt::Other).into();
     run.facts.tester.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
     run.facts.tester.insert(String::new(), String::new());
     run

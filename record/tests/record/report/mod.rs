@@ -358,7 +358,8 @@ fn a_hop_limit_that_was_not_decremented_is_a_doubt() {
 fn a_measurement_without_result_is_a_doubt_and_not_for_lack_of_time() {
     let mut run = fixture::quickstart();
     let lost = run.outcomes.pop().unwrap();
-    run.facts.doubts.push(format!("{}{}phase 1 does not complete", lost.measurement.key(), record::folder::NO_RESULT));
+    let doubt = format!("{}: no result: phase 1 does not complete", lost.measurement.key());
+    run.facts.doubts.push(doubt.into());
     let report = report(&run);
     let last = report.sentences().last().unwrap();
     assert!(last.contains("1 measurement gave no result; see the doubts."), "{last}");
@@ -590,7 +591,7 @@ fn no_control_character_and_no_bidirectional_mark_reaches_a_report() {
     run.header.scenario.about = hostile("about");
     run.header.version = hostile("0.1.0");
     run.facts.tester.insert(hostile("fact"), hostile("value"));
-    run.facts.doubts.push(hostile("doubt"));
+    run.facts.doubts.push(hostile("doubt").into());
     run.commands[1].output = hostile("output");
     run.self_test.checks[0].name = hostile("check");
     for format in KNOWN {
