@@ -7,11 +7,9 @@ use crate::svg::{begin, escaped, shortened};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Height of a box.
 const ROW: f64 = 18.0;
 /// Boxes that are narrower are left out.
 const NARROWEST: f64 = 0.4;
-/// Room beside a name.
 const PADDING: f64 = 6.0;
 /// Classes of the style sheet, for the colours of neighbours.
 const CLASSES: [&str; 3] = ["s1", "s4", "s3"];

@@ -25,7 +25,6 @@ pub fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> Stri
     out + END
 }
 
-/// The head of a page, up to its content.
 fn begin(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -35,10 +34,8 @@ fn begin(title: &str) -> String {
     )
 }
 
-/// The end of a page, after its content.
 const END: &str = "</main>\n</body>\n</html>\n";
 
-/// A heading of the third level.
 fn heading(out: &mut String, text: &str) {
     let _ = writeln!(out, "<h3>{}</h3>", e(text));
 }

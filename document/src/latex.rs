@@ -100,12 +100,10 @@ fn print_row(out: &mut String, block: &Block, row: &Texts) {
     let _ = writeln!(out, "{} \\\\", all.join(" & "));
 }
 
-/// A text with its code.
 fn prose(text: &str) -> String {
     with_code(text, |code| format!("\\texttt{{{}}}", escaped(code)), escaped)
 }
 
-/// Signs, and how LaTeX prints them.
 const SIGNS: [(char, &str); 36] = [
     ('\\', r"\textbackslash{}"),
     ('{', r"\{"),

@@ -66,7 +66,6 @@ fn print_row(out: &mut String, row: &Texts) {
     out.push('\n');
 }
 
-/// A text with its code spans.
 fn prose(text: &str) -> String {
     let plain = |code: &str| code.trim().is_empty() || code.contains(['|', '\\']);
     if spans(text).iter().any(|(is_code, part)| *is_code && plain(part)) {

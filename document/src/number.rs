@@ -62,7 +62,6 @@ fn si_parts(value: f64, digits: usize) -> (String, &'static str) {
     (significant(value / factor, digits), prefix)
 }
 
-/// The factor and the name of the prefix with which a value is printed.
 pub(crate) fn prefix(value: f64, digits: usize) -> (f64, &'static str) {
     const PREFIXES: [&str; 5] = ["", "k", "M", "G", "T"];
     let mut factor = 1.0;
@@ -75,7 +74,6 @@ pub(crate) fn prefix(value: f64, digits: usize) -> (f64, &'static str) {
     (factor, PREFIXES[at])
 }
 
-/// Digits before the decimal point.
 fn whole_digits(value: f64) -> usize {
     if value.abs() < 1.0 { 1 } else { value.abs().log10().floor() as usize + 1 }
 }
@@ -101,6 +99,11 @@ pub fn ratio(value: f64) -> String {
 /// `61 %`; below 10 with one decimal.
 pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
+}
+
+/// Parts per million as `99.9 %`.
+pub fn share(ppm: u32) -> String {
+    format!("{} %", significant(f64::from(ppm) / 10_000.0, 6))
 }
 
 /// A duration: `60 s`, `500 ms`, `25 µs`, `2 min 5 s`.

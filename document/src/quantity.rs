@@ -204,7 +204,6 @@ impl Quantity {
     }
 }
 
-/// The text of a value; none of an open end.
 fn finite(value: f64, text: impl Fn(f64) -> String) -> String {
     if value.is_finite() { text(value) } else { String::new() }
 }

@@ -8,7 +8,6 @@ use std::fmt::Write;
 
 /// Columns of a line (RFC 7994, section 4.3).
 const COLUMNS: usize = 72;
-/// Before every line that is no heading.
 const INDENT: &str = "   ";
 
 /// Returns a document as plain text of an RFC.

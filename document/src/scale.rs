@@ -60,7 +60,6 @@ impl Default for Axis {
     }
 }
 
-/// Height of the lane for zero.
 const LANE: f64 = 36.0;
 
 impl Axis {

@@ -3,17 +3,13 @@
 use crate::table::{Cell, Row, Table};
 use std::ops::Range;
 
-/// A table as the texts of one format.
 pub(crate) struct Sheet {
-    /// What it is about.
     pub(crate) title: String,
     /// Name of the axis, then the columns.
     pub(crate) head: Vec<String>,
     /// Whether each column has words and no numbers.
     pub(crate) is_words: Vec<bool>,
-    /// Its lines below the head.
     pub(crate) lines: Vec<Line>,
-    /// Its notes.
     pub(crate) notes: Vec<String>,
 }
 
@@ -21,11 +17,9 @@ pub(crate) struct Sheet {
 pub(crate) enum Line {
     /// Title of a group, over all columns.
     Group(String),
-    /// A row.
     Row(Texts),
 }
 
-/// A row as texts.
 pub(crate) struct Texts {
     pub(crate) label: String,
     pub(crate) cells: Vec<String>,
@@ -89,11 +83,8 @@ impl Sheet {
 
 /// Columns of a table that fit side by side, with their row heads.
 pub(crate) struct Block {
-    /// Width of the row heads, in characters.
     pub(crate) label: usize,
-    /// The columns.
     pub(crate) columns: Range<usize>,
-    /// Width of each of them.
     pub(crate) widths: Vec<usize>,
 }
 
@@ -103,7 +94,6 @@ const NARROWEST_WORDS: usize = 15;
 const NARROWEST_NUMBERS: usize = 11;
 
 impl Block {
-    /// All columns of a table.
     pub(crate) fn whole(sheet: &Sheet) -> Block {
         Block { label: 0, columns: 0..sheet.columns(), widths: Vec::new() }
     }
@@ -167,7 +157,6 @@ impl Block {
         }
     }
 
-    /// Whether it is the last one of its table.
     pub(crate) fn is_last(&self, sheet: &Sheet) -> bool {
         self.columns.end == sheet.columns()
     }
@@ -190,7 +179,6 @@ pub(crate) fn with_code(text: &str, code: fn(&str) -> String, plain: fn(&str) ->
     spans(text).into_iter().map(|(is_code, part)| if is_code { code(part) } else { plain(part) }).collect()
 }
 
-/// A text on one line, with single blanks.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -25,11 +25,8 @@ pub fn tables_only(paragraphs: &[String], tables: &[Table], columns: usize) -> S
 
 /// Columns of a table that fit side by side.
 struct Block<'a> {
-    /// Width of the labels.
     label: usize,
-    /// Width of each column.
     columns: &'a [usize],
-    /// The first of them.
     first: usize,
 }
 
@@ -61,7 +58,6 @@ impl Page {
         Page { out: String::new(), columns: columns.clamp(NARROWEST, WIDEST) }
     }
 
-    /// Tables without their charts.
     fn tables(&mut self, tables: &[Table]) {
         for table in tables {
             self.line("");
@@ -130,7 +126,6 @@ impl Page {
         }
     }
 
-    /// The bars below a table.
     fn charts(&mut self, table: &Table) {
         for group in table.groups.iter().filter(|g| !g.bars.is_empty()) {
             self.line("");
@@ -186,7 +181,6 @@ impl Page {
         self.line(&format!("\n{title}\n{}", "─".repeat(width(title))));
     }
 
-    /// Paragraphs, each after a mark.
     fn items(&mut self, mark: &str, texts: &[String]) {
         for text in texts {
             self.item(mark, text);
@@ -236,7 +230,6 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Length of a bar at most.
 const LONGEST_BAR: usize = 44;
 
 /// A bar of eighths of a character.

@@ -94,7 +94,6 @@ fn paragraphs(out: &mut String, paragraphs: &[String]) {
     }
 }
 
-/// A text with its code.
 fn prose(text: &str) -> String {
     with_code(text, |code| if code.is_empty() { String::new() } else { format!("<tt>{}</tt>", e(code)) }, e)
 }

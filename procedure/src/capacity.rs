@@ -8,7 +8,8 @@ use crate::establishment::trial;
 use crate::known::{self, EXACT};
 use crate::metric::{Gives, Metric, Unit};
 use crate::validation::Validation;
-use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
+use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Sends, Watch};
+use document::number;
 use key::kind::{maybe, number, share};
 use key::quantity::show_grouped;
 use key::{Fault, computed, or};
@@ -31,6 +32,7 @@ pub static PROCEDURE: Procedure = Procedure {
     stateful: true,
     tables: &[KeyTable::after::<Capacity>("alpha")],
     check,
+    conditions,
     search,
     known: KNOWN,
     ..Procedure::USUAL
@@ -81,6 +83,14 @@ impl Capacity {
             validate_at_most: None,
         }
     }
+}
+
+fn conditions(keys: &Keys) -> Vec<(&'static str, String)> {
+    let keys = keys.get::<Capacity>();
+    let from = keys.from.map_or("a sixteenth of the".to_owned(), show_grouped);
+    let [beta, gamma] = [keys.beta_ppm, keys.gamma_ppm].map(number::share);
+    let error = number::plural(keys.error, "connection");
+    vec![("Capacity", format!("from {from} connections; beta {beta}, gamma {gamma}, error {error}"))]
 }
 
 fn check(asked: &mut Asked<'_>) {

@@ -156,7 +156,6 @@ fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
     parts
 }
 
-/// The section of all points with CPU idle times.
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[CPU_IDLE.key]);
     if all.is_empty() {
@@ -197,7 +196,6 @@ fn figures(at: usize, result: &MetricResult<'_>) -> Vec<Figure> {
     boxes.iter().map(|cpu| figure(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
 }
 
-/// The cores of a box, one row each.
 fn figure(id: &str, name: &str, cpu: &trial::CpuIdle) -> Figure {
     let mut cores: Vec<(&String, &Vec<u32>)> = cpu.cores.iter().collect();
     cores.sort_by_key(|(core, _)| (number_of(core), *core));

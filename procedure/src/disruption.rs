@@ -186,7 +186,6 @@ key::table! {
     }
 }
 
-/// Refuses a disruption after the end of the trial.
 fn begins_in_time(asked: &mut Asked<'_>, metric: &Metric, at: Nanos, duration: Nanos) {
     if asked.metric_at(metric).is_none() || at < duration {
         return;
@@ -263,7 +262,6 @@ pub fn measure(
     Ok(SearchResult { rate: Rate(times.longest), kind, parts: times.parts, observed, ..result })
 }
 
-/// The trial around the disruption.
 fn around(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> Result<TrialSpec, TrialError> {
     let Outage { action, rate, duration, churn, .. } = *outage;
     if action.at >= duration {
@@ -318,7 +316,6 @@ fn was_clean_before(outage: &Outage, acted: &Acted, observed: &Observed) -> Resu
     )))
 }
 
-/// The times of both directions.
 struct Times {
     longest: u64,
     lost_to_the_end: bool,
@@ -366,7 +363,6 @@ fn without(time: Nanos, off: Nanos) -> u64 {
     time.0.saturating_sub(off.0)
 }
 
-/// Distance of frames.
 const FRAME_DISTANCE: (i64, i64) = (10_000, 10_000);
 
 fn taken_over() -> ControlTruth {
@@ -384,7 +380,6 @@ fn of_known(what: Disruption, control: ControlTruth) -> Result<SearchResult, Tri
     measure(&mut known::controlled(control), &known::settings(), Some(HELD), outage, &mut |_| ())
 }
 
-/// The section of all points with a reset or a failover.
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[RESET.key, FAILOVER.key]);
     if results.is_empty() {

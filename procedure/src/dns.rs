@@ -82,7 +82,6 @@ pub const DNS_QUERIES_RESOLVED: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// The table of both.
 const TABLE: KeyTable = KeyTable::of::<Dns>("dns");
 
 /// Source ports of each thread by default, as in published measurements.
@@ -193,7 +192,6 @@ pub fn measure(
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
 }
 
-/// The section of all points with DNS queries.
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[DNS64_RESOLUTION_RATE.key, DNS_QUERIES_RESOLVED.key]);
     if all.is_empty() {
@@ -235,7 +233,6 @@ fn table(dns: &Dns, results: &[&MetricResult<'_>]) -> Table {
     ])
 }
 
-/// The answers of each repetition.
 fn answers(result: &MetricResult<'_>) -> impl Iterator<Item = Answers> {
     result.observed(|observed| observed.answers)
 }

@@ -132,7 +132,6 @@ pub fn falling(highest: Rate, step_ppm: u32) -> Vec<Rate> {
     (0..steps).map(|k| highest.scaled(share(k), 1_000_000)).filter(|load| load.0 > 0).collect()
 }
 
-/// The section of all points with a frame loss rate.
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[FRAME_LOSS_RATE.key]);
     if results.is_empty() {
@@ -241,7 +240,6 @@ fn is_mixed(step: &SearchStep) -> bool {
     step.loss_by_kind().is_some()
 }
 
-/// The lowest failed rate of each repetition that has one.
 fn lowest_failed<'a>(result: &MetricResult<'a>) -> Vec<&'a SearchStep> {
     let failed = |step: &&SearchStep| step.verdict == StepVerdict::Fail && is_mixed(step);
     let traces = result.repetitions.iter().map(|repetition| repetition.trace);

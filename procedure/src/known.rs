@@ -31,7 +31,6 @@ impl Known {
 pub(crate) const CAPACITY: Rate = Rate(600_000);
 pub(crate) const FRAMES: &str = "frames/s";
 pub(crate) const CONNECTIONS: &str = "connections/s";
-/// Exactly the truth.
 pub(crate) const EXACT: (i64, i64) = (0, 0);
 /// Error of a search: one part of the rate in so many.
 const PRECISION: i64 = 1_000;
@@ -41,7 +40,6 @@ pub(crate) const fn of_search(truth: i64) -> (i64, i64) {
     (truth / PRECISION + 1, 0)
 }
 
-/// The usual truth.
 pub(crate) fn simulated() -> Truth {
     Truth::new(CAPACITY, Rate(300_000))
 }

@@ -103,6 +103,8 @@ pub struct Procedure {
     pub check: fn(&mut Asked<'_>),
     /// Measures once.
     pub search: fn(&Context<'_>, &mut dyn Trials, Watch<'_>) -> Result<SearchResult, TrialError>,
+    /// What a report says of its keys among the conditions of a run: names and values.
+    pub conditions: fn(&Keys) -> Vec<(&'static str, String)>,
     /// Tables and curves of a run beside the medians; none without results.
     pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
     /// What a summary says of single points.
@@ -129,6 +131,7 @@ impl Procedure {
         interval: |_| None,
         check: |_| (),
         search: |context, _, _| Err(TrialError::Refused(format!("`{}` has no search", context.metric.key))),
+        conditions: |_| Vec::new(),
         sections: &[],
         findings: |_| Vec::new(),
         known: &[],

@@ -222,6 +222,18 @@ pub fn by_key(key: &str) -> Option<&'static Metric> {
     measured.chain(DERIVED).find(|metric| metric.key == key)
 }
 
+/// Key of the first metric that gives this.
+pub fn giving(what: Gives) -> &'static str {
+    let all = crate::ALL.iter().flat_map(|procedure| procedure.metrics);
+    all.into_iter().find(|metric| metric.gives == Some(what)).map_or("", |metric| metric.key)
+}
+
+/// Key of the baseline: the throughput of a device that only forwards.
+pub fn forwarding() -> &'static str {
+    let all = crate::ALL.iter().flat_map(|procedure| procedure.metrics);
+    all.into_iter().find(|metric| metric.baseline_of.is_some()).map_or("", |metric| metric.key)
+}
+
 /// Whether the metric with this key gives this.
 pub fn gives(key: &str, what: Gives) -> bool {
     by_key(key).is_some_and(|metric| metric.gives == Some(what))

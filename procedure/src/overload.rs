@@ -221,7 +221,6 @@ fn degradation_ppm(few: Rate, all: Rate) -> i64 {
     ((few - all) * 1_000_000 / few) as i64
 }
 
-/// The section of all points with a degradation.
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[OVERLOAD_DEGRADATION.key]);
     if all.is_empty() {
@@ -239,7 +238,6 @@ fn section(results: &Results<'_>) -> Option<Section> {
     })
 }
 
-/// How all flows begin.
 fn beginning(keys: &Keys) -> String {
     match keys.get::<OverloadScalability>().interval {
         None => "which begin together (RFC 8219, section 10.2.1)".to_owned(),
@@ -264,7 +262,6 @@ fn table(results: &Results<'_>, all: &[&MetricResult<'_>]) -> Table {
     ])
 }
 
-/// The flows of the first search.
 fn few(result: &MetricResult<'_>) -> Option<u64> {
     result.steps().filter_map(|step| step.connections).min()
 }

@@ -118,12 +118,9 @@ pub fn measure(
     Ok(SearchResult { rate: Rate(locks.waits.into()), kind: ResultKind::Observed, ..result })
 }
 
-/// Functions in the table.
 const FUNCTIONS: usize = 10;
-/// Width of the drawing.
 const WIDTH: f64 = 1000.0;
 
-/// The section of all points with a profile.
 fn section(results: &Results<'_>) -> Option<Section> {
     let profiled: Vec<(&MetricResult, &Profile)> = of(results).collect();
     if profiled.is_empty() {
@@ -173,7 +170,6 @@ fn in_words(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// The device at a point, in words.
 fn place(result: &MetricResult<'_>) -> String {
     format!("profile of {}", result.place.clone())
 }

@@ -318,7 +318,6 @@ struct Connections {
     counts: TcpCounts,
 }
 
-/// The section of all points with TCP connections.
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[MAX_TCP_CONN_RATE.key, TCP_THROUGHPUT.key]);
     let all: Vec<Connections> = all.into_iter().filter_map(connections).collect();

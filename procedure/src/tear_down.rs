@@ -204,7 +204,6 @@ pub fn measure(
     Ok(of_times(phase2.connections, &all, result))
 }
 
-/// The result of these times.
 fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> SearchResult {
     let mut full: Vec<u64> = all.iter().map(|emptied| emptied.full.0).collect();
     let mut empty: Vec<u64> = all.iter().flat_map(|emptied| &emptied.empty).map(|time| time.0).collect();
@@ -255,7 +254,6 @@ pub fn memory(
     of_memory(&read, result)
 }
 
-/// The result of this memory.
 fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, TrialError> {
     let of_all = read.filled.saturating_sub(read.emptied);
     if of_all == 0 || read.entries == 0 {
@@ -290,7 +288,6 @@ fn without_tolerance(settings: &SearchSettings) -> SearchSettings {
     SearchSettings { verify: None, criteria: method::Criteria::default(), ..settings.clone() }
 }
 
-/// Runs a trial: what it observed, or why it is invalid.
 fn filled(
     decider: &mut Decider<'_>,
     spec: &TrialSpec,
@@ -310,7 +307,6 @@ fn filled(
     }
 }
 
-/// The section of all points with a tear-down rate.
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[CONN_TEAR_DOWN_RATE.key]);
     if results.is_empty() {
@@ -334,7 +330,6 @@ fn section(results: &Results<'_>) -> Option<Section> {
     })
 }
 
-/// How the table was emptied in the last repetition.
 fn last<'a>(result: &MetricResult<'a>) -> Option<&'a Emptied> {
     result.observed(|observed| observed.emptied.as_ref()).next_back()
 }

@@ -115,7 +115,6 @@ fn gallery(out: &mut String, Gallery { title, about, figures }: &Gallery, visibl
     out.push_str("</details>\n");
 }
 
-/// The text of a section, and its findings as a list.
 fn about(out: &mut String, section: &Section) {
     paragraph(out, "", &section.about);
     list(out, "found", &Finding::merged(&section.findings));

@@ -21,7 +21,6 @@ pub struct Bar {
     pub class: String,
 }
 
-/// Height of a row.
 const ROW: f64 = 34.0;
 
 /// Horizontal bars with whiskers on a common axis.

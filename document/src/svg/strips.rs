@@ -6,9 +6,7 @@ use crate::number::significant;
 use crate::scale::Axis;
 use std::fmt::Write;
 
-/// Height of a row.
 const ROW: f64 = 40.0;
-/// Room between two rows.
 const GAP: f64 = 8.0;
 /// Room above the rows, for the names of the spans.
 const TOP: f64 = 24.0;

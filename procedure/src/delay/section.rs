@@ -18,7 +18,6 @@ const SHOWN: [(&str, &str, &str); 6] = [
     ("ipdv_median_reverse", "reverse", "IPDV, right to left"),
 ];
 
-/// The section of all points with delays.
 pub(super) fn section(results: &Results<'_>) -> Option<Section> {
     let all: Vec<Distribution> = results.all.iter().filter_map(distribution).collect();
     if all.is_empty() {

@@ -90,7 +90,6 @@ fn limit(report: &Report, result: &PointResult) -> Limit {
     crate::search::limit(m, &header.scenario, &calibration, &kinds)
 }
 
-/// What limits the throughput, in one sentence without its stop.
 fn in_words(bottleneck: &Bottleneck) -> String {
     const ALL_IDLE: &str = "every core has idle time";
     const LOSES: &str = "and yet frames are lost at a higher rate";

@@ -46,7 +46,6 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
-/// The axis with the most values.
 fn widest(all: &[&PointResult]) -> Axis {
     let distinct = |of: fn(&PointResult) -> u64| all.iter().map(|c| of(c)).collect::<BTreeSet<_>>().len();
     let swept = AXES.iter().filter(|axis| varies(axis, all));
@@ -80,7 +79,6 @@ fn of_results(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
     table
 }
 
-/// The intervals of the ratios of a result to other points.
 fn ratios(c: &PointResult) -> impl Iterator<Item = Interval> {
     [c.s_c_interval, c.s_cpu_interval, c.forwarding_interval].into_iter().flatten()
 }

@@ -122,7 +122,6 @@ impl Conformance {
     }
 }
 
-/// "a, b and c"
 fn listed(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, [])) => (*last).to_owned(),

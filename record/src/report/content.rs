@@ -8,7 +8,6 @@ use document::report::{Command, Gallery, Published, Verdict};
 use document::{Document, Pairs, Table, row};
 use std::collections::BTreeSet;
 
-/// Returns the document of a report.
 pub(super) fn document(report: &Report) -> Document {
     let header = &report.header;
     let build = report.facts.build();
@@ -48,13 +47,11 @@ pub(super) fn document(report: &Report) -> Document {
     }
 }
 
-/// The kinds of which the run has figures.
 fn galleries(report: &Report, kinds: &[Kind]) -> Vec<Gallery> {
     let all = kinds.iter().map(|kind| Gallery { title: kind.heading, about: kind.about, figures: (kind.draw)(report) });
     all.filter(|gallery| !gallery.figures.is_empty()).collect()
 }
 
-/// Measurements, metrics, devices and points.
 fn measured(report: &Report) -> String {
     let all = number::plural(report.planned as u64, "measurement");
     let counted = format!("{} of {all} finished", number::grouped(report.measured as u64));
@@ -62,7 +59,6 @@ fn measured(report: &Report) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Titles of the metrics, each once.
 fn metrics(report: &Report) -> Option<String> {
     let scenario = &report.header.scenario;
     let mut titles: Vec<String> = Vec::new();
@@ -81,7 +77,6 @@ fn devices(report: &Report) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}: {}", if names.len() > 1 { "devices" } else { "device" }, names.join(", ")))
 }
 
-/// Cores and connections of the plan.
 fn points(report: &Report) -> Option<String> {
     let plan = &report.header.plan.measurements;
     let connections: BTreeSet<u64> = plan.iter().map(|m| m.point.connections).filter(|&n| n > 0).collect();
@@ -97,7 +92,6 @@ fn points(report: &Report) -> Option<String> {
 
 const FACTS: [&str; 2] = ["fact", "value"];
 
-/// Command line, build and test bed.
 fn of_run(report: &Report) -> [(&'static str, String); 5] {
     let header = &report.header;
     let build = report.facts.build().map_or_else(String::new, |build| format!("; {build}"));

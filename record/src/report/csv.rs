@@ -14,7 +14,6 @@ use scenario::Dut;
 use scenario::Plays;
 use scenario::axis::{AXES, in_order};
 
-/// Comma-separated values (RFC 4180).
 pub(super) const FORMAT: Format =
     Format { name: "csv", extension: "csv", about: "one value a line, for spreadsheets", render };
 
@@ -85,12 +84,10 @@ fn units(result: &PointResult) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// The unit of the values of a result.
 pub(super) fn unit(result: &PointResult) -> &'static str {
     units(result).0
 }
 
-/// A rate in this unit divided by the searched rate.
 fn factor(result: &PointResult, unit: &str) -> f64 {
     match (unit, result.direction_ratio) {
         (BOTH, _) => result.total(1.0),
@@ -203,7 +200,6 @@ impl Line<'_> {
     }
 }
 
-/// The values of the further axes.
 pub(super) fn swept(result: &PointResult) -> impl Iterator<Item = Field> {
     AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, |&n| axis.plain(n)).into())
 }
@@ -280,7 +276,6 @@ fn exact(value: f64) -> String {
     decimals.map_or(grouped.clone(), |part| format!("{grouped}.{part}"))
 }
 
-/// Single or dual DUT set-up, in the words of the published tables.
 fn setup(dut: Option<&Dut>) -> &'static str {
     match dut.and_then(|dut| dut.technology()) {
         Some((Plays::Dual, technology)) if technology.names().has_edges() => "dual DUT",
@@ -288,7 +283,6 @@ fn setup(dut: Option<&Dut>) -> &'static str {
     }
 }
 
-/// The basis of verdicts and results.
 pub(super) fn verdicts(report: &Report) -> &'static str {
     match report.audit.basis {
         _ if !report.audit.findings.is_empty() => "damaged",

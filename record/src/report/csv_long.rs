@@ -39,7 +39,6 @@ fn render(report: &Report) -> String {
     out
 }
 
-/// The columns of run and point.
 fn place(report: &Report, result: &PointResult) -> Vec<Field> {
     let header = &report.header;
     let mut place: Vec<Field> = vec![

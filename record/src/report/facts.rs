@@ -10,8 +10,8 @@ use document::Pairs;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
-use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
-use procedure::metric::by_key;
+use procedure::Metric;
+use procedure::metric::{Gives, by_key};
 use scenario::axis::{in_words, more_in_words};
 use scenario::bed::Bed;
 use scenario::{Link, Scenario, VethIo};
@@ -80,10 +80,12 @@ impl Judged {
             let mine = |t: &&TrialRecord| matches!(&t.verdict, Verdict::Invalid(reason) if reason.spoiler() == by);
             trials.iter().filter(mine).count() as u64
         };
+        let metrics = header.scenario.procedures.metrics();
+        let fills: Vec<&Metric> = metrics.filter(|metric| metric.gives == Some(Gives::TableSize)).collect();
         // Compares the device's table with the tester's: a connection that is missing there was never tracked.
         let counts = || {
             // A search for the capacity overfills the table.
-            let trials = trials.iter().filter(|t| !t.measurement.contains(CONN_TABLE_CAPACITY.key));
+            let trials = trials.iter().filter(|t| !fills.iter().any(|metric| t.measurement.contains(metric.key)));
             let stores = trials.filter_map(|t| t.outcome.store.as_ref());
             stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
         };
@@ -128,7 +130,6 @@ fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
     queues
 }
 
-/// What the judge counted, in a sentence.
 pub(super) fn judged_in_words(judged: &Judged) -> String {
     let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
     let counts = Rule::ALL.iter().filter_map(|rule| Some((rule.name(), judged.by_rule.get(rule.name())?)));
@@ -180,7 +181,6 @@ fn longest(scenario: &Scenario) -> String {
     }
 }
 
-/// The conditions of the run.
 pub(super) fn conditions(report: &Report) -> Pairs {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
@@ -188,7 +188,6 @@ pub(super) fn conditions(report: &Report) -> Pairs {
     let waits =
         [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
-    let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
     let frames = scenario.frame_sizes_in_words();
     let mut conditions = vec![
@@ -200,8 +199,8 @@ pub(super) fn conditions(report: &Report) -> Pairs {
             format!(
                 "precision {}; acceptance {} of the frames, in phase 1 {}",
                 scenario.precision_in_words(),
-                percent(m.acceptance_ppm),
-                percent(m.phase1_acceptance_ppm)
+                number::share(m.acceptance_ppm),
+                number::share(m.phase1_acceptance_ppm)
             ),
         ),
     ];
@@ -212,13 +211,8 @@ pub(super) fn conditions(report: &Report) -> Pairs {
     if !goals.is_empty() {
         conditions.push(("Goals", format!("MLRsearch (RFC 9971): {}", goals.join(", "))));
     }
-    if m.metrics.iter().any(|key| key == CONN_TABLE_CAPACITY.key) {
-        let keys = scenario.procedures.get::<Capacity>();
-        let from = keys.from.map_or("a sixteenth of the".to_owned(), grouped);
-        let [beta, gamma] = [keys.beta_ppm, keys.gamma_ppm].map(percent);
-        let error = number::plural(keys.error, "connection");
-        conditions.push(("Capacity", format!("from {from} connections; beta {beta}, gamma {gamma}, error {error}")));
-    }
+    let measured = m.metrics.iter().filter_map(|key| scenario.procedures.of(key));
+    conditions.extend(measured.flat_map(|procedure| (procedure.conditions)(&scenario.procedures)));
     if scenario.alpha_is_auto() {
         let words = "alpha 1, at most 0.9 of the reverse one-way throughput";
         conditions.push(("Validation", words.to_owned()));
@@ -273,7 +267,6 @@ fn link(scenario: &Scenario) -> String {
     }
 }
 
-/// The tester's limits.
 pub(super) fn limits(report: &Report) -> Pairs {
     let Some(c) = &report.calibration else { return Pairs::default() };
     let scenario = &report.header.scenario;
@@ -346,7 +339,6 @@ fn ceiling_in_words(c: &Ceiling) -> String {
     workers + &rates
 }
 
-/// The smallest and the largest of a figure in picoseconds.
 fn from_to(ceilings: &[Ceiling], figure: impl Fn(&Ceiling) -> u64) -> String {
     let figures = || ceilings.iter().map(&figure);
     match (figures().min(), figures().max()) {
@@ -424,7 +416,6 @@ pub(crate) fn place(result: &super::PointResult) -> String {
     format!("{} of {}", number::uncapitalised(metric), device_at(result))
 }
 
-/// The device of a result, at its point.
 pub(super) fn device_at(result: &super::PointResult) -> String {
     let cores = result.cores_in_words();
     let connections = match result.connections {

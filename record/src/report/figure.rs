@@ -14,7 +14,6 @@ use document::svg::{Dot, Plot};
 use document::{Bound, Drawing, Figure};
 use procedure::metric::Unit;
 
-/// A kind of figure.
 pub(super) struct Kind {
     /// Heading above the figures of this kind.
     pub heading: &'static str,
@@ -116,7 +115,6 @@ fn has_several_rates(result: &PointResult) -> bool {
     is_rate(result) || rates.any(|rate| Some(rate) != first)
 }
 
-/// How a figure shows the values of a metric.
 struct Shown {
     title: String,
     unit: &'static str,
@@ -146,7 +144,6 @@ impl Shown {
         if self.unit == "%" && (100.0..=120.0).contains(&wanted) { 100.0 } else { wanted }
     }
 
-    /// What its axis shows: title and unit.
     fn axis(&self) -> (&str, &str) {
         (&self.title, self.unit)
     }
@@ -164,12 +161,10 @@ fn dots(result: &PointResult, factor: f64) -> Vec<Dot> {
     if with_rate.len() > 1 { with_rate.iter().map(dot).collect() } else { Vec::new() }
 }
 
-/// What bounds the rate of a repetition.
 fn bound(repetition: &Repetition) -> Bound {
     if repetition.bound.at_least() { Bound::AtLeast } else { Bound::Exact }
 }
 
-/// A figure of series.
 fn plotted(caption: String, plot: Plot) -> Figure {
     let wide = plot.size.0 == WIDE;
     Figure { caption, drawing: Drawing::Plot(plot), wide }

@@ -4,14 +4,12 @@ use super::{Format, Report};
 use crate::printable::escaped_json;
 use crate::versioned::Versioned;
 
-/// One JSON document.
 pub(super) const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
     text(serde_json::to_string_pretty(&Versioned::of(report)))
 }
 
-/// The same document on one line.
 pub(super) fn on_one_line(report: &Report) -> String {
     text(serde_json::to_string(&Versioned::of(report)))
 }

@@ -18,7 +18,6 @@ use document::xml::escaped as e;
 use method::ResultKind;
 use std::fmt::Write;
 
-/// JUnit XML.
 pub(super) const FORMAT: Format =
     Format { name: "junit", extension: "xml", about: "a test case a value, for continuous integration", render };
 
@@ -29,7 +28,6 @@ enum Outcome {
     Skipped(String),
 }
 
-/// A test case.
 struct Case {
     class: String,
     name: String,
@@ -40,7 +38,6 @@ struct Case {
     out: Vec<String>,
 }
 
-/// Test cases of one kind.
 struct Suite {
     name: &'static str,
     cases: Vec<Case>,

@@ -86,7 +86,6 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
     sentences
 }
 
-/// Whether the value of a result is a time.
 fn is_time(result: &PointResult) -> bool {
     result.known.is_some_and(|metric| metric.unit == metric::Unit::Nanoseconds)
 }

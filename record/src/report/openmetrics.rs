@@ -8,7 +8,6 @@ use procedure::metric::Unit;
 use scenario::axis::in_order;
 use std::fmt::Write;
 
-/// OpenMetrics text.
 pub(super) const FORMAT: Format =
     Format { name: "openmetrics", extension: "om", about: "gauges, for Prometheus", render };
 
@@ -19,7 +18,6 @@ struct Figure {
     of: fn(&PointResult) -> Option<f64>,
 }
 
-/// The figures of each metric.
 const FIGURES: [Figure; 5] = [
     Figure { suffix: "", help: "Median of the repetitions.", of: PointResult::median },
     Figure {
@@ -113,7 +111,6 @@ fn unit_of(unit: Unit) -> (&'static str, f64) {
     }
 }
 
-/// The labels of a result.
 fn point(report: &Report, result: &PointResult) -> Vec<(&'static str, String)> {
     let technology = report.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function());
     let mut labels = vec![

@@ -44,12 +44,10 @@ pub(super) fn measured(metric: &str) -> &str {
     if let Some(known) = by_key(metric) { known.whole() } else { metric }
 }
 
-/// Position of a metric in the list of all.
 pub(super) fn place(metric: &str) -> usize {
     procedure::metrics(procedure::ALL).position(|known| known.key == metric).unwrap_or(usize::MAX)
 }
 
-/// The metric itself, if it has a value of its own.
 fn own(metric: &str) -> Option<String> {
     by_key(metric).is_none_or(|known| known.unit != Unit::Parts).then(|| metric.to_owned())
 }

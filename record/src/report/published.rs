@@ -66,7 +66,7 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
         return None;
     }
     // A stateless DUT's throughput is what the tables call forwarding throughput.
-    let metric = if dut.is_forwarding() { procedure::throughput::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
+    let metric = if dut.is_forwarding() { metric::forwarding() } else { metric };
     let wanted = dut.published()?;
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
@@ -77,7 +77,6 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
         .map(|(_, p)| p)
 }
 
-/// Whether trials of a metric are DNS queries.
 pub(super) fn is_of_queries(metric: &str) -> bool {
     procedure::of(procedure::ALL, metric).is_some_and(|procedure| procedure.sends == Sends::Queries)
 }
@@ -222,12 +221,10 @@ fn mapping(dut: &Dut, published: &Published) -> Option<String> {
     })
 }
 
-/// Sizes of the port ranges.
 fn ports(source: u64, destination: u64) -> String {
     format!("{} × {} ports", grouped(source), grouped(destination))
 }
 
-/// Notes of the errata that apply to a value.
 fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
     let touches = |e: &&Erratum| {
         e.tables.contains(&p.under.table)

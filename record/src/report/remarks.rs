@@ -9,7 +9,6 @@ use method::ResultKind;
 use method::stats::Interval;
 use procedure::metric;
 
-/// The remarks on a result.
 pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     let all = result.repetitions.len();
     let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };

@@ -362,7 +362,6 @@ impl PointResult {
         (self.dut, self.connections, self.cores, &self.axes) == (other.dut, other.connections, other.cores, &other.axes)
     }
 
-    /// Whether it belongs to this point of the matrix.
     pub(super) fn is_at(&self, point: &Point) -> bool {
         (self.dut, self.connections, self.cores, &self.axes) == (point.dut, point.connections, point.cores, &point.axes)
     }
@@ -471,7 +470,6 @@ pub(super) fn end(results: &mut [PointResult], last: &Measurement) {
     results.iter_mut().filter(is_of).for_each(|result| result.ended_narrow = Some(last.repetition));
 }
 
-/// Seconds for which a trial sent frames.
 fn sending(outcome: &TrialOutcome) -> f64 {
     let phase2 = [&outcome.forward, &outcome.reverse].map(|leg| leg.send_time.as_secs_f64());
     phase2.into_iter().fold(0.0, f64::max) + outcome.validation.as_ref().map_or(0.0, |leg| leg.send_time.as_secs_f64())

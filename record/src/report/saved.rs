@@ -6,7 +6,7 @@ use super::result::{PHASE1_RATE, PointResult};
 use method::search::{KeptTable, ValidationCap};
 use method::trial::Warmed;
 use method::{Invalid, Rate, ResultKind};
-use procedure::capacity::CONN_TABLE_CAPACITY;
+use procedure::metric::Gives;
 
 /// Repetitions whose kept table changed, so that their rates are lower bounds.
 pub(super) fn not_kept(result: &PointResult) -> usize {
@@ -39,7 +39,7 @@ pub(super) fn remarks(result: &PointResult) -> Vec<String> {
     remarks.extend(cap(&caps));
     let kept: Vec<KeptTable> = evidence().filter_map(|evidence| evidence.kept_table).collect();
     remarks.extend(table(result, &kept));
-    if result.metric == CONN_TABLE_CAPACITY.key && result.bound == ResultKind::Observed {
+    if result.gives(Gives::TableSize) && result.bound == ResultKind::Observed {
         let more = result.error.0;
         let more = if more > 0 { format!("; the capacity is up to {} larger", grouped(more)) } else { String::new() };
         remarks.push(format!(

@@ -2,7 +2,7 @@
 //! closed loop, unfinished run.
 
 use super::number::{self, percent, plural, si};
-use super::result::PointResult;
+use super::result::{PointResult, known};
 use super::{Report, bottleneck, evidence, facts, limits, parts, published, section, value};
 use crate::visit::CHANGE;
 use document::report::Sentences;
@@ -10,14 +10,11 @@ use document::{Bound, Form, Quantity};
 use method::stats::Interval;
 use method::{Rate, ResultKind};
 use procedure::Metric;
-use procedure::establishment::MAX_CONN_EST_RATE;
 use procedure::metric::{self, Gives, Unit};
-use procedure::throughput::THROUGHPUT;
 use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// Returns the sentences of a report.
 pub(super) fn of(report: &Report) -> Sentences {
     Sentences {
         found: all_found(report),
@@ -109,7 +106,7 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
         }
     }
     // Establishment rate before throughput: connections are set up first.
-    metrics.sort_by_key(|&m| (m != MAX_CONN_EST_RATE.key, m));
+    metrics.sort_by_key(|&metric| (rank(known(metric, results.iter().copied())) > 0, metric));
     let series = |metric| results.iter().copied().filter(move |c| c.metric == metric);
     metrics
         .into_iter()
@@ -124,7 +121,15 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
         .collect()
 }
 
-/// Whether its values are numbers of connections, and no rates.
+/// Place of a metric: establishment rates come first, then throughputs, then all others.
+fn rank(metric: Option<&Metric>) -> u8 {
+    match metric.and_then(|metric| metric.gives.filter(|_| !metric.validated && metric.baseline_of.is_none())) {
+        Some(Gives::SetUpRate) => 0,
+        Some(Gives::Throughput) => 1,
+        _ => 2,
+    }
+}
+
 fn is_capacity(result: &PointResult) -> bool {
     result.known.is_some_and(|metric| metric.unit == Unit::Connections)
 }
@@ -189,7 +194,6 @@ const DELAYS: [(&str, &str); 3] = [
     ("pdv", "packet delay variation"),
 ];
 
-/// The result of a metric at the headline point.
 fn at_headline<'a>(results: &[&'a PointResult], metric: &str) -> Option<&'a PointResult> {
     // Words have no order of size: the one with the smallest code, such as `both`, is the headline.
     let rank = |(axis, n): (&Axis, u64)| if axis.is_number() { n } else { u64::MAX - n };
@@ -228,7 +232,6 @@ fn compared(ratio: &str, interval: Interval, unit: &str, other: &str) -> String 
     format!(", {ratio} ({ends}{unit}, coverage {coverage}) {of}{other}")
 }
 
-/// The rate of a result in words.
 fn rate(result: &PointResult) -> String {
     let known = result.known;
     let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
@@ -275,9 +278,9 @@ fn is_other(result: &PointResult) -> bool {
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
 fn comparison(report: &Report) -> Option<String> {
-    let rank = |metric: &str| [MAX_CONN_EST_RATE.key, THROUGHPUT.key].iter().position(|m| *m == metric).unwrap_or(2);
     // The headline has the most cores, so the comparison takes the published value with the most cores.
-    let best = report.beside.iter().min_by_key(|b| (rank(&b.metric), Reverse(b.published.under.cores)))?;
+    let best =
+        report.beside.iter().min_by_key(|b| (rank(metric::by_key(&b.metric)), Reverse(b.published.under.cores)))?;
     let p = &best.published;
     let on = match p.under.cores {
         Some(1) => "one core of ".to_owned(),
@@ -304,7 +307,6 @@ fn comparison(report: &Report) -> Option<String> {
     ))
 }
 
-/// The kind of run, and whether it is complete.
 fn what_it_was(report: &Report) -> String {
     let conformance = &report.conformance;
     let mut text = if conformance.procedure_conforms || report.header.scenario.full {
@@ -325,7 +327,6 @@ fn what_it_was(report: &Report) -> String {
     text
 }
 
-/// What the parentheses behind the rates hold.
 fn coverage(report: &Report) -> String {
     let several = || report.results.iter().filter(|c| c.repetitions.len() > 1 && c.median().is_some());
     let covered = several().filter(|c| c.has_interval()).filter_map(|c| c.interval).map(|i| i.coverage);

@@ -43,7 +43,6 @@ fn of_html(sizing: &Sizing, _: usize) -> String {
     html::tables_only("Sizing", &head(sizing), &tables(sizing))
 }
 
-/// The demand, in sentences.
 fn head(sizing: &Sizing) -> Vec<String> {
     let demand = &sizing.demand;
     let number = |value: f64| number::significant(value, 4);
@@ -157,7 +156,6 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
     Table { groups, notes, ..table.rows(about.filter(Row::has_value)) }
 }
 
-/// The fewest repetitions of a limit.
 fn repetitions(choice: &Choice) -> Option<Cell> {
     let measured = choice.limits.iter().map(|limit| limit.measured.repetitions).filter(|&n| n > 0);
     measured.min().map(|n| n.to_string().into())

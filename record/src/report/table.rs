@@ -9,7 +9,6 @@ use crate::folder::{Cost, Spread};
 use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
-use procedure::Metric;
 use procedure::requirement::AVERAGED;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
@@ -18,21 +17,15 @@ use std::collections::BTreeSet;
 /// Further figures of a result: the part of the scenario's ranges that a point uses.
 const RANGES: [&str; 4] = ["source_addresses", "source_ports", "destination_addresses", "destination_ports"];
 
-/// What the columns of a table are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Axis {
-    /// Numbers of connections.
     Connections,
-    /// Cores of the DUT.
     Cores,
-    /// A further axis.
     Swept(&'static axis::Axis),
-    /// Devices.
     Device,
 }
 
 impl Axis {
-    /// Its name, above the columns.
     pub(super) fn heading(self) -> &'static str {
         match self {
             Axis::Connections => "connections",
@@ -83,12 +76,10 @@ fn combinations(report: &Report) -> Vec<AxisValues> {
     all.iter().filter(|a| !all.iter().any(|b| part(a, b))).map(|&a| a.clone()).collect()
 }
 
-/// Values of further axes behind a title.
 fn dotted(axes: &AxisValues) -> String {
     if axes.is_empty() { String::new() } else { format!(" · {}", axis::in_words(axes)) }
 }
 
-/// Whether results have different values of an axis.
 pub(super) fn varies(axis: &axis::Axis, results: &[&PointResult]) -> bool {
     results.iter().filter_map(|c| c.axes.get(axis.name())).collect::<BTreeSet<_>>().len() > 1
 }
@@ -213,7 +204,6 @@ fn s_cpu(result: &PointResult, all: SCpu) -> Option<Quantity> {
     result.s_cpu.map(|s| Quantity::new(s, Form::Decimals(3, mark)))
 }
 
-/// Title and unit of a metric with these results.
 pub(super) fn titled<'a>(metric: &str, results: impl IntoIterator<Item = &'a PointResult>) -> String {
     let results: Vec<&PointResult> = results.into_iter().collect();
     let Some(known) = known(metric, results.iter().copied()) else { return metric.to_owned() };
@@ -247,7 +237,6 @@ pub(super) fn of_each_direction(results: &[Option<&PointResult>]) -> Vec<Row> {
     ]
 }
 
-/// A device in words.
 pub(super) fn title(report: &Report, result: &PointResult) -> String {
     match report.header.scenario.duts.get(result.dut) {
         Some(dut) => format!("{} · {}", result.dut_name, dut.function()),
@@ -255,7 +244,6 @@ pub(super) fn title(report: &Report, result: &PointResult) -> String {
     }
 }
 
-/// Name of a result's column.
 pub(super) fn column(axis: Axis, result: &PointResult) -> String {
     match axis {
         Axis::Connections if result.connections == 0 => "stateless".to_owned(),
@@ -275,7 +263,7 @@ fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -
     let mut groups: Vec<Group> =
         metrics.iter().map(|metric| group(report, axis, metric, &by_column(metric), &columns, &mut notes)).collect();
     if matches!(axis, Axis::Device) {
-        baseline_into_throughput(&metrics, &mut groups);
+        join_baseline(&metrics, results, &mut groups);
     }
     let any: Vec<Option<&PointResult>> = columns.iter().map(|name| find(results, axis, name, None)).collect();
     let table = Table::new(title, axis.heading(), columns).rows(parameters(report, axis, &any));
@@ -309,14 +297,12 @@ pub(super) fn find<'c>(
     results.iter().copied().find(is)
 }
 
-/// Moves the bars of plain forwarding into the chart of throughput, whose baseline it is.
-fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
-    let at = |metric: &Metric| metrics.iter().position(|m| *m == metric.key);
-    let (Some(from), Some(to)) =
-        (at(&procedure::throughput::IPV4_FORWARDING_THROUGHPUT), at(&procedure::throughput::THROUGHPUT))
-    else {
-        return;
-    };
+/// Moves the bars of a baseline, such as plain forwarding, into the chart of the metric whose baseline it is.
+fn join_baseline(metrics: &[&str], results: &[&PointResult], groups: &mut [Group]) {
+    let whole = |metric: &str| known(metric, results.iter().copied())?.baseline_of;
+    let place = |wanted: &str| metrics.iter().position(|metric| *metric == wanted);
+    let pair = |(from, metric): (usize, &&str)| Some((from, place(whole(metric)?)?));
+    let Some((from, to)) = metrics.iter().enumerate().find_map(pair) else { return };
     let mut bars = std::mem::take(&mut groups[from].bars);
     bars.append(&mut groups[to].bars);
     let longest = bars.iter().map(|b| b.length).fold(0.0, f64::max);
@@ -326,7 +312,6 @@ fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
     groups[to].bars = bars;
 }
 
-/// How much of a range a scenario has.
 type Whole = fn(&Traffic) -> u64;
 
 pub(super) fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> Vec<Row> {
@@ -508,7 +493,6 @@ pub(super) fn strict_row(results: &[Option<&PointResult>]) -> Option<Row> {
     Some(row("strict RFC 2544, median", results.iter().map(|c| c.and_then(cell))))
 }
 
-/// The median conditional throughput of each goal of MLRsearch.
 fn goal_rows(results: &[Option<&PointResult>]) -> Vec<Row> {
     let mut goals: Vec<&str> = Vec::new();
     for goal in results.iter().flatten().flat_map(|c| &c.repetitions).flat_map(|r| &r.goals) {
@@ -556,7 +540,6 @@ fn cost(c: &PointResult, of: fn(&Cost) -> Option<Spread>, first: fn(&Spread) -> 
     Some(Quantity::new(first, Form::Digits(3, "")).between(spread.low.min(first), spread.high))
 }
 
-/// Figures that only some runs have, by name.
 pub(super) fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
     let names: BTreeSet<&str> = results.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
     let value = |c: &PointResult, name: &str| c.extra.get(name).map(|&v| further_value(v));
@@ -592,7 +575,6 @@ fn numbers(report: &Report, result: &PointResult, notes: &mut Vec<String>) -> Ve
     remarks(report, result).into_iter().map(number).collect()
 }
 
-/// One bar a column. `value` prints a median.
 pub(super) fn bars(
     results: &[Option<&PointResult>],
     columns: &[String],

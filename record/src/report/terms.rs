@@ -3,7 +3,6 @@
 use document::{Bound, Pairs, Row, Table, Term};
 use std::collections::BTreeSet;
 
-/// Declares the terms and lists them.
 macro_rules! terms {
     ($($constant:ident: $name:literal, $meaning:literal;)*) => {
         $(pub(super) static $constant: Term = Term { name: $name, meaning: $meaning };)*
@@ -45,7 +44,6 @@ terms! {
     "upper bound: the device does not reach this rate, and no lower bound was found";
 }
 
-/// Returns the terms that these tables use.
 pub(super) fn of(tables: &[Table]) -> Pairs {
     let rows = || tables.iter().flat_map(|table| &table.groups).flat_map(|group| &group.rows);
     let signs = rows().flat_map(|row: &Row| &row.cells).filter_map(|cell| match cell.bound() {

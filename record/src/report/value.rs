@@ -5,7 +5,6 @@ use document::{Bound, Cell, Ends, Form, Quantity};
 use method::trial::of_rate;
 use procedure::metric::Unit;
 
-/// The median of a result as printed in tables.
 pub(super) fn median(result: &PointResult) -> Cell {
     cell(result, result.median())
 }
@@ -15,7 +14,6 @@ pub(super) fn quantity(result: &PointResult) -> Option<Quantity> {
     bounded(result, result.median())
 }
 
-/// A statistic with its bound.
 pub(super) fn cell(result: &PointResult, value: Option<f64>) -> Cell {
     match bounded(result, value) {
         Some(quantity) => quantity.into(),
@@ -38,7 +36,6 @@ pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Cell {
     if of.is_some() || result.nothing_measured() { cell(result, of) } else { Cell::Nothing }
 }
 
-/// An upper bound.
 pub(super) fn below(rate: f64) -> Quantity {
     Quantity::new(rate, Form::default()).bounded(Bound::LessThan)
 }
@@ -65,7 +62,6 @@ pub(super) fn form(unit: Option<Unit>, digits: usize, direction: &'static str) -
     }
 }
 
-/// Parts per million in a percent.
 const PPM: f64 = 10_000.0;
 
 /// The same with the interval or range of the repetitions, if there are several: `3.81 (3.78–9.71) Mfps per direction`.
@@ -90,7 +86,6 @@ pub(super) fn of_bar(result: &PointResult, value: f64) -> Quantity {
     Quantity { ends: Some(Ends { word: "", ..ends }), form, ..between }
 }
 
-/// What stands where a result has no rate.
 pub(super) fn without_rate(result: &PointResult) -> Cell {
     let below = |rate: method::Rate| Quantity::new(rate.0 as f64, Form::Si(3, "", "")).bounded(Bound::LessThan);
     match (result.upper(), result.failing().filter(|failing| failing.most > 0.0)) {

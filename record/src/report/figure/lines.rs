@@ -11,7 +11,6 @@ use document::svg::{Labels, Plot, Point, Series, highest};
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
-/// The x axis of a figure.
 #[derive(Clone, Copy)]
 enum Against {
     Connections,
@@ -22,22 +21,18 @@ enum Against {
 /// What the points of one line have in common: device, cores, connections, further axes; without the x axis.
 type Line = (usize, u32, u64, AxisValues);
 
-/// Each rate over the cores of the device.
 pub(super) fn over_cores(report: &Report) -> Vec<Figure> {
     over(report, Against::Cores, is_rate)
 }
 
-/// Each rate over the number of connections.
 pub(super) fn over_connections(report: &Report) -> Vec<Figure> {
     over(report, Against::Connections, is_rate)
 }
 
-/// Each rate over each further axis.
 pub(super) fn over_axes(report: &Report) -> Vec<Figure> {
     AXES.iter().flat_map(|axis| over(report, Against::Swept(axis), is_rate)).collect()
 }
 
-/// Each other metric over all axes.
 pub(super) fn of_others(report: &Report) -> Vec<Figure> {
     all().flat_map(|against| over(report, against, |result| !is_rate(result))).collect()
 }
@@ -182,7 +177,6 @@ fn measured(results: &[&PointResult], against: Against, shown: &Shown) -> Vec<Se
     names(results, against).iter().enumerate().map(of_line).collect()
 }
 
-/// The lines that results belong to, in order.
 fn names(results: &[&PointResult], against: Against) -> Vec<Line> {
     let mut names: Vec<Line> = Vec::new();
     for line in results.iter().map(|c| against.line(c)) {

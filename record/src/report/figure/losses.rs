@@ -9,7 +9,6 @@ use document::svg::{Plot, Point, Series, Shape};
 use method::trial::of_rate;
 use procedure::metric::Unit;
 
-/// One figure for each result with trials.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| loss(r, n)).collect()
 }

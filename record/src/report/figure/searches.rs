@@ -8,7 +8,6 @@ use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape};
 use method::{SearchStep, StepVerdict};
 
-/// One figure for each result with a search.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| trace(r, n)).collect()
 }

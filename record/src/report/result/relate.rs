@@ -7,7 +7,6 @@ use method::{ResultKind, scaling};
 use procedure::metric::{Gives, REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
 use scenario::Scenario;
 
-/// Fills in the ratios between results.
 pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
     for i in 0..results.len() {
         let result = &results[i];
@@ -118,7 +117,6 @@ pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
     Some(factor - 1.0)
 }
 
-/// Plain forwarding by this kernel.
 fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
     scenario.duts.get(result.dut).is_some_and(|dut| dut.is_forwarding()) && result.gives(Gives::Throughput)
 }

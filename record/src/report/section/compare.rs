@@ -40,7 +40,6 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     })
 }
 
-/// The devices with results, by their position in the scenario.
 fn devices(report: &Report) -> BTreeSet<usize> {
     report.results.iter().map(|result| result.dut).collect()
 }
@@ -50,7 +49,6 @@ const IMPORTED: &str = "imported";
 
 /// A series beside which the run is printed: a published table, or imported results.
 struct Reference<'a> {
-    /// `published` or `imported`.
     word: &'static str,
     /// Its short number; of imported results, that of the tester.
     number: &'a str,
@@ -100,9 +98,9 @@ impl<'a> Reference<'a> {
         let plays = device.and_then(|dut| dut.technology()).map(|(plays, _)| plays);
         let is_pair = |of: &str| plays == Some(Plays::Dual) && device.and_then(|dut| dut.published()) == Some(of);
         let mut metrics: Vec<&str> = Vec::new();
-        let forwarding = procedure::throughput::IPV4_FORWARDING_THROUGHPUT.key;
         for value in self.values.iter().filter(|value| is_median(value)) {
-            let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
+            let is_of_forwarding =
+                value.metric == metric::forwarding() || value.under.technology.ends_with("forwarding");
             let is_comparable = !is_of_queries(&value.metric) || is_pair(&value.under.technology);
             let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding && is_comparable;
             let is_known = metric::by_key(own(&value.metric)).is_some();
@@ -114,22 +112,17 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// A reference beside a device of the run.
 struct Beside<'a> {
     reference: &'a Reference<'a>,
     dut_name: &'a str,
-    /// One a metric of the reference.
     pairs: Vec<Pair>,
     notes: Vec<String>,
 }
 
-/// Values at their places.
 type Values = Vec<(f64, Quantity)>;
 
-/// The published and the measured series of a metric.
 struct Pair {
     metric: String,
-    /// Metric and unit.
     title: String,
     published: Values,
     measured: Values,
@@ -173,7 +166,7 @@ impl Pair {
 
 /// The key of natmeter for a metric of the published record, which has the capacity as one quantity of its search.
 fn own(published: &str) -> &str {
-    if published == "capacity_search.C" { procedure::capacity::CONN_TABLE_CAPACITY.key } else { published }
+    if published == "capacity_search.C" { metric::giving(Gives::TableSize) } else { published }
 }
 
 /// Whether a measured metric is that of a reference. Both names of a forwarding throughput are the same.
@@ -211,7 +204,6 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// All places of both, in order.
     fn places(&self) -> Vec<f64> {
         let of_pair = |pair: &Pair| pair.published.iter().chain(&pair.measured).map(|(x, _)| *x).collect::<Vec<_>>();
         let mut places: Vec<f64> = self.pairs.iter().flat_map(of_pair).collect();
@@ -286,7 +278,6 @@ fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
     Group { title: pair.title.clone(), rows, bars: Vec::new() }
 }
 
-/// A ratio of both.
 const TIMES: Form = Form::Digits(3, " ×");
 
 /// The place of a value in its table; of one without a place, that of all results.
@@ -312,7 +303,6 @@ fn is_total(key: &str) -> bool {
     metric::total_of(key).is_some()
 }
 
-/// The place of a result in a table over this.
 fn place(report: &Report, result: &PointResult, x_name: &str) -> Option<f64> {
     match x_name {
         "cpu_cores" => Some(f64::from(result.cores)),

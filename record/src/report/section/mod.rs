@@ -21,13 +21,11 @@ pub(super) fn all(report: &Report) -> Vec<Section> {
     of_procedures.chain(model::section(report)).chain(compare::section(report)).collect()
 }
 
-/// What procedures say of single points.
 pub(super) fn findings(report: &Report) -> Vec<Finding> {
     let results = results(report);
     results.keys.list().iter().flat_map(|procedure| (procedure.findings)(&results)).collect()
 }
 
-/// The results as procedures see them.
 fn results(report: &Report) -> Results<'_> {
     let mut points: Vec<&PointResult> = Vec::new();
     let numbered = |result| {

@@ -11,7 +11,6 @@ use procedure::metric;
 use scenario::axis::{in_words, more_in_words};
 use std::fmt::Write;
 
-/// The section of all series.
 pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     let tables: Vec<Table> = [over_cores, over_connections, refused].iter().filter_map(|of| of(report)).collect();
     let fitted = report.models.iter().any(|model| !matches!(model.outcome, Fitted::Refused(_)));
@@ -186,7 +185,6 @@ fn over_cores(report: &Report) -> Option<Table> {
     Some(table("Rates over cores", &models, rows, notes))
 }
 
-/// The rows of one law.
 fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
     let short = match law {
         Law::Amdahl => "Amdahl",
@@ -237,7 +235,6 @@ fn said_once(of_series: Vec<(String, String)>) -> Vec<String> {
     }
 }
 
-/// How the intervals were computed.
 fn basis(bootstrap: Bootstrap) -> String {
     let what = match bootstrap.basis {
         Basis::Repetitions => "the repetitions",
