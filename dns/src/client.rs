@@ -40,7 +40,7 @@ pub struct Load {
     /// Queries per second.
     pub rate: Rate,
     pub queries: Count,
-    /// For an answer after its own query.
+    /// Timeout for an answer after its own query.
     pub timeout: Nanos,
     pub plan: QueryPlan,
     pub expected: Expected,
@@ -51,11 +51,11 @@ pub struct Observation {
     /// Queries without an answer, too.
     pub answers: Answers,
     pub sent: Count,
-    /// From the start to the last query.
+    /// Send time from the start to the last query.
     pub send_time: Nanos,
-    /// Of the senders together; the CPU time is that of the busiest.
+    /// Timing of the senders together; the CPU time is that of the busiest.
     pub timing: Timing,
-    /// Of all senders, and of all receivers.
+    /// CPU of all senders, and of all receivers.
     pub cpu: [Nanos; 2],
     /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
     pub run_delay: Option<Nanos>,

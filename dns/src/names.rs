@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Below `test` (RFC 2606, section 2).
+/// The zone, below `test` (RFC 2606, section 2).
 pub const ZONE: &str = "dns64perf.test";
 /// Octets of a name's first label.
 pub const LABEL: usize = 15;
@@ -21,7 +21,7 @@ pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);
 pub struct Names {
     /// At most [`MOST`].
     pub count: u32,
-    /// With an AAAA record, in parts per million, spread evenly.
+    /// Names with an AAAA record, in parts per million, spread evenly.
     pub existing_ppm: u32,
 }
 

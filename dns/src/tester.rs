@@ -27,14 +27,14 @@ pub trait Device {
 pub struct Tester<D> {
     pub client: Client,
     pub device: D,
-    /// Of the zone.
+    /// Names of the zone.
     pub names: Names,
     pub expected: Expected,
     /// Whether each name serves once, because a resolver caches it.
     pub names_wear_out: bool,
-    /// In queries, of the shortest queue on the path, if known.
+    /// Length in queries of the shortest queue on the path, if known.
     pub queue: Option<Count>,
-    /// Before each trial.
+    /// Pause before each trial.
     pub settle: Nanos,
     pub interrupted: Arc<AtomicBool>,
 }

@@ -65,7 +65,7 @@ pub struct Document {
 /// The results in sentences.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentences {
-    /// For each device its rates and their bounds; then what limited them.
+    /// For each device: rates and their bounds; then what limited them.
     pub found: Vec<String>,
     /// What was found at single points.
     pub findings: Vec<Finding>,

@@ -206,7 +206,7 @@ struct Frame {
 }
 
 impl Plot {
-    /// As an `<svg>` element.
+    /// Renders an `<svg>` element.
     pub fn render(&self) -> String {
         let legend = self.legend();
         let lines = legend.last().map_or(0.0, |l| l.2 + 1.0);

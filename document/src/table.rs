@@ -82,7 +82,7 @@ impl<C: Into<Cell>> From<Option<C>> for Cell {
 /// A term that tables use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// As tables print it.
+    /// Name as tables print it.
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,
@@ -118,12 +118,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// With a role.
+    /// Gives the row a role.
     pub fn with(self, role: Role) -> Row {
         Row { role, ..self }
     }
 
-    /// With the term of its name.
+    /// Explains the name by its term.
     pub fn explained(self, term: &'static Term) -> Row {
         Row { term: Some(term), ..self }
     }
@@ -226,7 +226,7 @@ impl Table {
         Table { title: title.into(), axis, columns, ..Table::default() }
     }
 
-    /// With rows that have no group.
+    /// Adds rows that have no group.
     pub fn rows(self, rows: impl IntoIterator<Item = Row>) -> Table {
         Table { parameters: rows.into_iter().collect(), ..self }
     }

@@ -149,7 +149,7 @@ pub struct FailedStep {
     pub action: Action,
     pub outcome: String,
     pub undone: Vec<String>,
-    /// With the errors.
+    /// What is left, with the errors.
     pub left: Vec<String>,
 }
 
@@ -172,10 +172,10 @@ pub struct FailedHook {
     pub on: String,
     pub command: String,
     pub outcome: String,
-    /// Of its output.
+    /// Lines of its output.
     pub lines: Vec<String>,
     pub undone: Vec<String>,
-    /// With the errors.
+    /// What is left, with the errors.
     pub left: Vec<String>,
 }
 

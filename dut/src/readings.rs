@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// For every run; a `*` stands for any part of one name.
+/// Readings for every run; a `*` stands for any part of one name.
 pub const OF_FACTS: &[&str] = &[GOVERNORS, SMT_ACTIVE, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, MEMORY, LOAD];
 
 pub const GOVERNORS: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
@@ -16,7 +16,7 @@ pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 /// In use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// Of vulnerabilities.
+/// Mitigations of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
 pub const MEMORY: &str = "/proc/meminfo";
 /// Runnable processes.

@@ -83,7 +83,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// As ethtool writes it.
+    /// The name as ethtool writes it.
     pub fn name(self) -> &'static str {
         match self {
             Side::Rx => "rx",
@@ -179,7 +179,7 @@ impl Setting {
         }
     }
 
-    /// As the kernel rounds the value, so that natmeter recognises it later: the hash table of
+    /// The value as the kernel rounds it, so that natmeter recognises it later: the hash table of
     /// connection tracking fills pages with list heads of eight octets.
     pub fn rounded(&self, value: &str) -> String {
         match (self, value.parse::<u64>()) {

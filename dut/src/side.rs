@@ -9,7 +9,7 @@ pub struct Side {
     /// DUT, in a /24.
     pub dut: [u8; 4],
     pub tester: [u8; 4],
-    /// Of the IPv6 prefix, after those of 2001:2::/48 (RFC 5180, section 5).
+    /// Group of the IPv6 prefix, after those of 2001:2::/48 (RFC 5180, section 5).
     pub group6: u16,
 }
 

@@ -129,7 +129,7 @@ pub enum Check {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// For `natmeter plan --steps` and errors.
+    /// Reason for `natmeter plan --steps` and errors.
     pub why: String,
     #[serde(rename = "place")]
     pub target: Target,
@@ -211,13 +211,13 @@ pub struct Executed {
     pub why: String,
     #[serde(rename = "place")]
     pub target: Target,
-    /// As a shell command.
+    /// Shell command.
     pub command: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Or the kernel's error.
+    /// Standard error or the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     pub ok: bool,

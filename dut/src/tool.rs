@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
     pub program: &'static str,
-    /// Of Debian.
+    /// Debian package.
     pub package: &'static str,
     /// Make it print its version.
     pub version: &'static [&'static str],
@@ -17,9 +17,9 @@ pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version
 /// Empties the connection tracking table.
 pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
 pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
-/// With the kernel's iptables tables.
+/// iptables with the kernel's iptables tables.
 pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
-/// On top of nftables.
+/// iptables on top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
 /// Authoritative server of beds for DNS.

@@ -12,7 +12,7 @@ const APART: u64 = 64;
 pub struct ChurnPlan {
     /// The new connections.
     pub churn: Churn,
-    /// On all connections.
+    /// Frame rate on all connections.
     pub rate: Rate,
     /// Later indices are new connections.
     pub held: Count,

@@ -9,9 +9,9 @@ use wire::Kind;
 pub struct Phase {
     /// The kind of its frames.
     pub kind: Kind,
-    /// Per direction; of different rates, the faster one.
+    /// Rate per direction; of different rates, the faster one.
     pub rate: Rate,
-    /// Per active direction; of different rates, the faster one.
+    /// Frames per active direction; of different rates, the faster one.
     pub frames: Count,
     /// The first ones in the view's order.
     pub connections: Count,
@@ -28,7 +28,7 @@ pub struct Phase {
     /// Only connections that the last phase 1 lacks; `frames` is then
     /// [`Stage::missing`](crate::stage::Stage::missing).
     pub only_missing: bool,
-    /// After the last frame was sent.
+    /// Time after the last frame was sent.
     pub drain: Nanos,
 }
 
@@ -45,7 +45,7 @@ pub struct PhaseOutcome {
     pub host: HostNoise,
     /// Forward and reverse.
     pub hop_limit: [Option<u8>; 2],
-    /// Over directions and lanes.
+    /// Cost over directions and lanes.
     pub cost: Cost,
     /// Other observations.
     pub observed: Observed,

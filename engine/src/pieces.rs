@@ -8,9 +8,9 @@ use port::Clock;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// From the start of the phase.
+    /// Time from the start of the phase.
     pub from: Nanos,
-    /// Of the direction, before this part.
+    /// Frames of the direction, before this part.
     pub before: Count,
     /// Its frames.
     pub frames: Count,

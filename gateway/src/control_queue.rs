@@ -25,9 +25,9 @@ pub struct ControlQueue {
 /// State of a worker.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// By outcome.
+    /// Frames by outcome.
     pub frames: WorkerCounters,
-    /// Of its function.
+    /// Events of its function.
     pub events: Drops,
     /// Sessions and mappings; none of a function without state.
     pub entries: Option<(u64, u64)>,

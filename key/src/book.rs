@@ -44,7 +44,7 @@ impl Chapter {
 
 #[derive(Default)]
 pub struct Book {
-    /// In the order of the reference page.
+    /// Chapters in the order of the reference page.
     pub chapters: Vec<Chapter>,
     pub slips: &'static [Slip],
     /// The table of other values for the same file, if any.

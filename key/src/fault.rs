@@ -191,7 +191,7 @@ impl Complaints {
         format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
     }
 
-    /// For machines: title, help, and the line and column (from 1, in characters) of every mark.
+    /// JSON for machines: title, help, and the line and column (from 1, in characters) of every mark.
     pub fn to_json(&self) -> serde_json::Value {
         let fault = |fault: &Shown| {
             let marks = fault.marks.iter().map(|(place, label)| {

@@ -49,7 +49,7 @@ pub struct Truth {
     pub reverse_capacity: Rate,
     /// New connections per second.
     pub setup_rate: Rate,
-    /// At random, at any rate.
+    /// Loss at random, at any rate.
     pub loss: Ratio,
     pub misrouted: Ratio,
     pub corrupted: Ratio,
@@ -86,7 +86,7 @@ pub struct Truth {
     pub harmful_stalls: Ratio,
     /// Share of trials in which the tester drops a frame.
     pub tester_drops: Ratio,
-    /// In one direction.
+    /// Tester ceiling in one direction.
     pub tester_ceiling: Rate,
     /// Whether overload makes the sender late.
     pub dut_loop: Loop,

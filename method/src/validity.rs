@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 /// Allowed lateness of a sender, for any duration.
 pub const LATE_FLOOR: Nanos = Nanos(100_000);
-/// As a part of the planned send time: 0.001 %.
+/// Lateness, as a part of the planned send time: 0.001 %.
 pub const LATE_PART: u64 = 100_000;
 /// Connections that phase 1 needs for each frame that the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
@@ -35,8 +35,8 @@ pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 pub struct Criteria {
     /// Smallest share of received to sent frames; 1 by RFC 2544.
     pub acceptance: Ratio,
-    /// For phase 1 and its validation; 1 by RFC 9693. Separate, because a loss tolerance in phase 1
-    /// makes the establishment rate seem to rise with the connections.
+    /// Acceptance for phase 1 and its validation; 1 by RFC 9693. Separate, because a loss tolerance
+    /// in phase 1 makes the establishment rate seem to rise with the connections.
     pub phase1_acceptance: Ratio,
 }
 

@@ -16,9 +16,9 @@ use std::path::Path;
 
 /// Inputs of the cells of a plan.
 pub struct Cells<'a> {
-    /// As on the command line.
+    /// File, as on the command line.
     pub file: &'a Path,
-    /// From the command line.
+    /// Changes from the command line.
     pub changes: &'a Changes,
     /// Each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
     pub beds: &'a [String],
@@ -34,7 +34,7 @@ const TIMES_PREDICTED: u64 = 3;
 const MINUTES: u64 = 10;
 
 impl Cells<'_> {
-    /// As this format.
+    /// Text in this format.
     pub fn text(&self, format: CellFormat) -> String {
         match format {
             CellFormat::Slurm => self.slurm(),

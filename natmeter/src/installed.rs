@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Works without the repository.
 pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 
-/// On the command line.
+/// Word on the command line.
 pub const QUICKSTART_WORD: &str = "quickstart";
 
 /// Below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.

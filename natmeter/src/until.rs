@@ -27,7 +27,7 @@ impl<T: Trials> Trials for Until<T> {
 pub struct UntilInterrupted<'a, T> {
     /// Runs the trials.
     pub inner: T,
-    /// By Ctrl-C.
+    /// Interrupted by Ctrl-C.
     pub interrupted: &'a AtomicBool,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Head4 {
     pub id: u16,
     pub df: bool,
     pub more: bool,
-    /// In octets.
+    /// Offset in octets.
     pub offset: usize,
     pub l3: usize,
     pub l4: usize,

@@ -121,7 +121,7 @@ const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 pub struct Part {
     /// Its position.
     pub at: usize,
-    /// In octets.
+    /// Offset in octets.
     pub offset: usize,
     /// More fragments follow.
     pub more: bool,
@@ -161,7 +161,7 @@ pub struct Head6 {
     pub flow: u32,
     /// Hop limit.
     pub hop_limit: u8,
-    /// At `l4`.
+    /// Protocol at `l4`.
     pub protocol: u8,
     /// Where `protocol` is named.
     pub protocol_at: usize,

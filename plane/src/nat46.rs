@@ -27,7 +27,7 @@ pub struct Config {
     pub pool: Pool6,
     /// Explicit maps (RFC 7757) of remote hosts; `pref64` is for all others.
     pub maps: Vec<Pair>,
-    /// For IPv4 addresses without a map (RFC 6052).
+    /// Prefix for IPv4 addresses without a map (RFC 6052).
     pub pref64: Option<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,

@@ -11,7 +11,7 @@ use wire::header::{TYPE_IPV4, be16};
 pub struct Hop {
     /// Our own.
     pub own: Mac,
-    /// Of the next hop.
+    /// Address of the next hop.
     pub next: Mac,
 }
 

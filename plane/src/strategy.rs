@@ -17,7 +17,7 @@ pub enum End {
 pub struct Point4 {
     /// Address.
     pub addr: u32,
-    /// Of UDP or TCP, or an ICMP identifier; `None` in other protocols and later fragments.
+    /// Port of UDP or TCP, or an ICMP identifier; `None` in other protocols and later fragments.
     pub port: Option<u16>,
 }
 

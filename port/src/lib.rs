@@ -73,11 +73,11 @@ pub struct Counters {
 /// A port, for records and for the validity of trials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PortFacts {
-    /// As in [`backend::KNOWN`].
+    /// Backend as in [`backend::KNOWN`].
     pub backend: String,
     /// Interface or link.
     pub name: String,
-    /// In words ("native XDP, copy", "inline", …); empty if the back-end has only one.
+    /// Mode in words ("native XDP, copy", "inline", …); empty if the back-end has only one.
     pub mode: String,
     /// Depth of the DUT's ingress queue, in frames, if known.
     pub dut_queue: usize,

@@ -29,7 +29,7 @@ pub static PROCEDURE: Procedure = Procedure {
     ..Procedure::USUAL
 };
 
-/// From phase 1 only.
+/// Rate from phase 1 only.
 pub const MAX_CONN_EST_RATE: Metric = Metric {
     key: "max_conn_est_rate",
     title: "Maximum connection establishment rate",
@@ -41,7 +41,7 @@ pub const MAX_CONN_EST_RATE: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// From phase 1 and validation.
+/// Rate from phase 1 and validation.
 pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
     key: "max_conn_est_rate_validated",
     title: "Maximum connection establishment rate, validated",

@@ -30,7 +30,7 @@ impl Repetitions {
         self.until.map_or(self.most, |until| until.least)
     }
 
-    /// In words: `once`, `10 times`, `5 to 30 times`.
+    /// Words: `once`, `10 times`, `5 to 30 times`.
     pub fn in_words(self) -> String {
         match (self.least(), self.most) {
             (1, 1) => "once".to_owned(),
@@ -39,7 +39,7 @@ impl Repetitions {
         }
     }
 
-    /// As a count: `1 repetition`, `5 to 30 repetitions`.
+    /// A count: `1 repetition`, `5 to 30 repetitions`.
     pub fn counted(self) -> String {
         match (self.least(), self.most) {
             (1, 1) => "1 repetition".to_owned(),

@@ -33,7 +33,7 @@ pub struct Numbers {
     pub least: u64,
     /// The largest value.
     pub most: u64,
-    /// For several values.
+    /// Presets for several values.
     pub presets: &'static [Preset],
 }
 

@@ -41,21 +41,21 @@ pub struct Job<'a> {
     pub links: Links,
     /// Workers.
     pub workers: usize,
-    /// Of all random choices.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Opens files of a technology.
     pub open: Open<'a>,
-    /// Of running workers, which new functions use.
+    /// State of running workers, which new functions use.
     pub live: Option<&'a Arc<lw4o6::Live>>,
 }
 
 /// Functions, and what they loaded.
 pub struct GatewayBuild {
-    /// For each worker.
+    /// Functions for each worker.
     pub functions: Functions,
     /// Loaded and not learned.
     pub loaded: Option<TableLoad>,
-    /// Of the workers.
+    /// State of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
     /// Replaces the job's `live`.
     pub table: Option<lw4o6::Table>,
@@ -74,7 +74,7 @@ pub struct TableLoad {
     pub entries: u64,
     /// Memory in octets.
     pub octets: u64,
-    /// Until the table is ready for look-ups.
+    /// Time until the table is ready for look-ups.
     pub took: Duration,
 }
 

@@ -6,11 +6,11 @@ use wire::{AddrRange, PortRange, PortSet};
 /// Outside addresses and ports of a device.
 #[derive(Clone, Debug)]
 pub struct Outside {
-    /// Of the addresses.
+    /// Key of the addresses.
     pub key: &'static str,
-    /// With the path below the technology's table, such as `.pool[0]`.
+    /// Pool with the path below the technology's table, such as `.pool[0]`.
     pub pool: Vec<(String, AddrRange)>,
-    /// Of each address.
+    /// Ports of each address.
     pub ports: Ports,
     /// Whether inside addresses are on the wire, too, and must differ from the pool.
     pub beside_inside: bool,
@@ -43,7 +43,7 @@ pub enum Ports {
 pub struct PortPool {
     /// Number of addresses.
     pub addresses: u64,
-    /// Of each address.
+    /// Ports of each address.
     pub ports: u64,
     /// Whether addresses are IPv6.
     pub is_ipv6: bool,

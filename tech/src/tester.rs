@@ -85,15 +85,15 @@ impl Flows {
 
 /// The inputs of a view.
 pub struct Setting<'a> {
-    /// At this point of the matrix.
+    /// Flows at this point of the matrix.
     pub flows: &'a Flows,
     /// IPv4, in octets, with FCS.
     pub frame_size: usize,
-    /// And hop limit.
+    /// TTL and hop limit.
     pub ttl: u8,
     /// 0: as many as flows.
     pub connections: u64,
-    /// Of the pseudo-random order.
+    /// Seed of the pseudo-random order.
     pub seed: u64,
     /// Tester's, on the left.
     pub left: Hop,

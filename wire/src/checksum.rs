@@ -81,7 +81,7 @@ pub fn pseudo_v4(addresses: u64, protocol: u8, length: u16) -> Sum {
     Sum::default().word(addresses).be16(protocol as u16).be16(length)
 }
 
-/// As bytes on the wire (RFC 1624, equation 3).
+/// Bytes as on the wire (RFC 1624, equation 3).
 #[inline]
 pub fn update16(field: [u8; 2], old: u16, new: u16) -> [u8; 2] {
     update(field, Sum::default().be16(old), Sum::default().be16(new))

@@ -86,7 +86,7 @@ pub fn put32(b: &mut [u8], at: usize, v: u32) {
     b[at..at + 4].copy_from_slice(&v.to_be_bytes());
 }
 
-/// As in memory.
+/// Eight octets, as in memory.
 #[inline(always)]
 pub fn word(b: &[u8], at: usize) -> u64 {
     let mut w = [0u8; 8];
@@ -94,7 +94,7 @@ pub fn word(b: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(w)
 }
 
-/// As in memory.
+/// Four octets, as in memory.
 #[inline(always)]
 pub fn half(b: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])

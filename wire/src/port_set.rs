@@ -10,7 +10,7 @@ pub struct PortSet {
     pub offset: u8,
     /// k, in bits.
     pub len: u8,
-    /// Below 2^k.
+    /// PSID below 2^k.
     pub psid: u16,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPorts {
-    /// In bits.
+    /// Offset in bits.
     pub offset: u8,
     /// k, in bits: 2^k subscribers share an address.
     pub len: u8,

@@ -21,16 +21,16 @@ pub enum Kind {
     Validate = 3,
 }
 
-/// As numbers.
+/// The tag as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// Recognises late frames.
     pub trial: u16,
     /// Kind in the low bits, direction in the top bit ([`Tag::stream`]).
     pub stream: u8,
-    /// Of this direction.
+    /// Sender of this direction.
     pub sender: u8,
-    /// Of this sender, from 0.
+    /// Sequence number of this sender, from 0.
     pub sequence: u64,
     /// i: the frame's flow is perm(i).
     pub index: u32,

@@ -45,7 +45,7 @@ pub struct UdpFrame {
     pub from: header::Mac,
     /// Octets **with** FCS, at least 64, with IPv4 only: other layouts are longer by their overhead.
     pub size: usize,
-    /// And hop limit; RFC 2544 has 10.
+    /// TTL and hop limit; RFC 2544 has 10.
     pub ttl: u8,
     /// Fields that differ from flow to flow.
     pub fields: Fields,

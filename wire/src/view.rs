@@ -36,7 +36,7 @@ pub struct View {
 /// Native frames of both sides.
 #[derive(Clone, Debug)]
 pub struct Background {
-    /// Without connections.
+    /// The view without connections.
     pub view: Box<View>,
     /// Which frames are foreground.
     pub foreground: Foreground,

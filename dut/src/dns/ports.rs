@@ -16,9 +16,9 @@ const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 pub struct Port {
     pub namespace: Netns,
     pub interface: String,
-    /// In the interface.
+    /// VLAN in the interface.
     pub vlan: Option<u16>,
-    /// With the lengths of their prefixes.
+    /// Own addresses with the lengths of their prefixes.
     pub own: Vec<(IpAddr, u8)>,
     /// Client or server.
     pub address: Ipv4Addr,

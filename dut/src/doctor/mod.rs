@@ -53,7 +53,7 @@ pub struct Finding {
     /// Whether `mend` is a parameter of the kernel's command line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_boot: bool,
-    /// For [`fix()`] or [`fix_box`], with the new values.
+    /// Settings for [`fix()`] or [`fix_box`], with the new values.
     #[serde(skip)]
     pub settings: Vec<(Setting, String)>,
 }
@@ -65,7 +65,7 @@ pub struct Port {
     pub facts: LinkFacts,
     /// Wanted by the bed file.
     pub queues: u32,
-    /// As `ethtool -g` prints them.
+    /// Rings as `ethtool -g` prints them.
     pub rings: String,
     /// `ethtool -n … rx-flow-hash` for UDP over IPv4 and IPv6.
     pub hash: String,

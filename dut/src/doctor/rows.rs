@@ -11,9 +11,9 @@ pub(super) struct Row {
     pub of: &'static [Of],
     pub read: Read,
     pub want: Want,
-    /// On any other value.
+    /// Verdict on any other value.
     pub verdict: Verdict,
-    /// Of another value.
+    /// Reason for another value.
     pub why: &'static str,
     pub mend: Mend,
 }

@@ -17,7 +17,7 @@ pub struct Hooks {
     pub alive: Option<String>,
     /// Prints the octets of memory in use last.
     pub memory: Option<String>,
-    /// In mid-trial.
+    /// Command for a reset in mid-trial.
     pub reset: Option<String>,
     /// Switches over to the standby device, in mid-trial.
     pub failover: Option<String>,

@@ -37,10 +37,10 @@ const SHOWN: usize = 15;
 pub struct GuestConfig {
     /// Runs the kernel.
     pub kind: Kind,
-    /// In MiB.
+    /// Memory in MiB.
     pub memory_mib: u32,
     pub cpus: u32,
-    /// For its kernel (`nr_cpus`); `None` for all.
+    /// Cores for its kernel (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
     pub boot: Duration,
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// As this process sees it, whatever the target of an action.
+/// The machine as this process sees it, whatever the target of an action.
 #[derive(Clone, Debug)]
 pub struct Here {
     root: PathBuf,

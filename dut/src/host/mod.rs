@@ -25,7 +25,7 @@ pub const KNOWN: &[(&str, &str)] = &[
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Of a command, 128 + its number for a signal; none for a written setting.
+    /// Status of a command, 128 + its number for a signal; none for a written setting.
     pub status: Option<i32>,
     pub stdout: String,
     pub stderr: String,

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 64;
 const NAME: usize = 96;
 
-/// For functions in no list.
+/// Name for functions in no list.
 pub const OTHER: &str = "other functions";
 
 /// Samples of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfCore {
-    /// Of the device.
+    /// All samples of the device.
     pub all: u64,
     /// The core waited for a lock.
     pub waiting: u64,
@@ -25,9 +25,9 @@ pub struct OfCore {
 /// Samples by core, by part of the kernel, and by stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    /// By number.
+    /// Cores by number.
     pub cores: BTreeMap<u32, OfCore>,
-    /// By the innermost function whose part is known.
+    /// Parts by the innermost function whose part is known.
     pub parts: BTreeMap<&'static str, u64>,
     /// Tester's own code, counted only here.
     pub tester: u64,

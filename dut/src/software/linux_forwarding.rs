@@ -2,7 +2,7 @@
 
 use super::{Software, forward};
 
-/// Without connection tracking or rules.
+/// Forwarding without connection tracking or rules.
 pub const SOFTWARE: Software = Software {
     name: "linux-forwarding",
     about: "IPv4 forwarding by the Linux kernel, no translation: the baseline",

@@ -44,7 +44,7 @@ pub struct TcpPhase {
     pub different: Count,
     /// Whether later phases have exchanges on these connections.
     pub hold: bool,
-    /// After the last connection or exchange has begun.
+    /// Time after the last connection or exchange has begun.
     pub drain: Nanos,
 }
 

@@ -24,13 +24,13 @@ pub struct TcpOutcome {
     pub begun: Leg,
     /// Faults at Left.
     pub reverse: Leg,
-    /// By the Responder.
+    /// Connections established by the Responder.
     pub established: Count,
-    /// By the Responder.
+    /// Connections learned by the Responder.
     pub learned: Count,
-    /// At Left and at Right.
+    /// Segments sent at Left and at Right.
     pub sent: [Count; 2],
-    /// At either side.
+    /// Segments received at either side.
     pub received: Count,
     /// Host noise.
     pub host: HostNoise,

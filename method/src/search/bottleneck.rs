@@ -64,7 +64,7 @@ pub enum Bottleneck {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreLoads {
-    /// From 0 on the left.
+    /// Number from 0 on the left.
     pub of: u32,
     /// Name and idle share in parts per million.
     pub cores: Vec<(String, u32)>,
@@ -73,7 +73,7 @@ pub struct CoreLoads {
 /// Time of a box that waits for locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockWait {
-    /// From 0 on the left.
+    /// Number from 0 on the left.
     pub of: u32,
     /// Share of its working time in parts per million.
     pub waits: u32,
@@ -87,7 +87,7 @@ pub struct Symptoms {
     pub boxes: u32,
     /// If seen.
     pub loads: Vec<CoreLoads>,
-    /// Of the box that waits most.
+    /// Locks of the box that waits most.
     pub locks: Option<LockWait>,
 }
 

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 pub struct Phase2 {
     /// N of RFC 9693.
     pub connections: Count,
-    /// Below the smallest maximum connection establishment rate.
+    /// Rate of phase 1, below the smallest maximum connection establishment rate.
     pub phase1_rate: Rate,
 }
 

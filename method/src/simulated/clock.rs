@@ -7,13 +7,13 @@ use crate::units::{Count, Nanos, Rate};
 /// Constant times of a tester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Before the first frame of each phase.
+    /// Time before the first frame of each phase.
     pub start_delay: Nanos,
-    /// After the last frame of phase 2.
+    /// Time after the last frame of phase 2.
     pub drain: Nanos,
-    /// After the last frame of phase 1.
+    /// Time after the last frame of phase 1.
     pub phase1_drain: Nanos,
-    /// Before each trial.
+    /// Time before each trial.
     pub settle: Nanos,
 }
 

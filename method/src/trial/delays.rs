@@ -14,7 +14,7 @@ const BUCKETS: u64 = 32;
 /// Delays of one direction, in nanoseconds.
 #[derive(Debug)]
 pub struct Sample<'a> {
-    /// By sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.
+    /// Delays by sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.
     pub delays: &'a mut [u64],
     /// One word per frame, for differences of successive delays.
     pub room: Option<&'a mut [u64]>,

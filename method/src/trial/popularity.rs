@@ -23,7 +23,7 @@ pub struct Exponent(u32);
 const SINGLE: Count = 4096;
 
 impl Exponent {
-    /// In thousandths: more than 99.9 % of the frames are on two connections.
+    /// Thousandths: more than 99.9 % of the frames are on two connections.
     pub const MOST: u32 = 10_000;
 
     /// 1 to [`Exponent::MOST`].

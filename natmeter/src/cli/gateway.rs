@@ -56,7 +56,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// As the control socket reads it.
+    /// Text as the control socket reads it.
     pub fn text(self) -> &'static str {
         match self {
             Word::Status => "status",

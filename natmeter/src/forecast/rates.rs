@@ -8,7 +8,7 @@ use scenario::{Dut, Link, Scenario, Setup, Simulated, VethIo};
 pub struct Guess {
     /// Connections per second.
     pub set_up: Rate,
-    /// Per direction, with both directions active.
+    /// Frames per direction, with both directions active.
     pub forward: Rate,
     /// A search begins here: the assumed tester ceiling, per direction.
     pub top: Rate,

@@ -15,7 +15,7 @@ pub struct Commands {
 /// Contents of the queue.
 #[derive(Default)]
 pub struct Waiting {
-    /// With their output.
+    /// Commands with their output.
     pub commands: Vec<CommandLine>,
     /// Settings that could not be restored, or that were restored after an earlier run: sentences.
     pub notes: Vec<String>,

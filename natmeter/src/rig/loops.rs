@@ -16,9 +16,9 @@ const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 /// Where broadcast frames of one port arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// At the same port.
+    /// Frames that came back at the same port.
     pub back: u64,
-    /// At the other port.
+    /// Frames that came at the other port.
     pub across: u64,
 }
 
@@ -98,7 +98,7 @@ pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<
     Ok(())
 }
 
-/// In `i-know`.
+/// Word in `i-know`.
 pub const BRIDGE: &str = "bridge";
 
 #[cfg(test)]

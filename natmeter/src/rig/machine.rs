@@ -15,13 +15,13 @@ pub struct Found {
     pub state: String,
     /// Such as `veth`; empty for hardware.
     pub kind: String,
-    /// With prefix lengths.
+    /// Addresses with prefix lengths.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Through it, or through an interface above it.
+    /// Whether the default route leads through it, or through an interface above it.
     pub has_default_route: bool,
     /// VLANs, the bridge or bond of which it is a member, and those above these: their frames pass it too.
     pub above: Vec<String>,
-    /// Of the interfaces above.
+    /// Addresses of the interfaces above.
     pub addresses_above: Vec<IpAddr>,
     /// Bridge or bond.
     pub master: Option<String>,

@@ -13,9 +13,9 @@ pub struct Recorded<'a, T> {
     pub inner: T,
     /// Key of the measurement.
     pub measurement: String,
-    /// Of the recorded verdict.
+    /// Criteria of the recorded verdict.
     pub criteria: Criteria,
-    /// Of the next trial.
+    /// Number of the next trial.
     pub next_seq: u64,
     /// The run folder.
     pub folder: &'a mut RunFolder,

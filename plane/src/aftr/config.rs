@@ -52,7 +52,7 @@ pub struct Config {
     pub flow_label: FlowLabel,
     /// Packets larger than a tunnel.
     pub oversize: Oversize,
-    /// For fragmented tunnel packets (RFC 6333, section 6.3).
+    /// Limits for fragmented tunnel packets (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
     /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`)
     /// are not used. A subscriber of its quotas and port blocks is a softwire.

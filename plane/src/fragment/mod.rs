@@ -33,9 +33,9 @@ impl Key {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// In octets.
+    /// Offset in octets.
     pub offset: usize,
-    /// In octets.
+    /// Length in octets.
     pub len: usize,
     pub more: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) type Ports = [Option<u16>; 2];
 pub struct Waiting {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Of the fragments kept, with overhead.
+    /// Octets of the fragments kept, with overhead.
     pub octets: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct PartLimits {
     pub datagrams: u32,
     /// Octets of all fragments kept.
     pub octets: u32,
-    /// For the rest of a datagram.
+    /// Time for the rest of a datagram.
     pub lifetime: Duration,
 }
 

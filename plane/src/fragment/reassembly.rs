@@ -9,13 +9,13 @@ use crate::event::{Counters, Event};
 const CE: u8 = 3;
 
 pub(crate) struct Fragment<'a> {
-    /// In octets.
+    /// Offset in octets.
     pub offset: usize,
     pub more: bool,
     /// Those of the first fragment are kept.
     pub headers: &'a [u8],
     pub payload: &'a [u8],
-    /// In the lowest bits.
+    /// ECN in the lowest bits.
     pub ecn: u8,
 }
 
@@ -59,7 +59,7 @@ impl Datagram {
 
 pub(crate) struct ExpiredDatagram {
     pub fragments: u64,
-    /// With its headers.
+    /// First fragment with its headers.
     pub first: Option<Vec<u8>>,
 }
 

@@ -14,12 +14,12 @@ const EXTRA: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// In store.
+    /// Datagrams in store.
     pub datagrams: usize,
     /// Octets include overhead.
     pub fragments: usize,
     pub octets: usize,
-    /// In nanoseconds.
+    /// Lifetime in nanoseconds.
     pub lifetime: u64,
 }
 

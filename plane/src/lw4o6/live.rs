@@ -85,7 +85,7 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// As this worker reads it.
+    /// The table as this worker reads it.
     pub fn table(&self) -> &Table {
         &self.table
     }

@@ -12,7 +12,7 @@ const MOST_BITS: u32 = 16;
 pub struct Entry {
     /// Zeros behind its length.
     pub key: u64,
-    /// In bits.
+    /// Length in bits.
     pub len: u8,
     /// The result of a match.
     pub value: u32,

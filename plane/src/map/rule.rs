@@ -20,12 +20,12 @@ pub struct Psid {
     pub value: u16,
 }
 
-/// As it is written.
+/// A rule as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Of length n.
+    /// Rule IPv6 prefix of length n.
     pub ipv6: Prefix6,
-    /// Of length r.
+    /// Rule IPv4 prefix of length r.
     pub ipv4: Prefix4,
     /// Length o of the embedded address bits.
     pub ea_bits: u8,

@@ -9,9 +9,9 @@ use wire::{Prefix4, Prefix6};
 /// A mistake in a rule list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
-    /// From 1; 0 for the whole list.
+    /// Line from 1; 0 for the whole list.
     pub line: usize,
-    /// From 1; 0 for the whole line.
+    /// Word from 1; 0 for the whole line.
     pub word: usize,
     /// What is wrong, and what to write instead.
     pub why: String,

@@ -52,7 +52,7 @@ pub enum Pooling {
 pub struct Timeouts {
     /// At least two minutes (RFC 4787, REQ-5).
     pub udp: Duration,
-    /// By destination port, all below 1024 (RFC 4787, REQ-5a).
+    /// UDP lifetimes by destination port, all below 1024 (RFC 4787, REQ-5a).
     pub udp_by_port: Vec<(u16, Duration)>,
     /// Established; at least 2 h 4 min (RFC 5382, REQ-5).
     pub tcp_established: Duration,
@@ -121,10 +121,10 @@ pub struct Config {
     pub inside: Vec<Prefix4>,
     /// Outside addresses, contiguous or not (RFC 6888, REQ-3).
     pub pool: Vec<AddrRange>,
-    /// Of each address.
+    /// Ports of each address.
     pub ports: PortRange,
-    /// By which these addresses are shared (NAT44 of a CE: RFC 7596, RFC 7597, RFC 7599): only its
-    /// ports in `ports` are assigned.
+    /// Port set by which these addresses are shared (NAT44 of a CE: RFC 7596, RFC 7597, RFC 7599):
+    /// only its ports in `ports` are assigned.
     pub port_set: PortSet,
     /// Mapping behaviour.
     pub mapping: Mapping,
@@ -132,7 +132,7 @@ pub struct Config {
     pub filtering: Filtering,
     /// Pooling behaviour.
     pub pooling: Pooling,
-    /// Of all workers.
+    /// Sessions of all workers.
     pub sessions: u64,
     /// Timeouts.
     pub timeouts: Timeouts,
@@ -145,11 +145,11 @@ pub struct Config {
     pub preserve_port: bool,
     /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) if possible.
     pub preserve_parity: bool,
-    /// Of a subscriber.
+    /// Quota of a subscriber.
     pub quota: Quota,
-    /// With endpoint-independent mapping only.
+    /// Port blocks, with endpoint-independent mapping only.
     pub blocks: Option<Blocks>,
-    /// Under endpoint-independent mapping (RFC 6888, REQ-8).
+    /// Port reuse delay under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
     /// Permanent, and open to any remote endpoint; their outside ports are assigned to no other endpoint.
     pub statics: Vec<StaticMapping>,
@@ -167,7 +167,7 @@ pub struct Config {
     /// `pref64`). Only sessions differ by them; customer, mapping, subscriber and static mapping do
     /// not.
     pub aliases: u32,
-    /// For remote end points without IPv4 address (NAT66), tracked as `numbered`.
+    /// Numbers for remote end points without IPv4 address (NAT66), tracked as `numbered`.
     pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a
     /// mapping, and TCP segments restart the timer only as section 3.5.2 says.

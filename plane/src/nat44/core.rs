@@ -38,9 +38,9 @@ pub(crate) struct Asks {
     /// Translated.
     pub own: Point,
     pub remote: Point,
-    /// Of TCP, or 0.
+    /// Flags of TCP, or 0.
     pub flags: u8,
-    /// Between customers.
+    /// Whether it is between customers.
     pub hairpin: bool,
 }
 

@@ -14,7 +14,7 @@ use arena::ArenaError;
 pub(super) struct Mapped {
     /// With protocol, without alias bits, or with them and marked as [`ALONE`].
     key: u64,
-    /// With protocol.
+    /// Outside address and port, with protocol.
     pub outside: u64,
     /// It ends with the last one.
     pub sessions: u32,

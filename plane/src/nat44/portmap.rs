@@ -23,7 +23,7 @@ pub(super) struct Wish {
     pub inside: u16,
     /// First.
     pub same: bool,
-    /// As the customer's.
+    /// Whether the parity is the customer's.
     pub parity: bool,
     /// Randomness.
     pub hash: u64,

@@ -7,7 +7,7 @@
 pub struct Quota {
     /// No limit when absent.
     pub sessions: Option<u32>,
-    /// And identifiers. Needs endpoint-independent mapping.
+    /// Ports and identifiers. Needs endpoint-independent mapping.
     pub ports: Option<u32>,
 }
 

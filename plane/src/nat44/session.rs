@@ -35,15 +35,15 @@ pub(super) const UNANSWERED: u8 = 1 << 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(super) struct Session {
-    /// With protocol; 0 when the entry is free.
+    /// Inside address and port, with protocol; 0 when the entry is free.
     pub inside: u64,
-    /// With protocol.
+    /// Outside address and port, with protocol.
     pub outside: u64,
     /// Bits 48 to 55 are flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
     remote_and_flags: u64,
     /// Tick of the last packet that counted.
     pub seen: u32,
-    /// Or none.
+    /// Mapping, or none.
     pub mapping: u32,
 }
 

@@ -80,7 +80,7 @@ pub struct StaticMapping<A = Ipv4Addr> {
     pub outside_ports: PortRange,
     /// Inside address.
     pub inside: A,
-    /// As many as outside.
+    /// As many inside ports as outside.
     pub inside_ports: PortRange,
 }
 

@@ -25,7 +25,7 @@ pub struct Config {
     pub inside: Vec<Prefix6>,
     /// IPv6 addresses with state at once, of all workers.
     pub customers: u64,
-    /// Of the binding information base (RFC 6146, section 3.1.1).
+    /// Static entries of the binding information base (RFC 6146, section 3.1.1).
     pub statics: Vec<StaticMapping<Ipv6Addr>>,
     /// 0 to 128: one worker counts quotas and port blocks for all addresses of a prefix.
     pub subscriber_prefix: u8,
@@ -37,7 +37,7 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// For fragments of such datagrams (RFC 6146, section 3.4), for at most `nat.fragments.lifetime` (15 s).
+    /// Limits for fragments of such datagrams (RFC 6146, section 3.4), for at most `nat.fragments.lifetime` (15 s).
     pub reassembly: PartLimits,
     /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used.
     pub nat: nat44::Config,

@@ -32,7 +32,7 @@ pub struct Config {
     pub customers: u64,
     /// Remote addresses with state at once, of all workers.
     pub remotes: u64,
-    /// For fragments that wait for the first.
+    /// Limits for fragments that wait for the first.
     pub fragments: PartLimits,
     /// Ports, behaviour, timeouts, quotas and limits. Its sides, prefixes, pool, `untranslated` and
     /// `fragments` are not used.

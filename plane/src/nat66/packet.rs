@@ -18,9 +18,9 @@ pub(super) struct Way {
     pub from: Side,
     pub head: Head6,
     pub ports: [u16; 2],
-    /// By another worker.
+    /// Whether it was marked by another worker.
     pub marked: bool,
-    /// Between customers, already with an outside source.
+    /// Second pass between customers, already with an outside source.
     pub second: bool,
 }
 

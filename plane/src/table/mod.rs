@@ -20,9 +20,9 @@ pub const MOST: u64 = u32::MAX as u64;
 pub struct Table<T: Copy> {
     /// The entries.
     pub slab: Slab<T>,
-    /// By the customer's side.
+    /// Index by the customer's side.
     pub inner: Index,
-    /// By the Internet's side.
+    /// Index by the Internet's side.
     pub outer: Index,
 }
 

@@ -70,19 +70,19 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Between explicitly mapped hosts.
+    /// Hairpinning between explicitly mapped hosts.
     pub hairpinning: Hairpinning,
-    /// For ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
+    /// Sources for ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
     pub icmp_sources: Vec<AddrRange>,
-    /// For IPv4 fragments of ends that share their address, which wait for the port.
+    /// Limits for IPv4 fragments of ends that share their address, which wait for the port.
     pub fragments: PartLimits,
-    /// For fragments of UDP datagrams without checksum that are reassembled to get one (RFC 6146,
-    /// section 3.4), the first fragment being delivered first. `None`: they are dropped (RFC 7915,
-    /// section 4.5).
+    /// Limits for fragments of UDP datagrams without checksum that are reassembled to get one (RFC
+    /// 6146, section 3.4), the first fragment being delivered first. `None`: they are dropped (RFC
+    /// 7915, section 4.5).
     pub unsummed: Option<PartLimits>,
     /// 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
-    /// For identifications of IPv4 packets.
+    /// Seed for identifications of IPv4 packets.
     pub seed: u64,
 }
 

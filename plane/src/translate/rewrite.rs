@@ -36,16 +36,16 @@ pub(super) struct Write6 {
     pub dst: u128,
     pub class: u8,
     pub hop_limit: u8,
-    /// Without the fragment header.
+    /// Protocol without the fragment header.
     pub protocol: u8,
-    /// Behind all headers.
+    /// Offset behind all headers.
     pub payload: usize,
     pub part: Option<Cut>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// In octets.
+    /// Offset in octets.
     pub offset: usize,
     pub more: bool,
     pub id: u32,
@@ -82,10 +82,10 @@ pub(super) struct Write4 {
     pub tos: u8,
     pub ttl: u8,
     pub protocol: u8,
-    /// Behind the header.
+    /// Offset behind the header.
     pub payload: usize,
     pub id: u16,
-    /// As in the header.
+    /// Fragment as in the header.
     pub fragment: u16,
 }
 

@@ -86,13 +86,13 @@ pub struct Config {
     pub inner_address: Ipv4Addr,
     /// Whether this end decrements the TTL (RFC 2473, section 3.1); not if a chained function does.
     pub hop: bool,
-    /// Of the outer header (RFC 2473, section 6.3).
+    /// Hop limit of the outer header (RFC 2473, section 6.3).
     pub hop_limit: u8,
-    /// Of the outer header.
+    /// Traffic class of the outer header.
     pub traffic_class: TrafficClass,
-    /// Of the outer header.
+    /// ECN of the outer header.
     pub ecn: Ecn,
-    /// Of the outer header.
+    /// Flow label of the outer header.
     pub flow_label: FlowLabel,
     /// Packets larger than the tunnel.
     pub oversize: Oversize,
@@ -104,11 +104,11 @@ pub struct Config {
     pub answer_unknown: bool,
     /// ICMP from the IPv4 side.
     pub inbound_icmp: InboundIcmp,
-    /// For fragmented tunnel packets (RFC 8200, section 4.5).
+    /// Limits for fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
-    /// For fragments of IPv4 packets that wait for the port.
+    /// Limits for fragments of IPv4 packets that wait for the port.
     pub fragments: PartLimits,
-    /// Of a worker; 0 for none.
+    /// ICMP errors per second of a worker; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 

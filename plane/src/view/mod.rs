@@ -22,13 +22,13 @@ pub struct Bed {
     pub right: Hop,
     /// Octets with FCS of IPv4 frames; those with an IPv6 header are longer (METHODOLOGY.md, frame sizes).
     pub frame_size: usize,
-    /// And hop limit.
+    /// TTL and hop limit.
     pub ttl: u8,
     /// Flows.
     pub flows: FlowSpace,
     /// N, at most the size of the flow space.
     pub connections: u64,
-    /// Of the pseudo-random order.
+    /// Seed of the pseudo-random order.
     pub seed: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct Bed {
 pub struct Outside {
     /// Addresses and ports.
     pub range: OuterRange,
-    /// With the same ports.
+    /// More addresses with the same ports.
     pub also: Vec<AddrRange>,
     /// Ports of a subscriber that shares its address.
     pub set: PortSet,

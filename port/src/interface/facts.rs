@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct LinkFacts {
     /// Interface name.
     pub name: String,
-    /// In the kernel's words ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
     /// Driver name.
     pub driver: String,
@@ -18,13 +18,13 @@ pub struct LinkFacts {
     pub firmware: String,
     /// Such as a PCI address.
     pub bus: String,
-    /// In Mbit/s.
+    /// Speed in Mbit/s.
     pub speed: Option<u32>,
     /// Whether the link is full duplex.
     pub full_duplex: Option<bool>,
     /// Switched on, with a carrier.
     pub up: bool,
-    /// In octets, without Ethernet header.
+    /// MTU in octets, without Ethernet header.
     pub mtu: u32,
     /// Ethernet address.
     pub mac: [u8; 6],
@@ -48,9 +48,9 @@ pub struct LinkFacts {
     pub tso: Option<bool>,
     /// The card removes VLAN tags of received frames.
     pub rxvlan: Option<bool>,
-    /// Of the card.
+    /// NUMA node of the card.
     pub numa_node: Option<u32>,
-    /// For each interrupt of the card, such as `2` or `0-3`, in order.
+    /// Cores for each interrupt of the card, such as `2` or `0-3`, in order.
     pub irq_cores: Vec<String>,
 }
 

@@ -27,13 +27,13 @@ pub struct Interface {
     pub index: u32,
     /// At most 15 octets.
     pub name: String,
-    /// In the kernel's words ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
     /// Ethernet address; zeros if it has none.
     pub mac: [u8; 6],
-    /// In octets, without Ethernet header.
+    /// MTU in octets, without Ethernet header.
     pub mtu: u32,
-    /// In frames (txqueuelen).
+    /// Queue length in frames (txqueuelen).
     pub queue_len: u32,
     /// Transmit queues.
     pub tx_queues: u32,
@@ -58,7 +58,7 @@ pub struct Stats {
     pub tx_packets: u64,
     /// Such as by a full backlog.
     pub rx_dropped: u64,
-    /// On transmission, such as by a full queue.
+    /// Frames dropped on transmission, such as by a full queue.
     pub tx_dropped: u64,
     /// Wrong length, FCS or alignment.
     pub rx_errors: u64,

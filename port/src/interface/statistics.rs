@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
-    /// In the kernel's words ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
     /// The driver's (`ethtool -S`), and the kernel's (`ip -s -s link`) with the prefix `link.`.
     pub counters: BTreeMap<String, u64>,

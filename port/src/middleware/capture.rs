@@ -19,7 +19,7 @@ pub struct Scope {
 pub struct Captured {
     /// When it was received or offered for sending, in nanoseconds since 1970.
     pub nanos: u64,
-    /// In octets, without FCS.
+    /// Length in octets, without FCS.
     pub length: usize,
     /// Its first octets, up to [`Scope::octets`].
     pub octets: Vec<u8>,

@@ -10,19 +10,19 @@ use std::collections::BinaryHeap;
 pub struct Impairment {
     /// Determines, with a frame's number, its impairments.
     pub seed: u64,
-    /// Per million.
+    /// Lost frames per million.
     pub loss: u32,
-    /// Per million.
+    /// Duplicates per million.
     pub duplicates: u32,
-    /// Per million.
+    /// Reordered frames per million.
     pub reordered: u32,
     /// Later frames that a reordered frame waits for; 0 counts as 1.
     pub displacement: u32,
-    /// With one bit inverted, per million.
+    /// Frames with one bit inverted, per million.
     pub corrupted: u32,
     /// First octet that may be corrupted.
     pub corrupt_from: usize,
-    /// In nanoseconds.
+    /// Delay in nanoseconds.
     pub delay: u64,
     /// Maximum additional delay in nanoseconds, uniformly distributed. May reorder frames.
     pub jitter: u64,
@@ -35,9 +35,9 @@ pub struct Damage {
     pub lost: u64,
     /// Passed on twice.
     pub duplicated: u64,
-    /// By exactly the displacement; those without enough successors do not count.
+    /// Frames reordered by exactly the displacement; those without enough successors do not count.
     pub reordered: u64,
-    /// With one bit inverted.
+    /// Frames with one bit inverted.
     pub corrupted: u64,
     /// The pool had no free frame.
     pub not_duplicated: u64,

@@ -87,7 +87,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// In words.
+    /// Text in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Unusable::Bound => "a bound",

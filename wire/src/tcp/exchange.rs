@@ -64,12 +64,12 @@ impl Exchanges {
     }
 }
 
-/// Received by one side.
+/// What one side has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// After the highest number.
+    /// Number after the highest received.
     pub next: u16,
-    /// Without a gap. Gaps stay: nothing is retransmitted.
+    /// Numbers without a gap. Gaps stay: nothing is retransmitted.
     pub whole: u16,
 }
 

@@ -33,7 +33,7 @@ pub struct Segment {
     pub from: Side,
     /// Flags.
     pub flags: u8,
-    /// In SEG.SEQ or SEG.ACK, relative.
+    /// Number of the Initiator in SEG.SEQ or SEG.ACK, relative.
     pub initiator: u16,
     /// Likewise.
     pub responder: u16,

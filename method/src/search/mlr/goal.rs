@@ -23,7 +23,7 @@ pub struct Goal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadTrial {
     pub duration: Nanos,
-    /// In all directions.
+    /// Frames expected in all directions.
     pub expected: Count,
     /// Of these.
     pub lost: Count,

@@ -18,7 +18,7 @@ const FRONT: usize = 80 + OFFLOADS;
 pub(super) struct Shape {
     /// Bytes, the kernel's headers included.
     pub slot: usize,
-    /// Of [`BLOCK`] bytes, whose ends no slot crosses.
+    /// Blocks of [`BLOCK`] bytes, whose ends no slot crosses.
     pub blocks: usize,
 }
 

@@ -14,7 +14,7 @@ pub struct Select {
 /// A condition on a field of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// In the Ethernet frame; a frame that ends before the field's end fails.
+    /// Offset in the Ethernet frame; a frame that ends before the field's end fails.
     pub offset: u16,
     /// Length of the field.
     pub width: Width,
