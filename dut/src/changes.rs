@@ -8,7 +8,7 @@ use crate::lock::RunDir;
 use crate::step::{Action, Check, Event, Sink, Step, Target};
 use std::io;
 
-/// The steps carried out so far on one host.
+/// Steps carried out on one host.
 pub struct Changes {
     host: Box<dyn Host>,
     dir: RunDir,
@@ -24,14 +24,14 @@ enum Undo {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Reasons of the steps that were undone.
+    /// Reasons of undone steps.
     pub done: Vec<String>,
-    /// What could not be undone, or was deliberately not undone, with the reason.
+    /// What is left, with the reason, also if deliberate.
     pub left: Vec<String>,
 }
 
 impl Changes {
-    /// Creates an empty list, whose machine-wide steps are journalled in `dir`.
+    /// Machine-wide steps are journalled in `dir`.
     pub fn on(host: Box<dyn Host>, dir: RunDir, sink: Sink) -> Changes {
         Changes { host, dir, sink, journal: None, undos: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl Changes {
     /// Carries out steps in order.
     ///
     /// # Errors
-    /// When one fails; all steps so far have been undone.
+    /// One fails; all steps so far have been undone.
     pub fn carry_out(&mut self, steps: &[Step]) -> Result<(), DutError> {
         for step in steps {
             if let Err(error) = self.take(step) {
@@ -55,7 +55,7 @@ impl Changes {
         self.take(step)
     }
 
-    /// Undoes all steps, the last first, and continues after a failure.
+    /// Undoes all steps, the last first; continues after a failure.
     pub fn undo_all(&mut self) -> Undone {
         let mut result = Undone::default();
         while let Some(undo) = self.undos.pop() {
@@ -123,7 +123,7 @@ impl Changes {
     /// Takes the lock of the machine-wide settings and opens the journal, unless done.
     ///
     /// # Errors
-    /// When another run has the lock, or an earlier run's settings cannot be restored.
+    /// Another run has the lock, or an earlier run's settings cannot be restored.
     pub fn begin_journal(&mut self) -> Result<(), DutError> {
         if self.journal.is_none() && !self.host.is_rehearsal() {
             let (journal, restored) = Journal::begin(&self.dir, &mut *self.host)?;
@@ -135,12 +135,12 @@ impl Changes {
         Ok(())
     }
 
-    /// Reports settings that an earlier, killed run left changed and that have been restored now.
+    /// Reports restored settings of a killed run.
     pub fn is_journal_left(&self) -> bool {
         journal::is_left(&self.dir)
     }
 
-    /// Returns the present value of the setting that a step changes, if it changes one.
+    /// The present value, if the step changes a setting.
     fn value(&mut self, step: &Step) -> Option<io::Result<String>> {
         match &step.action {
             Action::Command { .. } => None,
@@ -199,7 +199,7 @@ impl Drop for Changes {
     }
 }
 
-/// Whether the kernel may have rounded the size of a machine-wide table up; the journal has the rounded value.
+/// The kernel may round the size of a machine-wide table up; the journal has the rounded value.
 fn rounded(step: &Step, now: &str, value: &str) -> bool {
     step.is_machine_wide() && matches!((now.parse::<u64>(), value.parse::<u64>()), (Ok(now), Ok(value)) if now >= value)
 }

@@ -1,8 +1,10 @@
-//! A device that only hooks change: optional command lines of the user, run by `sh -c` in the folder of the bed on this
-//! machine, in a namespace, or by ssh on the device. The files (`./…`) that hooks name are copied to the host first.
+//! A device that only hooks change: optional command lines of the user, run by `sh -c` in the
+//! folder of the bed on this machine, in a namespace, or by ssh on the device. The files (`./…`)
+//! that hooks name are copied to the host first.
 //!
-//! The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it before `prepare` runs, so that
-//! the next run or `natmeter clean` can run it after a kill. So `restore` must be safe to run twice.
+//! The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it before
+//! `prepare` runs, so that the next run or `natmeter clean` can run it after a kill. So `restore`
+//! must be safe to run twice.
 
 mod hook;
 mod hook_host;
@@ -41,31 +43,31 @@ pub use profile::OnBox;
 #[derive(Clone, Debug)]
 pub struct ExternalConfig {
     pub name: String,
-    /// Where its hooks run.
+    /// Place of the hooks.
     pub on: On,
     pub hooks: Hooks,
-    /// Folder of the bed, in which hooks name files as `./…`.
+    /// Folder of the bed: hooks name files as `./…`.
     pub folder: PathBuf,
     pub timeout: Duration,
-    /// Values of placeholders of this point.
+    /// Placeholders of this point.
     pub values: Vec<(String, String)>,
     /// Software that steps configure; only in a namespace.
     pub software: Option<Configuration>,
 }
 
-/// In place of a hook that the bed file does not have.
+/// Word in place of a hook that the bed file does not have.
 const NONE: &str = "none";
 
-/// What disrupts a device in mid-trial.
+/// A disruption in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disruption {
-    /// The hook `reset`.
+    /// Hook `reset`.
     Reset,
-    /// The hook `failover`.
+    /// Hook `failover`.
     Failover,
 }
 
-/// The record of emptying the table.
+/// How the table was emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
     pub how: String,
@@ -158,21 +160,22 @@ pub struct External {
     facts: Vec<Fact>,
     /// The software that steps have configured.
     configured: Option<Configured>,
-    /// Whether the hook `restore` must run.
+    /// The hook `restore` must run.
     is_changed: bool,
     is_standing: bool,
-    // Last field: dropped after all others.
+    // Dropped after all others.
     held: Held,
 }
 
 impl External {
-    /// Checks the hooks, restores the device if an earlier run left it changed, copies the files of hooks, and runs
-    /// `alive`, `prepare` and `cores`.
+    /// Checks the hooks, restores the device if an earlier run left it changed, copies the files of
+    /// hooks, and runs `alive`, `prepare` and `cores`.
     ///
     /// # Errors
-    /// [`DutError::Refused`] for a wrong hook, before anything runs. [`DutError::Busy`] while another run has the
-    /// device. [`DutError::Dead`] when `alive` fails, [`DutError::Hook`] when another hook fails, after `restore` was
-    /// tried. [`DutError::Ssh`] for the connection. [`DutError::StillChanged`] when an earlier run could not be undone.
+    /// [`DutError::Refused`] for a wrong hook, before anything runs. [`DutError::Busy`] while
+    /// another run has the device. [`DutError::Dead`] when `alive` fails, [`DutError::Hook`] when
+    /// another hook fails, after `restore` was tried. [`DutError::Ssh`] for the connection.
+    /// [`DutError::StillChanged`] when an earlier run could not be undone.
     pub fn prepare(config: &ExternalConfig, dir: &RunDir, sink: &Sink) -> Result<External, DutError> {
         External::prepare_with(config, None, dir, sink)
     }
@@ -225,7 +228,7 @@ impl External {
             judged(Hook::Alive, &self.on, &line, ran, &self.limits).map_err(|e| DutError::Dead(e.to_string()))?;
         }
         let restore = self.lines.get(Hook::Restore);
-        // What hooks changed in a namespace or a guest ends with natmeter.
+        // Changes in a namespace or a guest end with natmeter.
         if restore.is_some() && !matches!(self.on, On::Namespace(_) | On::Guest(_)) {
             self.held.write(&self.note(copies, restore))?;
         }
@@ -383,12 +386,12 @@ impl External {
         &self.name
     }
 
-    /// Returns the facts that a result on this device depends on.
+    /// Facts that a result depends on.
     pub fn facts(&self) -> Vec<Fact> {
         self.facts.clone()
     }
 
-    /// Runs the hook `restore`, removes the copies, closes the connection, and returns the outcome.
+    /// Runs the hook `restore`, removes the copies, and closes the connection.
     pub fn teardown(mut self) -> Undone {
         self.down()
     }
@@ -425,7 +428,7 @@ impl External {
         if !std::mem::take(&mut self.is_standing) {
             return undone;
         }
-        // The changes of a guest that ended have ended.
+        // Those of a guest end with it.
         let is_changed = self.is_changed && !matches!(&self.on, On::Guest(guest) if !guest.is_running());
         let restored = if is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
         match restored {

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// One fact of the device under test or of the machine it runs on.
+/// A fact about the device under test or its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     pub name: String,
     pub value: String,
-    /// Why it weakens results, if it does, and how to fix that.
+    /// Why it weakens results, if it does, with the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
@@ -106,7 +106,7 @@ fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<
     facts
 }
 
-/// The offloads that are on; those that natmeter tried to switch off are a doubt.
+/// Those that natmeter tried to switch off are a doubt.
 fn offloads(changes: &mut Changes, interface: &str) -> Option<Fact> {
     let action = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
     let output = changes.perform(Target::Dut, "which offloads are on", &action).ok()?;
@@ -130,7 +130,7 @@ fn kernel_text(name: &str) -> Option<String> {
     Some(fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().to_owned())
 }
 
-/// First value of this name in `name : value` lines.
+/// The value in `name : value` lines.
 fn value_in(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines().find_map(|l| {

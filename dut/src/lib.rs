@@ -1,6 +1,7 @@
-//! Devices under test: a *device* is a software (such as nftables) on a host (such as network namespaces). *Steps*
-//! bring it into a known state: each is data, an action, a check, an undo action and the reason. All are undone on
-//! success, on error and on drop; after a kill, by `natmeter clean`.
+//! Devices under test: a *device* is a software (such as nftables) on a host (such as network
+//! namespaces). *Steps* bring it into a known state: each is data, an action, a check, an undo
+//! action and the reason. All are undone on success, on error and on drop; after a kill, by
+//! `natmeter clean`.
 //!
 //! Only this crate changes a device or the machine.
 

@@ -1,5 +1,5 @@
-//! The links of a bed that natmeter makes: tester, boxes from left to right, tester. Each box has a namespace; a link
-//! is a veth pair, or a TAP whose queues one end holds.
+//! The links of a bed that natmeter makes: tester, boxes from left to right, tester. Each box has a
+//! namespace; a link is a veth pair, or a TAP whose queues one end holds.
 
 use crate::DutError;
 use crate::changes::Changes;
@@ -14,10 +14,10 @@ use port::{Netns, PortError, handover};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Names of a box's ends: left, right.
+/// Left, right.
 pub const ENDS: [&str; 2] = [LEFT.name, RIGHT.name];
 
-/// Ethernet addresses, left and right, of box `at` of `count`, from the left and from 0.
+/// Left and right, of box `at` of `count`, from the left and from 0.
 pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
     [
         if at == 0 { LEFT.dut_mac() } else { between(at)[1] },
@@ -25,7 +25,7 @@ pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
     ]
 }
 
-/// Ethernet addresses of a box's neighbours, left and right.
+/// Left and right neighbour.
 pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
     [
         if at == 0 { LEFT.tester_mac() } else { between(at)[0] },
@@ -33,31 +33,31 @@ pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
     ]
 }
 
-/// Ethernet addresses of the tester's ends: left, right.
+/// Tester's ends: left, right.
 pub fn tester_macs() -> [[u8; 6]; 2] {
     [LEFT.tester_mac(), RIGHT.tester_mac()]
 }
 
-/// Ethernet addresses of both ends of the link on the left of box `at`.
+/// Both ends of the link on the left of box `at`.
 fn between(at: usize) -> [[u8; 6]; 2] {
     [1, 2].map(|end| [0x02, 0, 0, 0, at as u8, end])
 }
 
-/// What holds an end of a link.
+/// End of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End<'a> {
-    /// A namespace, as an interface with this name.
+    /// With this name in a namespace.
     Interface(&'a str),
-    /// A process, as so many queues of a TAP, whose interface is the other end.
+    /// Queues of a TAP in a process; the interface is the other end.
     Queues(u32),
 }
 
-/// How a box is connected on both sides.
+/// The connection of a box on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// By interfaces in its namespace.
+    /// In its namespace.
     Interfaces,
-    /// By so many queues of a TAP on each side.
+    /// Of a TAP on each side.
     Queues(u32),
 }
 
@@ -70,11 +70,11 @@ impl Connection {
     }
 }
 
-/// The links and all namespaces, which vanish on drop.
+/// Links with all namespaces, which vanish on drop.
 pub struct Links {
     tester: Netns,
     boxes: Vec<Netns>,
-    /// Interfaces of the tester, left and right; none where it holds queues.
+    /// Of the tester, left and right; none where it holds queues.
     interfaces: [Option<String>; 2],
     /// One for the link on the left of each box, in whose namespaces it works, and one for the last link.
     changes: Vec<Changes>,
@@ -111,7 +111,7 @@ impl Links {
         &self.tester
     }
 
-    /// The namespaces of the boxes, from left to right.
+    /// The boxes, from left to right.
     pub fn boxes(&self) -> &[Netns] {
         &self.boxes
     }
@@ -131,15 +131,15 @@ impl Links {
         changes_between(&self.tester, self.boxes.get(at).unwrap_or(&self.tester), dir, sink).carry_out(steps)
     }
 
-    /// Reads what these cores did, and how many frames passed the first box; none if the kernel does not say.
+    /// What these cores did, and how many frames passed the first box, if the kernel tells.
     pub fn work(&mut self, of: &Work) -> Option<Done> {
         of.read(&mut self.changes[0])
     }
 
-    /// Opens the queues of a box: left, right.
+    /// Queues of a box: left, right.
     ///
     /// # Errors
-    /// When they are open, or there are not so many.
+    /// They are open, or there are not so many.
     pub fn open_queues(&self, at: usize, queues: u32) -> Result<[Vec<OwnedFd>; 2], PortError> {
         let open = |beside: Option<usize>, side: usize| {
             let (namespace, name) = match beside.and_then(|beside| self.boxes.get(beside)) {
@@ -163,8 +163,8 @@ pub fn plan(ends: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Ord
     Ok(parts(ends, boxes, queues)?.into_iter().flat_map(|part| part.steps).map(Order::from).collect())
 }
 
-/// Steps that let these cores deliver frames to the tester's interfaces. Otherwise the backlog of the forwarding core
-/// would drop them on the way.
+/// These cores deliver frames to the tester's interfaces. Otherwise the backlog of the forwarding
+/// core would drop them.
 pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> {
     let step =
         |name: &str, queue| Step::tester(format!("cores that deliver frames to {name}"), steer(name, queue, cores));

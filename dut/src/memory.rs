@@ -1,8 +1,9 @@
-//! Kernel memory of connection tracking: unreclaimable slabs hold the entries, exact only while nothing else allocates
-//! slabs. The hash table is in the list of mapped areas if larger than 4 MiB.
+//! Kernel memory of connection tracking: unreclaimable slabs hold the entries, exact only while
+//! nothing else allocates slabs. The hash table is in the list of mapped areas if larger than 4
+//! MiB.
 
 const MEMINFO: &str = "/proc/meminfo";
-/// Mapped areas of the kernel, with the function that allocated each; for root.
+/// Areas with the function that allocated each; for root.
 const MAPPED: &str = "/proc/vmallocinfo";
 /// Allocates the hash table, and the much smaller list of its pages.
 const ALLOCATES_TABLE: &str = "nf_ct_alloc_hashtable+";
@@ -29,12 +30,12 @@ pub struct HashTable {
     pub bytes: u64,
 }
 
-/// Returns the octets of unreclaimable slabs, if the kernel tells.
+/// Octets of unreclaimable slabs, if the kernel tells.
 pub(crate) fn of_kernel() -> Option<u64> {
     unreclaimable(&std::fs::read_to_string(MEMINFO).ok()?)
 }
 
-/// Returns the octets of the hash table of connection tracking, if the kernel tells.
+/// Octets of the hash table, if the kernel tells.
 pub(crate) fn of_hash_table() -> Option<u64> {
     mapped_table(&std::fs::read_to_string(MAPPED).ok()?, rustix::param::page_size() as u64)
 }
@@ -44,7 +45,7 @@ fn unreclaimable(meminfo: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The largest area of that function, without its guard page.
+/// The mapped table without its guard page.
 fn mapped_table(areas: &str, page: u64) -> Option<u64> {
     let pages =
         |line: &str| line.split_ascii_whitespace().find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());

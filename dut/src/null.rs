@@ -1,5 +1,5 @@
-//! The null device of this machine's kernel: a rule at the ingress of each interface of the DUT returns every frame on
-//! the other one before the IP stack, on the same core.
+//! The null device of this machine's kernel: a rule at the ingress of each interface of the DUT
+//! returns every frame on the other one before the IP stack, on the same core.
 
 use crate::DutError;
 use crate::changes::Changes;
@@ -8,7 +8,7 @@ use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, Target};
 use crate::tool::{self, NFT};
 
-/// Whether the program that switches the null device is installed.
+/// Whether its program is installed.
 pub fn is_available() -> bool {
     tool::find(NFT.program).is_some()
 }
@@ -34,7 +34,7 @@ fn table(is_generic: bool) -> String {
     format!("table netdev natmeter {{\n{chains}}}")
 }
 
-/// Reads idle time and sent frames of a device's cores.
+/// Idle time and sent frames of a device's cores.
 pub struct Work {
     cores: Vec<usize>,
 }
@@ -44,7 +44,7 @@ pub struct Work {
 pub struct Done {
     /// Idle nanoseconds, in ticks of 10 ms.
     pub idle: u64,
-    /// Frames that the interfaces of the DUT sent.
+    /// Frames sent by the interfaces of the DUT.
     pub frames: u64,
 }
 

@@ -6,7 +6,7 @@ use port::{Burst, Pool, Port, burst};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Time limit for a frame, long enough for a busy machine.
+/// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// One side of the tester.
@@ -20,7 +20,7 @@ pub struct Endpoint {
     pub next: [u8; 6],
 }
 
-/// Source port, within the default range of every pool, which a port-preserving NAT keeps.
+/// Within the default range of every pool, so that a port-preserving NAT keeps it.
 const PORT: u16 = 40_961;
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";
@@ -55,7 +55,7 @@ struct Datagram {
 const ETHERNET: usize = 14;
 const UDP: u8 = 17;
 
-/// Parses a probe datagram with correct checksum.
+/// A datagram with correct checksum.
 fn parse(f: &[u8]) -> Option<Datagram> {
     let (start, protocol, addresses) = match (f.get(12..14)?, *f.get(ETHERNET)?) {
         ([0x08, 0x00], 0x45) => (ETHERNET + 20, *f.get(23)?, 26..34),
@@ -127,12 +127,12 @@ fn header(to: [u8; 6], from: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
     f
 }
 
-/// The pseudo header of RFC 768: addresses, protocol and length.
+/// Addresses, protocol and length (RFC 768).
 fn pseudo(addresses: &[u8], len: usize) -> u32 {
     u32::from(sum(addresses, 17 + len as u32))
 }
 
-/// Ones' complement sum of 16-bit words (RFC 1071).
+/// The sum of 16-bit words (RFC 1071).
 fn sum(bytes: &[u8], start: u32) -> u16 {
     let words = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)));
     let mut sum = words.fold(start, |sum, w| sum + w);

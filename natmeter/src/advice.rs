@@ -1,4 +1,4 @@
-//! Notes on how a valid scenario will run on this machine, such as too few cores, printed before the run.
+//! Notes on how a valid scenario will run on this machine, such as too few cores.
 
 use crate::rig::boxes;
 use crate::rig::checks::what_takes_root;
@@ -7,12 +7,12 @@ use record::plan::Plan;
 use scenario::{Dut, LoadedScenario, Point, Scenario};
 use std::collections::BTreeSet;
 
-/// Properties of a machine that the notes depend on.
+/// What the notes depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Cores that this process may use.
+    /// Cores for this process.
     pub cores: usize,
-    /// Whether natmeter is root of the machine, and not only of a user namespace.
+    /// Root of the machine, and not only of a user namespace.
     pub root: bool,
 }
 
@@ -24,7 +24,7 @@ impl Machine {
     }
 }
 
-/// Returns the notes, one sentence each.
+/// Notes, one sentence each.
 pub fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
@@ -39,10 +39,9 @@ pub fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<Str
     advice
 }
 
-/// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
-    // Without cores as an axis, the kernel works on the sender's core. The self-test of RFC 8219 finds what client and server can
-    // do beside a DNS64 server.
+    // Without cores as an axis, the kernel works on the sender's core. The self-test of RFC 8219
+    // finds what client and server can do beside a DNS64 server.
     let has_cores = |dut: &Dut| {
         let is_kernel = dut.is_kernel_of_tester(scenario) && !dut.is_run_by_sender(scenario);
         dut.has_workers() || scenario.bed.is_none() && is_kernel
@@ -71,7 +70,7 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
     ))
 }
 
-/// Notes that the boxes of a bed are on this machine, and which cores they share with the tester.
+/// The boxes here, with the cores that they share with the tester.
 fn boxes_here(scenario: &Scenario, points: &[&Point]) -> Option<String> {
     let bed = scenario.bed.as_ref()?;
     let all = points.iter().filter_map(|point| boxes::on_this_machine(scenario, bed, point));
@@ -84,14 +83,14 @@ fn boxes_here(scenario: &Scenario, points: &[&Point]) -> Option<String> {
     })
 }
 
-/// Notes that the tester has one worker, because one thread is tester and device.
+/// One thread is tester and device.
 fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
     let wanted = scenario.tester.workers as usize;
     let words = format!("this machine has 1 core: the tester uses 1 worker instead of {wanted}");
     (testers(scenario, machine.cores) < wanted).then_some(words)
 }
 
-/// Notes what needs root; a run without root refuses it.
+/// What a run without root refuses.
 fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for point in points {

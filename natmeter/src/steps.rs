@@ -1,4 +1,4 @@
-//! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
+//! The commands that would set up the kernel devices of a plan at each point.
 
 use crate::cli::Steps;
 use crate::rig::place::{connections, delivery, ends, network};
@@ -11,15 +11,15 @@ use scenario::bed::Bed;
 use scenario::{Point, Scenario, show_ends};
 use std::fmt::Write;
 
-/// Lines of a command that are printed without [`Steps::Full`].
+/// Lines of a command without [`Steps::Full`].
 const SHOWN: usize = 10;
 /// Columns of a terminal.
 const COLUMNS: usize = 80;
 
-/// Returns the commands of each kernel device and each box, in order; other devices have a comment only.
+/// Steps in order; devices other than kernel devices and boxes have a comment only.
 ///
 /// # Errors
-/// If a device cannot be set up as the scenario asks.
+/// A device cannot be set up as the scenario asks.
 pub fn steps(scenario: &Scenario, plan: &Plan, how: Steps) -> Result<String, DutError> {
     let mut points: Vec<&Point> = Vec::new();
     for m in &plan.measurements {
@@ -110,7 +110,7 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result
     Ok(text)
 }
 
-/// A step of a box. Of a script the first lines show the values of the point.
+/// The first lines of a script show the values of the point.
 fn of_box(role: &str, order: &Order, how: Steps) -> String {
     let command = order.action.to_string();
     if how == Steps::Full {

@@ -1,5 +1,4 @@
-//! The links of a bed for DNS: addresses, permanent neighbours and routes of client, device and server, all with the
-//! kernel's IP stack.
+//! The links of a bed for DNS: addresses, permanent neighbours and routes of client, device and server.
 
 use super::Between;
 use crate::interface::{quiet, quiet6};
@@ -12,7 +11,7 @@ use wire::Mac;
 
 /// The client of a DNS64 server.
 pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
-/// The DNS64 server.
+/// DNS64 server.
 pub(super) const DUT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1);
 
 struct End {
@@ -23,7 +22,7 @@ struct End {
 }
 
 impl End {
-    /// Both ends of the link on one side, the device's last.
+    /// The device's last.
     fn pair(side: &Side, target: Target) -> [End; 2] {
         let (own, dut) = (side.tester_mac(), side.dut_mac());
         [
@@ -50,7 +49,7 @@ impl End {
         ]
     }
 
-    /// An address and a permanent neighbour, so that no query waits for address resolution.
+    /// The permanent neighbour saves queries from waiting for address resolution.
     fn addressed(&self, own: &str, neighbour: &str) -> Vec<Step> {
         let nodad = if own.contains(':') { "nodad" } else { "" };
         let add = ["ip addr add", own, "dev", self.name, nodad];
@@ -66,7 +65,7 @@ impl End {
     }
 }
 
-/// All steps that build the links, in order.
+/// Steps in order.
 pub(super) fn steps(between: &Between) -> Vec<Step> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
@@ -108,7 +107,7 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
     steps
 }
 
-/// Namespaces without unsolicited packets; only a DNS64 server has IPv6.
+/// Stops unsolicited packets; only a DNS64 server has IPv6.
 fn quiet_everywhere(between: &Between) -> Vec<Step> {
     let targets = [Target::Tester, Target::Dut, Target::Server];
     let mut steps: Vec<Step> = match between {
@@ -141,7 +140,7 @@ fn addresses(side: &Side, [outer, dut]: &[End; 2]) -> Vec<Step> {
     steps
 }
 
-/// Without a device, the server is at the other end of the client's cable, in the same network.
+/// One network of client and server, without a device.
 fn addresses_of_cable([client, server]: &[End; 2]) -> Vec<Step> {
     let [own, other] = [LEFT.tester, RIGHT.tester].map(|address| Ipv4Addr::from(address).to_string());
     let mut steps = client.addressed(&format!("{own}/15"), &other);

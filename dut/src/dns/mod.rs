@@ -1,6 +1,6 @@
-//! Beds for DNS: a client, the device, and an authoritative server (Knot DNS), each in a namespace. The device is
-//! Unbound as DNS64 server, the kernel, a program, or boxes between two ports of this machine. A bed without a device
-//! is for the tester's self-test (RFC 8219, section 9.2.1).
+//! Beds for DNS: a client, the device, and an authoritative server (Knot DNS), each in a namespace.
+//! The device is Unbound as DNS64 server, the kernel, a program, or boxes between two ports of this
+//! machine. A bed without a device is for the tester's self-test (RFC 8219, section 9.2.1).
 
 mod folder;
 mod knot;
@@ -31,44 +31,44 @@ const DNS: u16 = 53;
 
 #[derive(Clone, Debug)]
 pub enum Between {
-    /// A cable: no device.
+    /// A cable.
     Nothing,
-    /// Unbound as a DNS64 server.
+    /// Unbound.
     Dns64 {
         /// Threads of Unbound.
         threads: u32,
-        /// The prefix before the 32 bits of an IPv4 address.
+        /// Before the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
     },
     /// The kernel, which forwards or translates.
     Kernel(Configuration),
-    /// A program that forwards or translates between interfaces without addresses.
+    /// Forwards or translates between interfaces without addresses.
     Program(Program),
-    /// Boxes between the ports of a test bed: client's, server's.
+    /// Ports of a test bed around boxes: client's, server's.
     Ports(Box<[Port; 2]>),
 }
 
-/// A program as the device, which runs in the folder of its configuration.
+/// Runs in the folder of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its command line, which names [`PROGRAM_CONFIG`].
+    /// Names [`PROGRAM_CONFIG`].
     pub line: String,
     pub config: String,
     pub pool: Vec<AddrRange>,
 }
 
-/// Name of the file with the configuration of a program.
+/// File with the configuration of a program.
 pub const PROGRAM_CONFIG: &str = "device.toml";
 
-/// One side of a device, as a program needs it.
+/// One side of a device.
 pub struct Interface {
     pub name: &'static str,
     pub address: Ipv4Addr,
-    /// The Ethernet address of client or server.
+    /// Address of client or server.
     pub neighbour: [u8; 6],
 }
 
-/// Returns the interfaces of a device: client's side, server's side.
+/// Client's side, server's side.
 pub fn interfaces() -> [Interface; 2] {
     [LEFT, RIGHT].map(|side| Interface { name: side.name, address: side.dut.into(), neighbour: side.tester_mac() })
 }
@@ -82,7 +82,7 @@ impl Between {
         }
     }
 
-    /// Whether the device is a program, which is restarted before each trial.
+    /// Whether the device is restarted before each trial.
     pub fn is_program(&self) -> bool {
         self.line().is_some()
     }
@@ -101,7 +101,7 @@ impl Between {
         matches!(self, Between::Kernel(configuration) if configuration.software.stateful)
     }
 
-    /// The address of the client, and the destination of its queries.
+    /// Client, and destination of its queries.
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
@@ -112,7 +112,7 @@ impl Between {
         }
     }
 
-    /// Address and port of the authoritative server.
+    /// Authoritative server.
     pub fn server(&self) -> SocketAddr {
         match self {
             Between::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),
@@ -130,7 +130,7 @@ fn server() -> SocketAddr {
     SocketAddr::new(Ipv4Addr::from(RIGHT.tester).into(), DNS)
 }
 
-/// A bed in place. Dropping it ends the programs and undoes the steps.
+/// Dropping it ends the programs and undoes the steps.
 pub struct Bed {
     between: Between,
     knot: Option<Started>,
@@ -140,16 +140,16 @@ pub struct Bed {
     folder: Folder,
     sink: Sink,
     facts: Vec<Fact>,
-    // Last field: dropped after all others.
+    // Dropped after all others.
     _lock: Lock,
 }
 
 impl Bed {
-    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask it before the first
-    /// trial.
+    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask
+    /// it before the first trial.
     ///
     /// # Errors
-    /// When a program is missing or cannot be started, or a step fails; everything has been undone.
+    /// A program is missing or cannot be started, or a step fails; everything has been undone.
     pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
@@ -223,7 +223,7 @@ impl Bed {
         &self.between
     }
 
-    /// The facts that a result on this bed depends on.
+    /// Facts that a result depends on.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
@@ -231,7 +231,8 @@ impl Bed {
     /// Ends the programs, removes the folder and undoes all steps.
     pub fn teardown(mut self) -> Undone {
         (self.device, self.knot) = (None, None);
-        // The kernel frees the entries of a deleted namespace in the background, on the cores of the next measurement.
+        // The kernel frees the entries of a deleted namespace in the background, on the cores of
+        // the next measurement.
         if self.between.is_stateful() {
             let _ = conntrack::clear(&mut self.changes);
         }
@@ -250,7 +251,7 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
     check(between)?;
     let host = DryRun::over(Here::new());
     let orders = host.orders();
-    // A dry run keeps no journal, so that the folder is never read.
+    // A dry run keeps no journal: the folder is never read.
     let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
     bring_up(&mut changes, between)?;
     let orders = orders.lock().expect("no panic while held").clone();

@@ -1,6 +1,6 @@
-//! A note of what must be restored on a device that hooks changed: the hook `restore`, its host, and the copies of
-//! hooks there. It is written before `prepare` and removed after `restore`, so that the next run and `natmeter clean`
-//! can restore the device without the bed file.
+//! A note of what must be restored on a device that hooks changed: the hook `restore`, its host,
+//! and the copies of hooks there. It is written before `prepare` and removed after `restore`, so
+//! that the next run and `natmeter clean` can restore the device without the bed file.
 //!
 //! Root may run the command in it, so natmeter reads only a note that no other user could have written.
 
@@ -29,7 +29,7 @@ pub(super) struct Note {
     pub(super) name: String,
     /// Destination of ssh, if not this machine.
     pub(super) host: Option<String>,
-    /// File that replaces `~/.ssh/config`.
+    /// File instead of `~/.ssh/config`.
     pub(super) ssh_config: Option<PathBuf>,
     pub(super) folder: PathBuf,
     pub(super) files: Vec<String>,
@@ -47,18 +47,15 @@ impl Note {
     }
 }
 
-/// The lock of a device, which one run at a time has, with its note.
+/// The lock of a device with its note; one run at a time has it.
 pub(super) struct Held {
     path: PathBuf,
-    // Last field: dropped after all others.
+    // Dropped after all others.
     _lock: Option<Lock>,
 }
 
 impl Held {
-    /// Takes the lock of a device.
-    ///
-    /// # Errors
-    /// [`DutError::Busy`] when another process has it.
+    /// Fails with [`DutError::Busy`] when another process has it.
     pub(super) fn take(dir: &RunDir, name: &str, on: &On) -> Result<Held, DutError> {
         if matches!(on, On::Namespace(_)) {
             // No other process has this namespace.
@@ -76,7 +73,7 @@ impl Held {
         &self.path
     }
 
-    /// Writes the note; the last complete line of the file counts.
+    /// The last complete line of the file counts.
     pub(super) fn write(&self, note: &Note) -> Result<(), DutError> {
         let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
         let mut file = private_file::open_or_create(&self.path).map_err(failed)?;
@@ -108,10 +105,7 @@ impl Held {
         Ok(Some(note))
     }
 
-    /// Restores the device if a run left it changed; returns what was done.
-    ///
-    /// # Errors
-    /// [`DutError::StillChanged`] when it cannot be restored.
+    /// Returns what was done, or [`DutError::StillChanged`].
     pub(super) fn restore_left(&self, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
         let Some(note) = self.left()? else {
             // A crash before the first complete line: nothing was changed.
@@ -176,7 +170,7 @@ pub fn clean(dir: &RunDir, sink: &Sink) -> Result<Undone, DutError> {
     Ok(undone)
 }
 
-/// Whether a note exists, of a killed run or of one in progress.
+/// Whether a note exists, also of a run in progress.
 pub fn is_left(dir: &RunDir) -> bool {
     let is_note = |key: &String| dir.path().join(key).with_extension(NOTE).exists();
     keys(dir).iter().any(is_note)
@@ -195,7 +189,7 @@ fn keys(dir: &RunDir) -> Vec<String> {
     keys
 }
 
-/// Name of a device's files; one that natmeter makes belongs to its process.
+/// A device that natmeter makes belongs to its process.
 fn key(name: &str, on: &On) -> String {
     if is_made(on) { format!("{}-{}", of_all(name, on), std::process::id()) } else { of_all(name, on) }
 }
@@ -204,17 +198,14 @@ fn is_made(on: &On) -> bool {
     matches!(on, On::Namespace(_) | On::Guest(_))
 }
 
-/// Prefix of the files of all devices with this name and host: the FNV-1a hash of both.
+/// The FNV-1a hash of name and host.
 fn of_all(name: &str, on: &On) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = format!("{name}\0{on}").bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
     format!("{PREFIX}{hash:016x}")
 }
 
-/// Restores what ended runs left of devices that they made with this name and host; returns what was done.
-///
-/// # Errors
-/// [`DutError::StillChanged`] when it cannot be restored.
+/// Restores what ended runs changed under this name and host; returns what was done, or [`DutError::StillChanged`].
 pub(super) fn restore_ended(dir: &RunDir, name: &str, on: &On, sink: &Sink) -> Result<Vec<String>, DutError> {
     let mut done = Vec::new();
     let (own, all) = (key(name, on), of_all(name, on));

@@ -1,4 +1,4 @@
-//! Addresses and routes of a guest or a namespace, with one next hop on each side: the tester or a box.
+//! Addresses and routes of a guest or a namespace, with one next hop on each side.
 
 use crate::interface::quiet6;
 use crate::links;
@@ -9,21 +9,21 @@ use wire::Mac;
 /// One side of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The box's address, with the length of its prefix.
+    /// Address with the length of its prefix.
     pub own: (IpAddr, u8),
-    /// The next hop's address in the same network.
+    /// Next hop in the same network.
     pub next: IpAddr,
-    /// Networks behind it.
+    /// Networks behind the next hop.
     pub networks: Vec<String>,
     /// Further networks behind it, of which each has a route of its own (RFC 2544, section 12).
     pub further: Vec<String>,
-    /// What the next hop is: the tester or a box.
+    /// Next hop: the tester or a box.
     pub of: &'static str,
     /// Ethernet address of the next hop.
     pub next_mac: [u8; 6],
 }
 
-/// Steps that let a namespace use IPv6 without unsolicited frames.
+/// Steps for IPv6 without unsolicited frames.
 pub fn with_ipv6() -> Vec<Step> {
     let allow = |which: &str| {
         let name = format!("net/ipv6/conf/{which}/disable_ipv6");

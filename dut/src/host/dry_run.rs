@@ -1,5 +1,5 @@
-//! A host that records actions without carrying them out, for `natmeter plan --steps`. Settings read as if written;
-//! others are read from the wrapped host.
+//! A host that records actions without carrying them out, for `natmeter plan --steps`. Settings
+//! read as if written; others are read from the wrapped host.
 
 use super::{Host, Output};
 use crate::step::{Action, Step, Target};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// One recorded action.
+/// A recorded action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     pub target: Target,
@@ -29,12 +29,12 @@ pub struct DryRun<H> {
 }
 
 impl<H: Host> DryRun<H> {
-    /// Wraps a host, which is only read.
+    /// Only reads the wrapped host.
     pub fn over(behind: H) -> DryRun<H> {
         DryRun { behind, written: HashMap::new(), orders: Arc::default() }
     }
 
-    /// Returns the list of recorded actions, which outlives the host.
+    /// The list outlives the host.
     pub fn orders(&self) -> Arc<Mutex<Vec<Order>>> {
         Arc::clone(&self.orders)
     }

@@ -8,9 +8,9 @@ use crate::setting::Setting;
 use crate::step::{Action, Step, Target};
 use std::time::{Duration, Instant};
 
-/// Maximum number of entries, in each namespace.
+/// Entries, in each namespace.
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-/// Number of hash buckets, also `/sys/module/nf_conntrack/parameters/hashsize`.
+/// Also `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
 pub fn max() -> Setting {
     Setting::at(MAX).expect("a sysctl of the network")
@@ -23,27 +23,27 @@ pub fn buckets() -> Setting {
 /// Entries of a namespace's table.
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
-/// Extra entries: the kernel counts one for a packet in flight, too.
+/// The kernel counts one for a packet in flight, too.
 pub const SLACK: u64 = 2048;
-/// Buckets fill pages of eight-byte list heads.
+/// Eight-byte list heads in a page.
 const BUCKETS_A_PAGE: u64 = 512;
-/// Maximum number of entries (a signed 32-bit number).
+/// Signed 32-bit number.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Maximum number of buckets (2 GiB).
+/// 2 GiB.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 /// Octets of an entry and a bucket, measured, with a margin.
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;
 
-/// The state of the machine before any change.
+/// The situation before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// Maximum number of entries, once connection tracking is loaded.
+    /// Limit of entries, once connection tracking is loaded.
     pub max: Option<u64>,
     pub buckets: Option<u64>,
-    /// Whether this process may change both.
+    /// This process may change both.
     pub adjustable: bool,
-    /// Available memory, in bytes.
+    /// Memory in bytes.
     pub memory: u64,
 }
 
@@ -155,7 +155,7 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
     })
 }
 
-/// Maximum time until the table is empty.
+/// Longest wait until the table is empty.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empties the table of the DUT and checks that it is empty.

@@ -27,12 +27,12 @@ pub const KNOWN: &[&Software] = &[
 
 #[derive(Debug)]
 pub struct Software {
-    /// Its name in scenarios and reports.
+    /// Name in scenarios and reports.
     pub name: &'static str,
     /// Description in one line.
     pub about: &'static str,
     pub tools: &'static [Tool],
-    /// Whether it keeps connections in the kernel's connection tracking table.
+    /// Whether connections are in the kernel's connection tracking table.
     pub stateful: bool,
     /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
@@ -52,15 +52,15 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
 /// Configuration of the software.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Maximum number of simultaneous connections.
+    /// Simultaneous connections.
     pub connections: u64,
-    /// Maximum number of entries of the table; default: what the connections need, at least the present value.
+    /// Entries of the table; default: what the connections need, at least the present value.
     pub table_size: Option<u64>,
-    /// Hash buckets of the table; default: one per entry, at least the present value.
+    /// Buckets of the table; default: one per entry, at least the present value.
     pub hash_size: Option<u64>,
-    /// Timeout of an idle UDP connection in seconds: longer than the experiment (RFC 9693, section 4.4).
+    /// Seconds: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
-    /// Whether TCP is translated, too.
+    /// Whether TCP is translated.
     pub tcp: bool,
     pub pool: Pool,
 }
@@ -88,7 +88,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// The DUT's outside address, and all ports from 1024.
+    /// All ports from 1024.
     fn default() -> Pool {
         let address = Ipv4Addr::from(RIGHT.dut);
         Pool { first: address, last: address, first_port: 1024, last_port: 65535 }
@@ -127,7 +127,7 @@ impl Config {
 }
 
 impl Config {
-    /// The translated protocols, each with its own rule, so that UDP passes the same rule with and without TCP.
+    /// Each has its own rule, so that UDP passes the same rule with and without TCP.
     fn protocols(&self) -> &'static [&'static str] {
         if self.tcp { &["udp", "tcp"] } else { &["udp"] }
     }

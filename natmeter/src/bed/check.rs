@@ -1,5 +1,5 @@
-//! What `natmeter bed check` finds out about a bed, one line each: file, interfaces, safety, ports, silence, neighbours, a
-//! thousand frames each way, ceiling and hooks. A line that fails says what to do.
+//! What `natmeter bed check` finds out about a bed: file, interfaces, safety, ports, silence,
+//! neighbours, a thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
 use crate::rig::machine::{self, Found};
 use crate::rig::place::Place;
@@ -18,7 +18,7 @@ use scenario::bed::{Bed, On, PortKeys};
 use scenario::{Point, Scenario};
 use std::time::Duration;
 
-/// How a check ended.
+/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
     /// As it should be.
@@ -27,7 +27,7 @@ pub enum Grade {
     Doubt,
     /// A run would fail, or measure something else.
     Bad,
-    /// Not checked, because something before it failed or is not given.
+    /// Not checked: something before it failed or is not given.
     NotRun,
 }
 
@@ -58,14 +58,13 @@ fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Line
     Line { name: name.into(), grade, words: words.into() }
 }
 
-/// Frames each way through the box, and their rate: slow enough for any box.
+/// Each way, at a rate that is slow enough for any box.
 const FRAMES: u64 = 1_000;
 const RATE: Rate = Rate(10_000);
 /// Trials at most, until one is right.
 const TRIES: u32 = 3;
 
-/// Checks a bed with the frames of a scenario, and hands each line to `say` as soon as it is known. Returns whether a run can
-/// begin.
+/// Hands each line to `say` as soon as it is known. Returns whether a run can begin.
 pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
     let mut check = Check { say, bad: false, of: String::new() };
     let firsts = first_points(scenario);
@@ -100,7 +99,7 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 struct Check<'a> {
     say: &'a mut dyn FnMut(Line),
     bad: bool,
-    /// The device, behind the name of each line, if there are several.
+    /// Device behind the name of each line, if there are several.
     of: String,
 }
 
@@ -113,7 +112,7 @@ impl Check<'_> {
         good
     }
 
-    /// Both interfaces are there and up, and nothing speaks against test frames through them.
+    /// Both interfaces exist and are up, and nothing speaks against test frames through them.
     fn interfaces(&mut self, bed: &Bed) -> bool {
         let all = match machine::interfaces() {
             Ok(all) => all,
@@ -155,7 +154,6 @@ impl Check<'_> {
         self.say(link(side, port))
     }
 
-    /// What the tester can do over these ports, as far as it was measured.
     fn t0(&mut self, scenario: &Scenario, bed: &Bed) {
         let traffic = &scenario.traffic;
         let size =
@@ -177,7 +175,6 @@ impl Check<'_> {
         });
     }
 
-    /// Opens both ports and listens for foreign frames.
     fn silence(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
         let place = match Place::of(bed, process) {
             Ok(place) => place,
@@ -309,7 +306,6 @@ impl Check<'_> {
         });
     }
 
-    /// Which hooks the box has.
     fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) {
         for (role, keys) in &bed.boxes {
             let hooks = [
@@ -340,7 +336,7 @@ impl Check<'_> {
     }
 }
 
-/// Driver, speed and queues of the link of a port.
+/// Driver, speed and queues.
 fn link(side: &str, port: &PortKeys) -> Line {
     let name = format!("{side} link");
     let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &port.interface));
@@ -352,7 +348,6 @@ fn link(side: &str, port: &PortKeys) -> Line {
     line(name, grade, words)
 }
 
-/// What the facts of a link say of a bed.
 fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, String) {
     let queues = format!("{} receive and {} transmit queues in use", facts.rx_queues, facts.tx_queues);
     let head = format!("driver {}, {queues}", if facts.driver.is_empty() { "unknown" } else { &facts.driver });
@@ -372,7 +367,7 @@ fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, Stri
     }
 }
 
-/// The trials of the check: with connections, they are opened from the left first.
+/// Connections are opened from the left first.
 fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
     let stateful = connections > 0;
     let spec = |kind, direction| TrialSpec {
@@ -398,7 +393,7 @@ fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
     }
 }
 
-/// Runs trials until one is right, because a busy host may lose frames, too. Returns that one, or the one in which most frames
+/// A busy host may lose frames, too. Returns the right trial, or the one in which most frames
 /// arrived, right or wrong: it says most about the box.
 fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
     let arrived = |outcome: &TrialOutcome| -> u64 {
@@ -417,7 +412,7 @@ fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialE
     Ok(most)
 }
 
-/// Why a trial is invalid because of host or tester.
+/// Why host or tester make a trial invalid.
 fn disturbance(spec: &TrialSpec, outcome: &TrialOutcome) -> Option<Invalid> {
     match judge(spec, outcome, &Criteria::default()) {
         Verdict::Invalid(reason) if reason.spoiler() != Spoiler::Phase1 => Some(reason),
@@ -425,12 +420,11 @@ fn disturbance(spec: &TrialSpec, outcome: &TrialOutcome) -> Option<Invalid> {
     }
 }
 
-/// Whether every frame arrived as the scenario says.
 fn is_right(spec: &TrialSpec, outcome: &TrialOutcome) -> bool {
     legs(spec.kind, outcome).iter().all(|(.., leg)| leg.received == leg.planned)
 }
 
-/// The directions of a trial of the check: from, to, and what became of the frames.
+/// Directions: from, to, and what became of the frames.
 fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static str, &Leg)> {
     match kind {
         PhaseKind::Establish => vec![("left", "right", &outcome.forward)],
@@ -438,7 +432,6 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-/// What a trial of the check says of the box.
 fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> Line {
     let outcome = match ended {
         Ok(outcome) => outcome,
@@ -472,7 +465,7 @@ fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>
     line(name, Grade::Bad, words.collect::<Vec<_>>().join("; "))
 }
 
-/// How the frames of a direction spread over several queues.
+/// How frames spread over several queues.
 fn queues(name: &str, leg: &Leg) -> Option<Line> {
     if leg.arrived.is_empty() {
         return None;

@@ -43,7 +43,7 @@ pub fn dispatch(cli: Cli) -> Exit {
     run_command(cli).unwrap_or_else(|exit| exit)
 }
 
-/// The exit code of a command that came to its end, or of one that stopped early. It has printed why.
+/// The exit code of a command that came to its end, or that stopped early and has printed why.
 fn run_command(cli: Cli) -> Result<Exit, Exit> {
     let output = cli.output;
     match cli.command {
@@ -76,8 +76,9 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
     }
 }
 
-/// Prepares kernel devices. Refuses if another run uses the test bed, before the self-test could disturb that run, or waits until
-/// the test bed is free. Without root, enters a user namespace, before the first thread starts.
+/// Refuses if another run uses the test bed, before the self-test could disturb that run, or waits
+/// until the test bed is free. Without root, enters a user namespace, before the first thread
+/// starts.
 fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), Exit> {
     let needs_namespace = scenario.bed.is_none() && TestBed::all(scenario).contains(&TestBed::SameMachine);
     if !needs_namespace {
@@ -95,7 +96,7 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     port::netns::enter_user_namespace().map_err(failed)
 }
 
-/// Prints an error after which nothing is known but that the command failed, and returns the exit code.
+/// Nothing is known but that the command failed.
 fn failed(error: impl Display) -> Exit {
     err(&format!("error: {error}\n"));
     Exit::Failed
@@ -107,7 +108,6 @@ fn usage(why: impl Display) -> Exit {
     Exit::Usage
 }
 
-/// Prints the error and returns its exit code.
 fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {

@@ -8,7 +8,7 @@ use record::plan::Plan;
 use scenario::quantity::show_bytes;
 use scenario::{Dut, Link, Plays, Point, Scenario};
 
-/// Says why a plan cannot be carried out on a machine with so much memory, in octets: which points need more.
+/// `memory` is in octets.
 pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
     let mut searches = Searches::assumed(scenario);
     let mut points: Vec<&Point> = Vec::new();
@@ -35,15 +35,16 @@ pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
     ))
 }
 
-/// Bytes of the tester at a point whose largest trial is this one: the Responder's store (8 B a connection), the bitmaps of sequence
-/// numbers that tell a duplicate (a bit a frame) or the times of queries (4 B each), time stamps (16 B a frame), and the frame pools.
+/// Memory with this largest trial: the Responder's store (8 B a connection), the bitmaps of sequence
+/// numbers that tell a duplicate (a bit a frame) or the times of queries (4 B each), time stamps
+/// (16 B a frame), and the frame pools.
 pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) -> u64 {
     let scenario = &*point.of(scenario);
     if scenario.is_simulated(point.dut) {
         return 0;
     }
     let subscribers = u64::from(scenario.traffic.flows.subscribers);
-    // Each has an IPv6 address.
+    // IPv6 addresses.
     let rows = if subscribers > 1 { 16 * subscribers } else { 0 };
     // TCP connections have a stage each, of 8 B.
     let each = if scenario.sends(procedure::Sends::Segments) { 16 } else { 8 };
@@ -52,15 +53,14 @@ pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) ->
     each * point.connections + frames + queries + 16 * largest.stamps + rows + pools(scenario, point)
 }
 
-/// Bytes of the device at a point, as far as they are of this machine.
+/// Memory of this machine.
 pub(super) fn of_device(scenario: &Scenario, point: &Point) -> u64 {
     let scenario = &*point.of(scenario);
     let dut = &scenario.duts[point.dut];
     of_tables(scenario, dut, point.connections) + of_programs(scenario, dut)
 }
 
-/// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each
-/// other's pools.
+/// One pool for each worker of this process, and the rings by which workers return frames to each other's pools.
 fn pools(scenario: &Scenario, point: &Point) -> u64 {
     let slot = match scenario.link {
         Link::Veth { .. } | Link::Ports => 2048,
@@ -78,8 +78,8 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
     pools * frames * slot + 8 * pools * (pools - 1) * frames
 }
 
-/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B in total. An entry of
-/// the kernel takes 385 B, and a bucket 8 B, as measured; the default is one bucket for each entry.
+/// A session of the embedded gateway takes 64 B in total. An entry of the kernel takes 385 B, and a
+/// bucket 8 B, as measured; the default is one bucket for each entry.
 fn of_tables(scenario: &Scenario, dut: &Dut, connections: Count) -> u64 {
     match (dut.technology(), dut.table_sizes()) {
         (Some((plays, technology)), _) if dut.has_workers() => {
@@ -95,7 +95,7 @@ fn of_tables(scenario: &Scenario, dut: &Dut, connections: Count) -> u64 {
     }
 }
 
-/// Bytes of the programs of a bed: a name of the zone takes about 200 bytes, in the server and in the cache of a DNS64 server.
+/// A name of the zone takes about 200 bytes, in the server and in the cache of a DNS64 server.
 fn of_programs(scenario: &Scenario, dut: &Dut) -> u64 {
     let names = u64::from(scenario.procedures.get::<procedure::dns::Dns>().names);
     match scenario.sends_queries() {

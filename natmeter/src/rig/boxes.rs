@@ -1,5 +1,5 @@
-//! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
-//! and count their tables, and restore them.
+//! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into
+//! the state of a point, empty and count their tables, and restore them.
 
 mod cores;
 mod profile;
@@ -41,29 +41,29 @@ const _: () = assert!(
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
-    /// Facts of the bed file, and those that natmeter found.
+    /// From the bed file, or found by natmeter.
     facts: FactTable,
     /// Doubts about these facts.
     doubts: Vec<String>,
     counts: bool,
-    /// What each box had received before the trials.
+    /// Of each box, before the trials.
     queues: Vec<Received>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
-    /// Which boxes are in namespaces of this machine.
+    /// In namespaces of this machine.
     here: Vec<bool>,
-    /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
+    /// Of `cores`, those that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Which boxes have their own Linux kernel, which perf on the box profiles.
+    /// Boxes with their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
-    /// The cores of this machine on which they work, if they are here.
+    /// Cores of this machine on which boxes work.
     pub on_this_machine: Option<CoresHere>,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point.
 ///
 /// # Errors
-/// If a hook fails or a box cannot be reached; the boxes have been restored then.
+/// A hook fails or a box cannot be reached; the boxes have been restored then.
 pub fn prepare(
     scenario: &Scenario,
     bed: &Bed,
@@ -113,7 +113,7 @@ pub fn prepare(
     Ok(boxes)
 }
 
-/// The configuration of one box. `device` is the namespace or guest that natmeter made for it, if any.
+/// Configuration of one box. `device` is the namespace or guest that natmeter made for it, if any.
 pub fn config_of(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
@@ -131,7 +131,7 @@ pub fn config_of(
         (Some(software), Some(interfaces)) => {
             let edge = Edge { technology: asked.technology, part: asked.part.name() };
             let known = |name: &str| values.iter().any(|(there, _)| there == name);
-            // Boxes in namespaces share the file system of this machine.
+            // They share the file system of this machine.
             let apart = match &on {
                 On::Namespace(_) => format!("-{}-{role}", std::process::id()),
                 On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
@@ -197,10 +197,10 @@ pub fn configuration(
     Some(Configuration { software: known, config, cores })
 }
 
-/// Asks a box in any state whether it is alive, and how many connections it has. Returns the answer in words.
+/// Whether a box in any state is alive, and how many connections it has, in words.
 ///
 /// # Errors
-/// If a hook fails, or the box cannot be reached.
+/// A hook fails, or the box cannot be reached.
 pub fn ask(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
@@ -218,13 +218,13 @@ pub fn ask(
     Ok(if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") })
 }
 
-/// Names this process on a box that other testers may use.
+/// The mark of this tester on boxes that others may use.
 fn owner() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{} {}", host.trim(), std::process::id())
 }
 
-/// The hooks of a software, replaced by those of the user where there are any.
+/// Hooks of the user replace those of the software.
 fn joined(of_software: Hooks, own: Hooks) -> Hooks {
     Hooks {
         prepare: own.prepare.or(of_software.prepare),
@@ -239,22 +239,22 @@ fn joined(of_software: Hooks, own: Hooks) -> Hooks {
     }
 }
 
-/// The required state of a box at a point.
+/// Required state of a box at a point.
 pub struct OfPoint {
     /// Technology and part.
     asked: Asked,
-    /// The placeholders of its hooks.
+    /// Placeholders of its hooks.
     values: Vec<(String, String)>,
-    /// Whether the scenario sets its number of cores.
+    /// By the scenario.
     sets_cores: bool,
     /// What steps configure.
     software: Option<Configuration>,
 }
 
-/// Returns the required state of the box with this role at a point.
+/// Required state of the box with this role at a point.
 ///
 /// # Errors
-/// If a file of the technology cannot be used.
+/// A file of the technology cannot be used.
 pub fn of_point(
     scenario: &Scenario,
     bed: &Bed,
@@ -282,7 +282,7 @@ pub fn of_point(
     Ok(OfPoint { asked, values, sets_cores, software })
 }
 
-/// The placeholders for the addresses of a box and of its next hops, where they are known.
+/// Addresses of a box and of its next hops, where they are known.
 fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
     let Some(at) = bed.boxes.iter().position(|(of_box, _)| *of_box == role) else { return Vec::new() };
     let of_side = |(side, ends): (&str, Option<guest::Ends>)| {
@@ -293,8 +293,8 @@ fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
     dut::links::ENDS.into_iter().zip(guest::addresses(bed, at)).filter_map(of_side).flatten().collect()
 }
 
-/// Lines with side, address and Ethernet address of the tester next to a box, if the ports are interfaces of the user.
-/// On links that natmeter made, the steps of the network have made the entries.
+/// Lines with side, address and Ethernet address of the tester next to a box, if the ports are
+/// interfaces of the user. On natmeter's links, the steps of the network have made the entries.
 fn neighbours(bed: &Bed, role: &str) -> String {
     let of_tester = [bed.boxes.first(), bed.boxes.last()];
     let macs = (!bed.makes_links()).then(|| ports::macs(bed).ok()).flatten();
@@ -312,7 +312,7 @@ fn lines<T: ToString>(rows: &[T]) -> String {
     rows.iter().map(T::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The placeholders of a box at a point: the axes, and the technology's parameters.
+/// Placeholders of a box at a point: the axes, and the technology's parameters.
 pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, String)> {
     let mut values: Vec<(String, String)> = scenario.parameters_of(&scenario.duts[point.dut]).to_vec();
     let unquoted = |(name, value): (String, String)| (name, value.trim_matches('"').to_owned());
@@ -352,7 +352,7 @@ pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, St
 type Teardown = Box<dyn FnOnce() -> Vec<String>>;
 
 impl Boxes {
-    /// What a report says about the boxes.
+    /// What a report says of the boxes.
     pub fn facts(&self) -> FactTable {
         let mut facts = self.facts.clone();
         if let Some(cores) = &self.on_this_machine {
@@ -379,15 +379,15 @@ impl Boxes {
         Ok(self.running.iter_mut().try_for_each(|running| running.clear().map(drop))?)
     }
 
-    /// Doubts about results on them.
+    /// Doubts about results on the boxes.
     pub fn doubts(&self, uncleared: Option<&Uncleared>) -> Vec<String> {
         let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
         uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
-    /// Returns the engine's device, a function that restores the boxes, and a function that reads the spread over their
-    /// queues after the trials.
+    /// The engine's device, a function that restores the boxes, and a function that reads the
+    /// spread over their queues after the trials.
     pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
         let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
         let again = Arc::clone(&all);
@@ -410,15 +410,15 @@ impl Boxes {
 struct Between {
     all: Arc<Mutex<Vec<External>>>,
     uncleared: Option<Uncleared>,
-    /// Cores of this machine that forward packets of boxes in namespaces.
+    /// Cores of this machine, for packets of boxes in namespaces.
     cores: Vec<usize>,
-    /// Which boxes are in namespaces of this machine.
+    /// In namespaces of this machine.
     here: Vec<bool>,
-    /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
+    /// Of `cores`, those that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// The packet threads of these cores.
+    /// Of these cores.
     threads: PacketThreads,
-    /// Which boxes have their own Linux kernel, which perf on the box profiles.
+    /// Boxes with their own Linux kernel.
     profiled: Vec<bool>,
 }
 
@@ -447,7 +447,7 @@ impl Device for Between {
         Ok(counts.into_iter().flatten().max())
     }
 
-    /// The boxes empty their tables one after the other.
+    /// One after the other.
     fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
         let each: Vec<_> =
@@ -462,7 +462,7 @@ impl Device for Between {
         Ok(Cleared { took, how, clock: if is_of_device { ClockAt::Device } else { ClockAt::Tester } })
     }
 
-    /// Runs the hook of each box that has one.
+    /// Disrupts each box that has the hook.
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         let hook = match what {
             Disruption::Reset => external::Disruption::Reset,
@@ -477,8 +477,8 @@ impl Device for Between {
         Err(TrialError::NotMeasurable(format!("no box of the bed has the hook `{}`", what.name())))
     }
 
-    /// For a box in a namespace, the cores of this machine that forward its packets, if they are not those of the
-    /// tester.
+    /// CPU times of a box in a namespace: the cores of this machine that forward its packets, if they are not
+    /// those of the tester.
     fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         match self.here.get(of as usize) {
             Some(true) if !self.own_cores.is_empty() => Ok(Box::new(OfCores(self.own_cores.clone()))),
@@ -490,8 +490,7 @@ impl Device for Between {
         }
     }
 
-    /// Profiles the kernels of the boxes that have their own; else that of this machine, whose cores forward packets of
-    /// boxes in namespaces.
+    /// The kernels of the boxes that have their own; else that of this machine.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
         match profile::on_boxes(&self.all, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
@@ -515,7 +514,7 @@ impl Device for Between {
     }
 }
 
-/// Reads the CPU times of all cores of a box.
+/// Times of all cores of a box.
 struct OfBox {
     all: Arc<Mutex<Vec<External>>>,
     of: usize,

@@ -7,7 +7,7 @@ use dut::{Configuration, DutError};
 use scenario::bed::{Bed, PortIo};
 use scenario::{Point, Scenario};
 
-/// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.
+/// Checks that the programs for kernel devices and DNS are installed, and that the ports can be made.
 ///
 /// # Errors
 /// The missing programs.
@@ -42,8 +42,9 @@ fn own(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
     Some((bed, configuration))
 }
 
-/// Checks, before any change, that this machine supports all kernel devices and DNS set-ups of these points, and perf if
-/// they need it, for root or for another user. Without this check, a run could fail after it has measured other devices.
+/// Checks that this machine supports all kernel devices and DNS set-ups of these points, and perf
+/// if they need it, for root or for another user. Otherwise a run could fail after it has measured
+/// other devices.
 ///
 /// # Errors
 /// The first unsupported device, and the remedy.

@@ -3,14 +3,14 @@
 use record::folder::{FactTable, SHARED_CORES};
 use scenario::{Point, Scenario};
 
-/// The cores of the threads of a rig.
+/// The cores of a rig's threads.
 pub struct Cores {
-    /// The core of each of the tester's threads.
+    /// Of each of the tester's threads.
     pub(super) testers: Vec<Option<usize>>,
     pub(super) workers: Vec<Option<usize>>,
     pub(super) shared: bool,
     pub(super) only_one: bool,
-    /// Requested workers of the tester.
+    /// Workers of the tester.
     wanted: usize,
 }
 
@@ -19,8 +19,7 @@ pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
     cores < testers + workers
 }
 
-/// Returns the number of tester workers on a machine with this number of cores. On one core, one thread runs tester and
-/// gateway.
+/// Tester workers on a machine with this number of cores. On one core, one thread runs tester and gateway.
 pub fn testers(scenario: &Scenario, cores: usize) -> usize {
     testers_of(scenario.tester.workers as usize, cores)
 }
@@ -29,8 +28,8 @@ fn testers_of(wanted: usize, cores: usize) -> usize {
     if cores <= 1 { 1 } else { wanted }
 }
 
-/// Returns the cores of the tester's threads where no gateway shares the process, in calibration and over the ports of a
-/// bed: the first cores, or no pinning if there are too few.
+/// Cores of the tester's threads where no gateway shares the process: the first cores, or no
+/// pinning if there are too few.
 pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
     let all = port::host::cores();
     let testers = testers(scenario, all.len());
@@ -38,12 +37,12 @@ pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
 }
 
 impl Cores {
-    /// Returns the cores for a point of a scenario.
+    /// Cores for a point of a scenario.
     pub fn at(scenario: &Scenario, point: &Point) -> Cores {
         Cores::assign(scenario.tester.workers as usize, point.cores as usize)
     }
 
-    /// Assigns the first cores to the tester's threads and the next cores to the gateway's workers. With too few cores,
+    /// The first cores are the tester's, the next ones the gateway's workers'. With too few cores,
     /// no thread is pinned.
     pub fn assign(wanted: usize, workers: usize) -> Cores {
         let all = port::host::cores();
@@ -68,7 +67,7 @@ impl Cores {
         format!("tester {}; workers {}", list(&self.testers), list(&self.workers))
     }
 
-    /// Returns a doubt if the tester has fewer workers than requested.
+    /// A doubt if the tester has fewer workers than requested.
     pub(super) fn doubt(&self) -> Option<String> {
         let Cores { testers, wanted, .. } = self;
         (testers.len() < *wanted).then(|| {
@@ -78,7 +77,7 @@ impl Cores {
         })
     }
 
-    /// Keeps this thread, and the threads that it starts, off the workers' cores. A thread that starts on the core of a
+    /// Keeps this thread, and threads that it starts, off these cores: a thread that starts on the core of a
     /// polling worker waits for the scheduler and then preempts the worker.
     pub(super) fn keep_off_workers(&self) -> Result<(), port::PortError> {
         if self.shared {
@@ -88,22 +87,22 @@ impl Cores {
         port::host::keep_to(&own)
     }
 
-    /// Puts everything on one thread, as on a machine with one core, so that host noise cannot overflow a queue.
+    /// Everything on one thread, so that host noise cannot overflow a queue.
     pub fn one_thread(workers: usize) -> Cores {
         let first = port::host::cores().first().copied();
         Cores { testers: vec![first], workers: vec![first; workers], shared: true, only_one: true, wanted: 1 }
     }
 }
 
-/// Returns the cores of `of_tester` tester threads, and `of_device` cores on which the kernel processes packets. The
-/// tester gets the first cores and the device the next ones. If too few remain, the device also uses the tester's.
+/// Cores of the tester, and cores on which the kernel processes packets. The tester gets the first
+/// ones. If too few remain, the device also uses the tester's.
 pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
     let (tester, others) = cores.split_at(of_tester.min(cores.len()));
     [tester.to_vec(), others.iter().chain(tester).copied().take(of_device).collect()]
 }
 
-/// The cores of this machine on which a device works beside the tester.
+/// Cores of this machine on which a device works beside the tester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoresHere {
     /// Cores of the tester's threads.
@@ -118,7 +117,6 @@ impl CoresHere {
         self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()
     }
 
-    /// Adds them to the facts of the device.
     pub(super) fn note_in(&self, facts: &mut FactTable) {
         facts.insert("cores".to_owned(), format!("tester {}; device {}", listed(&self.tester), listed(&self.device)));
         let shared = self.shared();
@@ -128,7 +126,7 @@ impl CoresHere {
     }
 }
 
-/// Numbers of cores in words.
+/// Cores in words.
 pub fn listed(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

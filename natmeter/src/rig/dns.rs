@@ -1,6 +1,5 @@
-//! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client and server at the
-//! ports of a test bed. The crate `dut` builds the bed and starts the programs, and the crate `dns` is client and
-//! judge; this module connects the two.
+//! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client
+//! and server at the ports of a test bed.
 
 use super::place::Place;
 use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed};
@@ -27,10 +26,10 @@ const _: () = assert!(
         && queries::MOST_NAMES == dns::names::MOST
 );
 
-/// Octets that the kernel counts for a small packet in the queue of a socket.
+/// Counted by the kernel for a small packet in the queue of a socket.
 const TRUE_SIZE: u64 = 768;
 
-/// Returns what is between client and server at a point; `None` for a device that gets test frames.
+/// The device between client and server; `None` if it gets test frames.
 pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
     match scenario.duts[point.dut].setup() {
         Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
@@ -45,8 +44,7 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
     }
 }
 
-/// Returns the gateway of this program as a separate process: with packet sockets on the interfaces of the bed, and
-/// with the parameters of the scenario's technology.
+/// A gateway with packet sockets on the interfaces of the bed, and with the parameters of the scenario's technology.
 fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
     let natmeter = std::env::current_exe().unwrap_or_else(|_| "natmeter".into());
     let line = format!("exec '{}' gateway --config ./{}", natmeter.display(), dut::dns::PROGRAM_CONFIG);
@@ -55,7 +53,6 @@ fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
     Program { line, config, pool: pool.into_iter().map(|(_, range)| range).collect() }
 }
 
-/// Returns the file of that gateway.
 fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
     let mut config = "[gateway]\nplays = \"dual\"\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
     for (side, Interface { name, address, neighbour }) in ["left", "right"].into_iter().zip(dut::dns::interfaces()) {
@@ -75,7 +72,7 @@ fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
     config
 }
 
-/// Returns the parameters whose defaults in a gateway's file differ from those in a scenario.
+/// Where a gateway's file has other defaults than a scenario.
 fn defaults(scenario: &Scenario, technology: &dyn Technology) -> Vec<(String, String)> {
     let mut defaults = Vec::new();
     // If the scenario names no customers, those of its traffic are meant, and the gateway's file must name them.
@@ -94,14 +91,14 @@ fn defaults(scenario: &Scenario, technology: &dyn Technology) -> Vec<(String, St
 /// Builds the rig.
 ///
 /// # Errors
-/// If a program or a privilege is missing, or if no query is answered; everything set up until then is restored.
+/// A program or a privilege is missing, or no query is answered; everything set up until then is restored.
 pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let is_dns64 = matches!(between, Between::Dns64 { .. });
     let bed = stand(between, names(scenario, is_dns64), process, scenario.duts[point.dut].name())?;
     joined(scenario, point, bed, OnTheWay::default(), process)
 }
 
-/// What is between client and server over the ports of a test bed.
+/// Queries over the ports of a test bed.
 #[derive(Default)]
 struct OnTheWay {
     boxes: Option<Box<dyn engine::Device>>,
@@ -115,7 +112,7 @@ struct OnTheWay {
 /// Builds the rig with client and server at the ports of a test bed.
 ///
 /// # Errors
-/// As [`build`], and if a hook of a box fails.
+/// As [`build`], and a hook of a box fails.
 pub fn build_over(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
@@ -144,7 +141,7 @@ pub fn build_over(
     joined(scenario, point, stood, on_the_way, process)
 }
 
-/// The ports of client and server. These have the first addresses of the test traffic.
+/// They have the first addresses of the test traffic.
 fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<[Port; 2], RigError> {
     let tested = scenario.traffic.flows.ends();
     let macs = place.macs();
@@ -172,7 +169,6 @@ fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<
     Ok([port(0)?, port(1)?])
 }
 
-/// Joins bed, client and device.
 fn joined(
     scenario: &Scenario,
     point: &Point,
@@ -227,7 +223,6 @@ fn joined(
     })
 }
 
-/// The names of the zone.
 fn names(scenario: &Scenario, is_dns64: bool) -> Names {
     let keys = scenario.procedures.get::<Dns>();
     Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) }
@@ -238,7 +233,7 @@ fn ports(scenario: &Scenario, point: &Point) -> Ports {
     Ports { threads: keys.threads, each: keys.ports(point.connections) }
 }
 
-/// Builds a bed, and waits until its authoritative server has loaded the zone.
+/// Waits until the bed's authoritative server has loaded the zone.
 fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Result<Bed, RigError> {
     let records = || -> Box<dyn Iterator<Item = Record>> {
         let text = |label: [u8; dns::names::LABEL]| label.map(char::from).iter().collect::<String>();
@@ -269,16 +264,16 @@ fn unopened(error: &std::io::Error) -> TrialError {
     ))
 }
 
-/// Queries that the receive queue of a socket holds with the kernel's default size, if the kernel reports that size.
+/// Queries that fit into a socket's receive queue of default size.
 fn queue() -> Option<Count> {
     let octets: u64 = std::fs::read_to_string("/proc/sys/net/core/rmem_default").ok()?.trim().parse().ok()?;
     Some(octets / TRUE_SIZE)
 }
 
-/// The device of a bed that may have been torn down.
+/// It may have been torn down.
 pub struct InBed {
     bed: Arc<Mutex<Option<Bed>>>,
-    /// The boxes between the ports of a test bed.
+    /// Between the ports of a test bed.
     boxes: Option<Box<dyn engine::Device>>,
 }
 
@@ -294,36 +289,35 @@ impl Device for InBed {
     }
 }
 
-/// The ceiling of client and server without a device.
+/// What client and server do without a device.
 pub struct Ceiling {
     /// Queries per second that a measurement may have.
     pub rate: Rate,
-    /// CPU time to send a query, picoseconds.
+    /// CPU time of a query, picoseconds.
     pub send_ps: u64,
-    /// CPU time to receive and judge an answer, picoseconds.
+    /// CPU time of an answer, picoseconds.
     pub receive_ps: u64,
 }
 
-/// Length of a trial of the self-test.
+/// Length of a trial.
 const SELF_TEST: Nanos = Nanos::from_millis(200);
-/// The first rate of the self-test, which any machine should reach.
+/// Any machine should reach it.
 const FIRST: Rate = Rate(2_000);
-/// The highest rate of the self-test.
 const LAST: Rate = Rate(16_000_000);
-/// Trials at a rate before it counts as failed: host noise is no limit of the tester.
+/// Host noise is no limit of the tester.
 const TRIES: u32 = 3;
 /// Halvings between the last rate that passed and the first that failed.
 const HALVINGS: u32 = 4;
-/// Answers of the self-test arrive within this part of the time-out: 1/4 (RFC 8219, section 9.2.1).
+/// Answers must arrive within this part of the time-out (RFC 8219, section 9.2.1).
 const PART_OF_TIMEOUT: u64 = 4;
-/// Names of its zone.
+/// Names in the self-test's zone.
 const NAMES: u32 = 65_536;
 
-/// Carries out the self-test of RFC 8219, section 9.2.1: the client asks the server, without a device. For a DNS64 server, the rate is
-/// half of that, because one query may cost the server two.
+/// Self-test of RFC 8219, section 9.2.1: the client asks the server, without a device. For a DNS64
+/// server, the rate is half of that, because one query may cost the server two.
 ///
 /// # Errors
-/// If the bed cannot be built, or if the first rate fails.
+/// The bed cannot be built, or the first rate fails.
 pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
     let keys = scenario.procedures.get::<Dns>();
     let names = Names { count: NAMES, existing_ppm: 1_000_000 };

@@ -20,10 +20,7 @@ use scenario::bed::Bed;
 use scenario::{Null, Point, Scenario};
 use std::sync::{Arc, Mutex};
 
-/// Builds the rig.
-///
-/// # Errors
-/// If the ports cannot be opened, or a hook fails; then the box has been restored.
+/// Fails if the ports cannot be opened, or a hook fails; then the box has been restored.
 pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let lock = lock(scenario)?;
     let mut place = Place::of(bed, process)?;
@@ -110,10 +107,9 @@ pub fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
     scenario.bed.is_none().then(|| Lock::take(&RunDir::of_this_user(), What::Bed)).transpose()
 }
 
-/// What natmeter made, until it is torn down.
+/// The boxes, until they are torn down.
 type Standing = Arc<Mutex<Option<Place>>>;
 
-/// Does something with the links.
 fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutError>) -> Result<T, TrialError> {
     let mut place = standing.lock().expect("no panic while held");
     let links = place.as_mut().and_then(Place::links);
@@ -121,7 +117,7 @@ fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutEr
     work(links).map_err(|error| failed(&error))
 }
 
-/// The null device in place of the boxes.
+/// The null path in place of the boxes.
 fn null_path(standing: &Standing, is_generic: bool) -> NullPath {
     let standing = Arc::clone(standing);
     NullPath::new(move |on| with(&standing, |links| links.set_null(is_generic, on)))

@@ -1,4 +1,5 @@
-//! A box that natmeter makes: boots a guest on the ends of natmeter's links, and gives a guest or a namespace its network.
+//! A box that natmeter makes: boots a guest on the ends of natmeter's links, and gives a guest or a
+//! namespace its network.
 
 use super::RigError;
 use dut::changes::Changes;
@@ -16,28 +17,28 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use wire::Prefix6;
 
-/// Packages whose versions a report says.
+/// Their versions are in a report.
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
 
-/// A running guest with its network.
+/// A booted guest with its network.
 pub struct Booted {
     /// The guest.
     pub running: SharedGuest,
-    /// What a report says about it.
+    /// Facts for a report.
     pub facts: FactTable,
     /// Keep this machine's kernel from using the guest's ends of the links.
     _mutes: Vec<Mute>,
 }
 
-/// The ends of natmeter's links to which a guest is connected.
+/// Ends of natmeter's links.
 pub struct Nics<'a> {
-    /// The namespace with its interfaces, if it has any on this machine.
+    /// Namespace with its interfaces, if it has any on this machine.
     pub namespace: &'a Netns,
-    /// Its Ethernet addresses: left, right.
+    /// Left, right.
     pub macs: [[u8; 6]; 2],
-    /// The queues of its TAPs, left and right, if it has TAPs.
+    /// Queues of its TAPs, left and right, if it has TAPs.
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
-    /// Number of processors with which its kernel boots (`nr_cpus`); `None` for all.
+    /// Cores for its kernel (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
     /// Lanes of the tester.
     pub lanes: u32,
@@ -55,7 +56,7 @@ impl Booted {
     /// Boots the latest built guest.
     ///
     /// # Errors
-    /// If none is built, it does not boot, or a step in it fails.
+    /// None is built, it does not boot, or a step in it fails.
     pub fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
         ends: &Nics<'_>,
@@ -96,9 +97,9 @@ impl Booted {
     }
 }
 
-/// Boots a guest whose threads run only on the cores that the tester's threads leave free, with the highest priority of
-/// ordinary threads there. On cores of the tester, or with less priority than other programs, they would starve, and
-/// their loss would be attributed to the device.
+/// Only on the cores that the tester's threads leave free, with the highest priority of ordinary
+/// threads. On cores of the tester, or with less priority than other programs, the guest's threads
+/// would starve, and their loss would be attributed to the device.
 fn beside_tester_threads<T: Send>(
     lanes: u32,
     boot: impl FnOnce() -> Result<T, DutError> + Send,
@@ -119,7 +120,7 @@ fn beside_tester_threads<T: Send>(
     })
 }
 
-/// Further descriptors of the same queues.
+/// New descriptors of the same queues.
 fn copies(queues: &[OwnedFd]) -> Result<Vec<OwnedFd>, RigError> {
     let copied: std::io::Result<Vec<OwnedFd>> = queues.iter().map(OwnedFd::try_clone).collect();
     copied.map_err(|error| RigError::Bed(format!("the queues of a TAP cannot be given to the guest: {error}")))
@@ -154,7 +155,7 @@ impl Network {
     }
 }
 
-/// Addresses and routes of a box at a point. It is box number `at` of the bed, from the left and from 0.
+/// Addresses and routes of box number `at`, from the left and from 0, at a point.
 pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Network {
     let dut = &scenario.duts[point.dut];
     let forwarded = dut.forwarded_ipv6();
@@ -196,15 +197,15 @@ pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Netw
     Network { sides, native }
 }
 
-/// The boxes on both sides of a box, by number; `None` where its neighbour is the tester.
+/// Numbers of the neighbours; `None` for the tester.
 fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
     [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())]
 }
 
-/// The address of a box, with the length of its prefix, and that of its next hop.
+/// Address of a box, with the length of its prefix, and that of its next hop.
 pub type Ends = ((IpAddr, u8), IpAddr);
 
-/// The addresses of box number `at` on the left and on the right; `None` where only the user knows them.
+/// Addresses of box number `at` on the left and on the right; `None` where only the user knows them.
 pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     let neighbours = neighbours(bed, at);
     [0, 1].map(|side| match neighbours[side] {
@@ -224,8 +225,8 @@ fn beside_tester(keys: &PortKeys, gateway: IpAddr) -> Ends {
     ((gateway, length), tester)
 }
 
-/// The addresses at both ends of the link between two boxes: IPv6 as between the edges of the embedded gateway (RFC 5180,
-/// section 8), or IPv4 (RFC 7335) between the NAT44 and the NAT46 of a customer edge.
+/// IPv6 as between the edges of the embedded gateway (RFC 5180, section 8), or IPv4 (RFC 7335)
+/// between the NAT44 and the NAT46 of a customer edge.
 fn between(left: &str, right: &str) -> [(IpAddr, u8); 2] {
     if (left, right) == ("ce-nat44", "ce-nat46") {
         return [2, 1].map(|host| (Ipv4Addr::new(192, 0, 0, host).into(), 29));

@@ -1,5 +1,5 @@
-//! A rig joins device, links and engine for one point of the matrix. Each kind of device has one module; all return the same
-//! type.
+//! A rig joins device, links and engine for one point of the matrix. Each kind of device has one
+//! module; all return the same type.
 
 pub mod boxes;
 pub mod ceiling;
@@ -55,7 +55,7 @@ pub enum RigError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// The flow ranges are wrong.
+    /// Wrong flow ranges.
     #[error(transparent)]
     Flow(#[from] wire::FlowError),
     /// The MTU of a link is too small.
@@ -65,7 +65,7 @@ pub enum RigError {
     Mtu {
         /// `left` or `right`.
         side: &'static str,
-        /// Octets with FCS on that link.
+        /// Octets with FCS.
         frame: usize,
         /// The MTU that they need.
         needed: usize,
@@ -81,7 +81,7 @@ pub enum RigError {
     /// The tester failed.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The program that was started as the device ended by itself.
+    /// A program that is the device ended by itself.
     #[error("the program that was started as the device {0}")]
     Ended(String),
     /// The test bed is unsuitable for test frames.
@@ -92,11 +92,11 @@ pub enum RigError {
     Dut(#[from] dut::DutError),
 }
 
-/// The same view with the scenario's settings of its traffic: Ethernet source addresses, frame sizes, and native frames
-/// between these Ethernet addresses on the left and on the right.
+/// The view with the scenario's settings of its traffic: Ethernet source addresses, frame sizes,
+/// and native frames between these Ethernet addresses on the left and on the right.
 ///
 /// # Errors
-/// If the flows of the native frames are inconsistent.
+/// The flows of the native frames are inconsistent.
 pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     let traffic = &scenario.traffic;
     let sizes = traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
@@ -108,7 +108,7 @@ pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<V
     Ok(with_sources(view).beside(background))
 }
 
-/// Native frames: one host on each side, and the ports of RFC 4814, section 4.5.
+/// One host on each side, and the ports of RFC 4814, section 4.5.
 fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     let traffic = &scenario.traffic;
     let flows = Flows {
@@ -135,10 +135,7 @@ fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError
 /// MTU of links outside this process.
 const MTU: usize = 1500;
 
-/// Returns what both sides send and expect at a point, between these Ethernet addresses on the left and on the right.
-///
-/// # Errors
-/// If the flows are inconsistent, or the frames do not fit the links.
+/// Frames of both sides at a point. Fails if the flows are inconsistent, or the frames do not fit the links.
 fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
     let dut = &scenario.duts[point.dut];
     let ipv6 = dut.forwarded_ipv6();
@@ -156,7 +153,7 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
     Ok(view)
 }
 
-/// IPv4 frames of these flows between these Ethernet addresses.
+/// IPv4 frames of these flows.
 pub fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, point: &Point) -> view::Bed {
     view::Bed {
         left,
@@ -169,17 +166,14 @@ pub fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, po
     }
 }
 
-/// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).
-///
-/// # Errors
-/// [`RigError::Mtu`].
+/// Otherwise the device would fragment (METHODOLOGY.md, frames).
 fn check_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
     let sides = ["left", "right"].into_iter().zip(size::mtus(view)).zip(size::frame_sizes(view));
     let wide = sides.into_iter().find(|((_, needed), _)| *needed > mtu);
     wide.map_or(Ok(()), |((side, needed), frame)| Err(RigError::Mtu { side, frame, needed, mtu }))
 }
 
-/// The resources of the process that a rig needs.
+/// What a rig needs of the process.
 #[derive(Clone)]
 pub struct Process {
     /// The clock.
@@ -196,7 +190,6 @@ pub struct Process {
     pub has_no_loop: Arc<AtomicBool>,
 }
 
-/// Converts an error of the device to one of a trial.
 fn failed(error: &DutError) -> TrialError {
     let is_lost = error.is_lost_connection();
     let text = error.to_string();
@@ -204,7 +197,7 @@ fn failed(error: &DutError) -> TrialError {
 }
 
 impl Process {
-    /// Returns a process with a calibrated clock, without signal handlers.
+    /// A process with a calibrated clock, without signal handlers.
     pub fn new() -> Process {
         Process {
             clock: Clock::calibrated(),
@@ -223,16 +216,16 @@ impl Default for Process {
     }
 }
 
-/// The cost of a frame on a device.
+/// Cost of a frame.
 pub struct Price {
-    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call.
+    /// Nanoseconds that the device spent on frames, and the number of frames, since the last call.
     read: Box<dyn Fn() -> Option<(u64, u64)>>,
-    /// Shortest window that its clock resolves.
+    /// Shortest window that the device's clock resolves.
     window: Nanos,
 }
 
 impl Price {
-    /// Returns the nanoseconds for each frame since the last call; `None` without frames.
+    /// Nanoseconds for each frame since the last call; `None` without frames.
     fn of_a_frame(&self) -> Option<f64> {
         (self.read)().filter(|cost| cost.1 > 0).map(|(nanos, frames)| nanos as f64 / frames as f64)
     }
@@ -241,7 +234,7 @@ impl Price {
 /// Device, links and engine, ready for trials.
 pub struct Rig {
     bed: Bed,
-    /// The null device on the path of the device.
+    /// Null device on the path of the device.
     null: Option<NullPath>,
     /// Frames that the path can buffer; 0 if unknown.
     pub buffered: u64,
@@ -249,13 +242,13 @@ pub struct Rig {
     pub facts: FactTable,
     /// Figures measured during set-up, by name with unit; they belong to this point, not to the device.
     pub figures: Figures,
-    /// Doubts about results on this device, one sentence each.
+    /// Doubts about results, one sentence each.
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
     /// Cost of a frame; `None` for devices that do not report it.
     price: Option<Price>,
-    /// Returns the doubts about the results of the point that are known only after its trials, one sentence each.
+    /// Doubts that are known only after the trials, one sentence each.
     pub afterwards: Option<Box<dyn FnOnce() -> Vec<String>>>,
     /// Captures of its ports.
     pub captures: Captures,
@@ -267,7 +260,7 @@ impl Rig {
     /// Builds the rig for `point` of the scenario.
     ///
     /// # Errors
-    /// If any part of it is not available; everything set up until then is restored.
+    /// Any part of it is not available; everything set up until then is restored.
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
         if let Some(between) = dns::between(scenario, point) {
             return dns::build(scenario, between, point, process);
@@ -302,16 +295,16 @@ impl Rig {
         }
     }
 
-    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call: the
-    /// embedded gateway's workers (link, plane, link), or the cores of a kernel device. `None` for devices that do not
-    /// report it.
+    /// Nanoseconds that the device spent on frames, and the number of frames, since the last call:
+    /// the embedded gateway's workers (link, plane, link), or the cores of a kernel device. `None`
+    /// for devices that do not report it.
     pub fn price(&self) -> Option<(u64, u64)> {
         self.price.as_ref().and_then(|price| (price.read)())
     }
 
-    /// Tears the rig down; returns the settings that could not be restored, in words.
+    /// Returns the settings that could not be restored, in words.
     pub fn teardown(mut self) -> Vec<String> {
-        // Engine and ports first, because the settings around them can be restored only without them.
+        // The settings around engine and ports can be restored only without them.
         self.bed = Bed::Gone;
         self.teardown.take().map(|f| f()).unwrap_or_default()
     }
@@ -327,7 +320,7 @@ impl Drop for Rig {
 }
 
 impl Rig {
-    /// Returns the doubt about a device that this point's test frames cannot find to copy checksums.
+    /// The doubt about a device that this point's test frames cannot find to copy checksums.
     pub fn doubt_of_addresses(&self) -> Option<String> {
         let Bed::Engine(engine) = &self.bed else { return None };
         let hides = engine.view().hides_copied_checksums();
@@ -351,7 +344,7 @@ impl Trials for Rig {
     }
 }
 
-/// What carries out the trials of a rig.
+/// Runs the trials of a rig.
 enum Bed {
     /// The engine, with ports.
     Engine(Box<Engine>),
@@ -382,15 +375,15 @@ impl Trials for Bed {
     }
 }
 
-/// The flows of a scenario.
+/// Flows of a scenario.
 ///
 /// # Errors
-/// If the ranges are inconsistent; the scenario parser prevents that.
+/// The ranges are inconsistent; the scenario parser prevents that.
 pub fn flow_space(scenario: &Scenario) -> Result<FlowSpace, wire::FlowError> {
     scenario.traffic.flows.space()
 }
 
-/// Returns the connections of the view at a point: all flows in a stateless test.
+/// Connections of the view at a point: all flows in a stateless test.
 pub fn connections(flows: &FlowSpace, point: &Point) -> u64 {
     if point.connections == 0 { flows.size() } else { point.connections }
 }
@@ -408,7 +401,7 @@ pub fn settings(scenario: &Scenario, dut_loop: Loop) -> Settings {
     }
 }
 
-/// Locally administered addresses of the test bed: side 1 is Left, 2 is Right; host 1 is the DUT, 2 the tester.
+/// Locally administered: side 1 is Left, 2 is Right; host 1 is the DUT, 2 the tester.
 pub fn mac(side: u8, host: u8) -> Mac {
     Mac([0x02, 0, 0, 0, side, host])
 }

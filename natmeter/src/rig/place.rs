@@ -1,5 +1,5 @@
-//! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that natmeter makes for boxes in guests
-//! and namespaces.
+//! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that
+//! natmeter makes for boxes in guests and namespaces.
 
 use super::cores::shared_out;
 use super::{Process, RigError, boxes, files, guest, machine, management};
@@ -16,14 +16,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use wire::Mac;
 
-/// The ports' namespace, and what natmeter made for the boxes.
+/// Namespace of the ports, and what natmeter made for the boxes.
 pub struct Place {
     tester: Netns,
     // The programs and the guests end before their links are removed.
     programs: Vec<Started>,
-    /// One for each box that is a guest, by the box's number.
+    /// By the box's number.
     guests: Vec<(usize, guest::Booted)>,
-    /// The queues of each box that has TAPs, left and right: without them the interfaces have no carrier.
+    /// Of each box that has TAPs, left and right: without them the interfaces have no carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
     links: Option<Links>,
     /// The queue in front of the cores to which this machine steers packets of boxes that scripts configure, if it does.
@@ -34,7 +34,7 @@ impl Place {
     /// Finds or makes the ports of a bed.
     ///
     /// # Errors
-    /// If the links cannot be made, or if test frames through the user's interfaces would be dangerous.
+    /// The links cannot be made, or test frames through the user's interfaces would be dangerous.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         let place = |tester, queues, links| Place {
             tester,
@@ -73,23 +73,23 @@ impl Place {
         Ok(Place { tester: links.tester().clone(), programs, guests, queues, links: Some(links), backlog: None })
     }
 
-    /// The namespace of the tester's ends.
+    /// Namespace of the tester's ends.
     pub fn tester(&self) -> &Netns {
         &self.tester
     }
 
-    /// The namespace or the guest of a box, if natmeter made it.
+    /// Namespace or guest of a box, if natmeter made it.
     pub fn device(&self, at: usize) -> Option<On> {
         let namespace = || self.links.as_ref().map(|links| On::Namespace(links.boxes()[at].clone()));
         let guest = self.guests.iter().find(|(number, _)| *number == at);
         guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
     }
 
-    /// Boots the guests of a bed, and sets addresses and routes for a point in them and in the namespaces that natmeter
-    /// configures.
+    /// Boots the guests of a bed, and sets addresses and routes for a point in them and in the
+    /// namespaces that natmeter configures.
     ///
     /// # Errors
-    /// If no guest is built, one does not boot, or a step in it fails.
+    /// No guest is built, one does not boot, or a step in it fails.
     pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
         let is_steered_by_script = |(role, keys): &(&'static str, BoxKeys)| {
@@ -131,7 +131,7 @@ impl Place {
         Ok(())
     }
 
-    /// What a report says about the guests, and about the queues in front of cores.
+    /// Facts about the guests, and about the queues in front of cores.
     pub fn facts(&self, bed: &Bed) -> FactTable {
         let of_guest = |(at, guest): &(usize, guest::Booted)| {
             let role = bed.boxes[*at].0;
@@ -146,7 +146,7 @@ impl Place {
         self.backlog.as_ref().and_then(|(backlog, _)| backlog.doubt())
     }
 
-    /// Namespace and name of the interface of a port. For a TAP, it is the device's end.
+    /// The interface of a side; for a TAP, the device's end.
     pub fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
         let is_right = side == "right";
         match self.links.as_ref().map(Links::boxes) {
@@ -158,7 +158,7 @@ impl Place {
         }
     }
 
-    /// The Ethernet addresses of the boxes' ends of the links to the tester, if natmeter made them: left, right.
+    /// Boxes' ends of the links to the tester, if natmeter made them: left, right.
     pub fn macs(&self) -> Option<[Mac; 2]> {
         self.links.as_ref().map(|_| links::macs(0, 1).map(Mac))
     }
@@ -166,7 +166,7 @@ impl Place {
     /// Starts the programs of the boxes.
     ///
     /// # Errors
-    /// If one cannot be started.
+    /// One cannot be started.
     pub fn start(
         &mut self,
         bed: &Bed,
@@ -184,24 +184,22 @@ impl Place {
         Ok(())
     }
 
-    /// The links that natmeter made.
     pub(super) fn links(&mut self) -> Option<&mut Links> {
         self.links.as_mut()
     }
 
-    /// How a program ended by itself; `None` if all run.
+    /// `None` if all programs run.
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }
 }
 
-/// Returns the name of a fact about one of several boxes.
+/// The name of a fact about one of several boxes.
 pub(super) fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
-/// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: these cores must not
-/// deliver the packets to the tester, too.
+/// If cores of this machine forward the packets of a box, they must not deliver the packets to the tester, too.
 pub fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
     if !keys.is_steered(role, &scenario.sweep.cores) {
         return Vec::new();
@@ -240,14 +238,12 @@ fn connection(keys: &BoxKeys) -> Connection {
     }
 }
 
-/// Whether `i-know` cannot override a danger: frames with the operator's own addresses could leave through a default
-/// route.
+/// Whether `i-know` cannot override the danger: frames with the operator's own addresses could leave through a default route.
 fn is_final(bed: &Bed, danger: &str) -> bool {
     danger == "default-route" && !bed.keys.allow_addresses.is_empty()
 }
 
-/// Refuses ports through which test frames could leave the laboratory, unless `i-know` of the bed file names the
-/// danger.
+/// Refuses test frames that could leave the laboratory, unless `i-know` of the bed file names the danger.
 fn refuse_dangers(bed: &Bed) -> Result<(), RigError> {
     let all = machine::interfaces().map_err(RigError::Bed)?;
     for (_, port) in bed.ports() {

@@ -26,7 +26,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use wire::{AddrRange, Mac, Prefix6};
 
-/// Frames of the pool of each lane.
+/// Frames in the pool of each lane.
 pub const FRAMES: usize = 16_384;
 /// The same before a device of this machine's kernel: more would only wait in its queues.
 pub const FRAMES_HERE: usize = 4096;
@@ -34,27 +34,28 @@ pub const FRAMES_HERE: usize = 4096;
 const XDP_RING: usize = 2048;
 /// Octets of the longest frame that the tester sends besides test frames.
 const LONGEST_QUESTION: usize = 128;
-/// Frames that a packet socket's ring holds; an XDP socket's has 2048 entries.
+/// Entries of a packet socket; an XDP socket's ring has 2048.
 const RING: usize = 8192;
 
-/// Both ports of a bed, opened: for each lane one pool and at most one queue of each port.
+/// The ports: for each lane one pool and at most one queue of each port.
 pub struct Opened {
     pools: Vec<Pool>,
     left: Vec<Box<dyn Port>>,
     right: Vec<Box<dyn Port>>,
-    /// Ethernet addresses: the tester's, and the box's, left and right.
+    /// Tester's and box's addresses, left and right.
     pub(super) hops: [Hop; 2],
     owns: Owns,
-    /// What a report says about the ports.
+    /// For a report.
     pub(super) facts: FactTable,
     /// Keep this machine's kernel from using both ports.
     mutes: Vec<Mute>,
 }
 
-/// The queues of a port, the Ethernet addresses on its link, and the addresses for which the tester answers there.
+/// Queues of a port, Ethernet addresses on its link, and addresses for which the tester answers there.
 type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
-/// Opens both ports. The box's Ethernet addresses are 0 until [`Opened::resolve`].
+/// Fails if an interface is missing or down, or the back-end does not work on it. The box's
+/// Ethernet addresses are 0 until [`Opened::resolve`].
 ///
 /// # Errors
 /// If an interface is missing or down, or the back-end does not work on it.
@@ -108,7 +109,7 @@ fn pool(scenario: &Scenario, bed: &Bed, process: &Process) -> PoolConfig {
     }
 }
 
-/// Refuses a box with the Ethernet address of one of the tester's ports: it would never receive a frame.
+/// A box with the Ethernet address of one of the tester's ports would never receive a frame.
 fn refuse_own(bed: &Bed, hops: [Hop; 2]) -> Result<(), RigError> {
     for ((side, keys), hop) in bed.ports().into_iter().zip(hops) {
         let of_tester = ["left", "right"].into_iter().zip(hops).find(|(_, own)| own.own == hop.next);
@@ -129,10 +130,10 @@ fn refuse_own(bed: &Bed, hops: [Hop; 2]) -> Result<(), RigError> {
     Ok(())
 }
 
-/// The Ethernet addresses of the tester's ports: left, right.
+/// Tester's ports: left, right; 0 for links that natmeter makes itself, because they do not exist yet.
 ///
 /// # Errors
-/// If an interface does not exist. Returns 0 for links that natmeter makes itself, because they do not exist yet.
+/// An interface does not exist.
 pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
     if bed.makes_links() {
         return Ok([Mac::default(); 2]);
@@ -142,8 +143,7 @@ pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
     Ok([mac(&bed.left)?, mac(&bed.right)?])
 }
 
-/// The line rate of the slower port with frames of this size, in frames per second: from the bed file, or else from the
-/// link.
+/// Frames per second of the slower port with frames of this size: from the bed file, or else from the link.
 pub fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
     let here = Netns::current().ok()?;
     let of_link = |keys: &PortKeys| LinkFacts::of(&here, &keys.interface).ok()?.frames_per_second(frame_size);
@@ -154,7 +154,6 @@ pub fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
     [&bed.left, &bed.right].into_iter().filter_map(of_port).min()
 }
 
-/// What a report says about one link of the tester.
 fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
     let on = |is: Option<bool>| is.map(|is| if is { "on" } else { "off" }.to_owned());
     let number = |n: Option<u32>| n.map(|n| n.to_string());
@@ -182,7 +181,7 @@ fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
     known.map(|(name, words)| (format!("{side} link, {name}"), words)).collect()
 }
 
-/// The queues of one port. With `steered`, other threads than the sender's forward the frames.
+/// Opens ports. With `steered`, other threads than the sender's forward the frames.
 fn ports(
     (here, interface): (&Netns, &str),
     keys: &PortKeys,
@@ -229,7 +228,7 @@ fn ports(
     Ok(ports.into_iter().map(tagged).collect())
 }
 
-/// The refusal of a port that cannot share its memory with the driver; the error itself if that is not the cause.
+/// The refusal of zero-copy; the error itself if that is not the cause.
 fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigError {
     let unsupported = Some(rustix::io::Errno::OPNOTSUPP.raw_os_error());
     if !matches!(&error, PortError::System { source, .. } if source.raw_os_error() == unsupported) {
@@ -244,7 +243,7 @@ fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigErro
     ))
 }
 
-/// The addresses for which the tester answers on one side: its own, and those of its test frames.
+/// The tester's own addresses, and those of its test frames.
 fn own(keys: &PortKeys, mac: Mac, tested: AddrRange) -> Own {
     let mut own = Own { mac, ipv4: vec![tested], ipv6: Vec::new() };
     for (address, _) in &keys.addresses {
@@ -256,7 +255,7 @@ fn own(keys: &PortKeys, mac: Mac, tested: AddrRange) -> Own {
     own
 }
 
-/// The Ethernet address of the box on one side.
+/// The box's Ethernet address on one side.
 fn next_hop(
     keys: &PortKeys,
     ports: &mut [Box<dyn Port>],
@@ -293,7 +292,7 @@ impl Opened {
     /// Resolves the box's Ethernet addresses.
     ///
     /// # Errors
-    /// If the box does not answer, or answers with an address of the tester's.
+    /// The box does not answer, or answers with an address of the tester's.
     pub fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
         let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
         for (at, ((ports, own), (side, keys))) in ends.into_iter().zip(bed.ports()).enumerate() {
@@ -345,12 +344,11 @@ impl Opened {
         Some(Ends { pool: pools.next()?, left: left.next()?, right: right.next()? })
     }
 
-    /// The path from the tester to the box and back.
     pub(super) fn path(&self) -> Path {
         Path::behind(&self.left[0].facts(), &self.right[0].facts())
     }
 
-    /// What the ports are: name and words of each.
+    /// Name and words of each port.
     pub fn in_words(&self) -> Vec<(String, String)> {
         let sides = [("left port", &self.left), ("right port", &self.right)];
         let words = |ports: &Vec<Box<dyn Port>>| {
@@ -362,17 +360,17 @@ impl Opened {
         sides.into_iter().map(|(name, ports)| (name.to_owned(), words(ports))).collect()
     }
 
-    /// The box's Ethernet addresses: name and words of each.
+    /// Name and words of each of the box's Ethernet addresses.
     pub fn neighbours(&self) -> Vec<(String, String)> {
         let sides = ["left", "right"].into_iter().zip(self.hops);
         sides.map(|(side, hop)| (format!("{side} neighbour"), hop.next.to_string())).collect()
     }
 
-    /// Receives the frames that wait at both ports, and passes each to `show`: whether it came in on the left, and its
-    /// octets.
+    /// Receives the frames that wait at both ports, and passes each to `show`: whether it came in
+    /// on the left, and its octets.
     ///
     /// # Errors
-    /// If a port fails.
+    /// A port fails.
     pub fn receive(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
         let mut burst = port::burst();
         for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
@@ -387,11 +385,10 @@ impl Opened {
         Ok(())
     }
 
-    /// Receives the frames that wait at both ports, answers requests to the tester itself, and shows the other frames
-    /// as [`Self::receive`] does.
+    /// As [`Self::receive`], but answers requests to the tester itself.
     ///
     /// # Errors
-    /// If a port fails.
+    /// A port fails.
     pub fn receive_foreign(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
         let (mut burst, mut answers) = (port::burst(), port::burst());
         for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
@@ -416,7 +413,7 @@ impl Opened {
     /// Sends a frame from one port.
     ///
     /// # Errors
-    /// If the port fails.
+    /// The port fails.
     pub fn send(&mut self, from_left: bool, octets: &[u8]) -> Result<(), RigError> {
         let port = if from_left { &mut self.left[0] } else { &mut self.right[0] };
         let pool = &mut self.pools[0];
@@ -435,7 +432,7 @@ impl Opened {
         self.hops[usize::from(!of_left)].own.0
     }
 
-    /// The lanes of the engine, and the objects that must live as long.
+    /// The lanes, with the objects that must live as long.
     pub(super) fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
         let Opened { pools, left, right, owns, mutes, .. } = self;
         let (mut left, mut right) = (left.into_iter(), right.into_iter());

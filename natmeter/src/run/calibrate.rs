@@ -1,5 +1,6 @@
-//! Calibrates the tester at each point: with the point's number of connections and a filled state table, because a table larger
-//! than the caches halves the ceiling; and with the point's back-end, over veth with a cable of the same kind.
+//! Calibrates the tester at each point: with the point's number of connections and a filled state
+//! table, because a table larger than the caches halves the ceiling; and with the point's back-end,
+//! over veth with a cable of the same kind.
 
 use super::RunError;
 use crate::rig::place::Place;
@@ -17,11 +18,11 @@ use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 /// Duration of each of several runs at a point.
 const RUN: Nanos = Nanos::from_millis(30);
 
-/// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated device has no frames and needs
-/// no ceiling.
+/// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated
+/// device has no frames and needs no ceiling.
 ///
 /// # Errors
-/// If the tester's loop does not work, or the cable cannot be created; [`RunError::Calibrate`] on an interrupt.
+/// The tester's loop does not work, or the cable cannot be created; [`RunError::Calibrate`] on an interrupt.
 pub fn calibrate(
     known: &mut Calibration,
     scenario: &Scenario,
@@ -43,7 +44,7 @@ fn measured(
     point: &Point,
     process: &Process,
 ) -> Result<Ceiling, RunError> {
-    // Calibrates with the threads of the point.
+    // With the threads of the point.
     let clock = process.clock;
     let workers = cores::tester_cores(scenario).len() as u32;
     let view = cable(scenario, point, point.connections > 0)?;
@@ -99,10 +100,10 @@ fn of_queries(scenario: &Scenario, point: &Point, process: &Process) -> Result<C
     })
 }
 
-/// Returns what the tester can send over the ports of a bed, in frames per second and direction.
+/// Frames per second and direction that the tester can send over the ports of a bed.
 ///
 /// # Errors
-/// If the ports cannot be opened or fail.
+/// The ports cannot be opened or fail.
 pub fn send_ceiling(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
@@ -112,7 +113,7 @@ pub fn send_ceiling(
     Ok(ceiling::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
 
-/// Frames over a bed that no box accepts and no switch forwards: to the port that sends them.
+/// No box accepts these frames and no switch forwards them.
 pub(super) fn addressed_to_sender(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
@@ -122,19 +123,18 @@ pub(super) fn addressed_to_sender(
     Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
 }
 
-/// Directions with different rates have the same one here, so that T0 holds for any ratio: the faster direction of a ratio is
-/// at least as fast.
+/// T0 holds for any direction ratio: the faster direction of a ratio is at least as fast as each direction here.
 fn offered(scenario: &Scenario, view: Arc<View>) -> Offered {
     let traffic = &scenario.traffic;
     let direction = if traffic.direction.ratio().is_some() { Direction::Both } else { traffic.direction };
     Offered { view, direction, responder_order: traffic.responder_order }
 }
 
-/// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is sent when
-/// nothing has to come back.
+/// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what
+/// arrives, and what is sent when nothing has to come back.
 ///
 /// # Errors
-/// If the ports cannot be opened or fail, or if no frame arrives.
+/// The ports cannot be opened or fail, or no frame arrives.
 pub fn over_ports(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
@@ -168,8 +168,7 @@ fn how(scenario: &Scenario, process: &Process) -> How {
     }
 }
 
-/// Measures the ceiling, and the latency of single frames in nanoseconds, over a temporary cable of the same kind as those of the
-/// device.
+/// The ceiling, and the latency of single frames in nanoseconds, over a temporary cable of the device's kind.
 fn over_cable(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
@@ -187,7 +186,7 @@ fn over_cable(
     Ok((ceiling, Some(floor.median)))
 }
 
-/// Returns flows for this many connections. More hosts replace the subscribers of a technology.
+/// More hosts replace the subscribers of a technology.
 fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<FlowSpace, FlowError> {
     let (t, times) = (&scenario.traffic, connections.div_ceil(flows.size()));
     if times <= 1 {
@@ -202,16 +201,12 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
     )
 }
 
-/// Returns the frames that the two sides send and expect over a plain cable; with connections, if it is to be stateful, as behind
-/// a NAT that translates nothing.
-///
-/// # Errors
-/// If the ranges of the flows are inconsistent.
+/// Frames over a cable; with connections, if the view is to be stateful, as behind a NAT that translates nothing. Fails
+/// if the ranges of the flows are inconsistent.
 pub(super) fn cable(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
     cable_between([Hop::default(); 2], scenario, point, stateful)
 }
 
-/// The same with these Ethernet addresses on the left and on the right.
 fn cable_between(hops: [Hop; 2], scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
     let refused = |e: FlowError| CalibrateError::from(TrialError::Refused(e.to_string()));
     let flows = rig::flow_space(scenario).and_then(|flows| enough(scenario, flows, point.connections));

@@ -1,5 +1,5 @@
-//! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and what a report says
-//! about all.
+//! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and
+//! what a report says about all.
 
 use crate::rig::RigError;
 use crate::rig::cores::{CoresHere, shared_out};
@@ -9,13 +9,13 @@ use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};
 use std::collections::BTreeSet;
 
-/// The boxes whose packets this machine steers to their cores.
+/// This machine steers their packets to their cores.
 pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
     let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| keys.is_steered(role, &scenario.sweep.cores);
     bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
 }
 
-/// The cores of this machine on which the boxes work; `None` for boxes that are elsewhere.
+/// `None` for boxes that are elsewhere.
 pub fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<CoresHere> {
     if !bed.makes_links() {
         return None;
@@ -29,15 +29,16 @@ pub fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<
         }
         // The thread that sends a frame forwards it.
         _ if keys.has_kernel_of_tester() && keys.start.is_none() => tester.clone(),
-        // The scheduler keeps programs, and natmeter keeps guests, off the cores of the tester's threads, if there are others.
+        // The scheduler keeps programs, and natmeter keeps guests, off the cores of the tester's
+        // threads, if there are others.
         _ => Some(&all[tester.len()..]).filter(|free| !free.is_empty()).unwrap_or(&all).to_vec(),
     };
     let device: BTreeSet<usize> = bed.boxes.iter().flat_map(of_box).collect();
     Some(CoresHere { tester, device: device.into_iter().collect() })
 }
 
-/// The cores of this machine that forward packets of boxes in namespaces: those of the scenario that the tester does not use, or
-/// else all, because the thread that sends a frame forwards it.
+/// Cores of the scenario that the tester does not use, or else all, because the thread that sends a
+/// frame forwards it.
 pub(super) fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
     let here: Vec<_> = bed.boxes.iter().filter(|(_, keys)| keys.has_kernel_of_tester()).collect();
     let most = |role: &str| scenario.sweep.cores.of_box(role, point.cores) as usize;
@@ -52,7 +53,7 @@ pub(super) fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<u
     }
 }
 
-/// Which box varies its cores, and how many cores the others have, for the report of a bed of several boxes.
+/// What a report says of the cores of several boxes.
 pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
     let cores = &scenario.sweep.cores;
     let mut facts = FactTable::new();
@@ -70,7 +71,7 @@ pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
     facts
 }
 
-/// The cores of this machine that forward packets of a box, as a mask of the kernel; of no use for other boxes.
+/// A mask of the kernel; of no use for boxes that are not on this machine.
 pub(super) fn core_mask(bed: &Bed, (role, keys): (&str, &BoxKeys), cores: u32) -> Result<String, RigError> {
     let is_steered = keys.cores_by() == Some(bed::CoresBy::Steering);
     let [_, found] = shared_out(bed.lanes() as usize, cores as usize);
