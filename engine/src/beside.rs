@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(10);
 
-pub(crate) struct Watched<'a> {
+pub(crate) struct PhaseClock<'a> {
     pub clock: Clock,
     /// In ticks; 0 before the phase.
     pub start: &'a AtomicU64,
@@ -18,7 +18,7 @@ pub(crate) struct Watched<'a> {
     pub over: &'a AtomicBool,
 }
 
-impl Watched<'_> {
+impl PhaseClock<'_> {
     /// False if the phase ended before.
     fn wait_until(&self, at: Nanos) -> bool {
         loop {
@@ -42,7 +42,11 @@ impl Watched<'_> {
 }
 
 /// Unless the phase ended before.
-pub(crate) fn act(device: &mut dyn Device, action: Action, phase: &Watched<'_>) -> Result<Option<Acted>, TrialError> {
+pub(crate) fn act(
+    device: &mut dyn Device,
+    action: Action,
+    phase: &PhaseClock<'_>,
+) -> Result<Option<Acted>, TrialError> {
     if !phase.wait_until(action.at) {
         return Ok(None);
     }

@@ -32,7 +32,7 @@ pub struct Basics {
 
 /// Configuration of the calibration.
 #[derive(Clone, Debug)]
-pub struct How {
+pub struct CalibrationSettings {
     /// The clock.
     pub clock: Clock,
     /// Of each lane, at least one; `None`: not pinned.
@@ -101,7 +101,7 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
 ///
 /// # Errors
 /// Memory is exhausted, on an interrupt, or a cable loses or changes frames.
-pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
+pub fn ceiling(how: &CalibrationSettings, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
     let mut cable = Cable::new(how, view)?;
     let set_up = match over {
         None => cable.fill(how.per_run)?,
@@ -161,7 +161,7 @@ const PROCESS: Cabling = Cabling { slow_frame: 60, first_guess: 20_000, drain: N
 /// Frames may wait a few ticks for a kernel thread.
 const KERNEL: Cabling = Cabling { slow_frame: 5_000, first_guess: 5_000, drain: Nanos::from_millis(10) };
 
-fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
+fn over_kernel(how: &CalibrationSettings, ends: Ends) -> Vec<Lane> {
     let Ends { pool, left, right } = ends;
     let (left, right) = window::ends(how.clock, left, right);
     let core = how.cores.first().copied().flatten();
@@ -169,7 +169,7 @@ fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
 }
 
 /// Each lane has its own link, whose ring no preempted lane can fill.
-fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
+fn within_process(how: &CalibrationSettings, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     let lane = |&core| {
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
         let (mut left, mut right) = link("loop", how.clock, 256, (1, Steer::First), (1, Steer::First));
@@ -187,7 +187,7 @@ struct Cable {
 }
 
 impl Cable {
-    fn new(how: &How, view: &Arc<View>) -> Result<Cable, CalibrateError> {
+    fn new(how: &CalibrationSettings, view: &Arc<View>) -> Result<Cable, CalibrateError> {
         let lanes = within_process(how, view)?;
         let count = lanes.len() as u64;
         let store =

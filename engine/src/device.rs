@@ -26,8 +26,8 @@ pub trait Device: Send {
     ///
     /// # Errors
     /// As [`Device::clear`].
-    fn away(&mut self) -> Result<Away, TrialError> {
-        Ok(Away::default())
+    fn away(&mut self) -> Result<DeviceStalls, TrialError> {
+        Ok(DeviceStalls::default())
     }
     /// Announces a trial of about this duration, from which on a device on the tester's machine polls.
     fn wake(&mut self, _lasts: Nanos) {}
@@ -78,7 +78,7 @@ pub trait Device: Send {
 
 /// Host noise on a device's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Away {
+pub struct DeviceStalls {
     /// Longest time between two rounds.
     pub stall: Nanos,
     /// Of all threads.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const INTERVAL: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
-struct Way {
+struct DirectionCounts {
     sent: AtomicU64,
     received: AtomicU64,
     /// In an active direction.
@@ -20,7 +20,7 @@ struct Way {
 /// Shared by all lanes of a phase.
 #[derive(Debug)]
 pub struct Early {
-    ways: [Way; 2],
+    ways: [DirectionCounts; 2],
     interval: Ticks,
     /// 0: not yet.
     ended_at: AtomicU64,
@@ -44,7 +44,7 @@ impl Early {
             let planned = direction.frames(forward, frames);
             let active = if forward { direction.forward() } else { direction.reverse() };
             let most = active.then(|| option.missing_at_most(planned, direction.pace(forward, rate)));
-            Way { missing_at_most: most, ..Way::default() }
+            DirectionCounts { missing_at_most: most, ..DirectionCounts::default() }
         };
         Early { ways: [way(true), way(false)], interval, ended_at: AtomicU64::new(0) }
     }

@@ -1,7 +1,7 @@
 //! Carries out one trial: clear, phase 1, gap, phase 2, drain, collect.
 
-use crate::beside::{self, Watched};
-use crate::device::{Away, Device};
+use crate::beside::{self, PhaseClock};
+use crate::device::{Device, DeviceStalls};
 use crate::lane::Lane;
 use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome};
@@ -408,7 +408,7 @@ impl Engine {
             None => self.stage.run_with(phase, extra)?,
         };
         self.marks.push((phase.kind, [began, Instant::now()]));
-        let Away { stall, stalled, run_delay } = self.device.away()?;
+        let DeviceStalls { stall, stalled, run_delay } = self.device.away()?;
         (outcome.host.dut_stall, outcome.host.dut_stalled, outcome.host.dut_run_delay) = (stall, stalled, run_delay);
         Ok(outcome)
     }
@@ -419,7 +419,7 @@ impl Engine {
         let over = AtomicBool::new(false);
         let (outcome, acted) = std::thread::scope(|scope| {
             let over_at_end = Over(&over);
-            let watched = Watched { clock, start: &start, over: &over };
+            let watched = PhaseClock { clock, start: &start, over: &over };
             let acting = spawn_in(scope, move || beside::act(&mut **device, action, &watched));
             let acting = acting.map_err(|e| TrialError::Tester(e.to_string()))?;
             let outcome = stage.run_with(phase, extra);

@@ -1,8 +1,8 @@
 //! Compares received frames with those expected in a phase, and learns outside addresses and ports.
 
 use crate::findings::{Findings, fault_of};
-use crate::observe::Row;
-use crate::seen::Seen;
+use crate::observe::FrameStamps;
+use crate::seen::Arrivals;
 use crate::store::StateTable;
 use method::Fault;
 use port::{BATCH, Frame, Ticks};
@@ -69,7 +69,7 @@ impl JudgePlan<'_> {
         frames: &[Frame],
         held: u32,
         work: &mut Work,
-        seen: &mut [Seen],
+        seen: &mut [Arrivals],
         findings: &mut Findings,
     ) -> bool {
         let count = frames.len();
@@ -142,7 +142,7 @@ impl JudgePlan<'_> {
         frames: &[Frame],
         (held, mix): (u32, Option<&Sizes<Expect>>),
         work: &mut Work,
-        (seen, stamps): (&mut [Seen], Option<&Row>),
+        (seen, stamps): (&mut [Arrivals], Option<&FrameStamps>),
         findings: &mut Findings,
     ) -> u32 {
         let mut kept: [(&[u8], [u64; 2], Ticks); BATCH] = [(&[], [0; 2], 0); BATCH];
@@ -206,7 +206,7 @@ impl JudgePlan<'_> {
         expect: &Expect,
         (words, j): (&Words, usize),
         (tag, held): ([u64; 2], u32),
-        (seen, findings): (&mut Seen, &mut Findings),
+        (seen, findings): (&mut Arrivals, &mut Findings),
     ) -> Result<(), Fault> {
         let (addr, port, hops) = expect.learn_words(frame, words, j).map_err(fault_of)?;
         if self.has_moved(StreamId::index(tag), held, (addr, port)) {
@@ -232,7 +232,7 @@ fn fetch_rows(ends: &Ends6, values: &Batch) {
 }
 
 #[inline(always)]
-fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
+fn planned(seen: &mut [Arrivals], sender: u8, sequence: u64) -> Option<&mut Arrivals> {
     let seen = seen.get_mut(sender as usize)?;
     (sequence < seen.frames() || seen.is_unexpected(sequence)).then_some(seen)
 }

@@ -1,6 +1,6 @@
 //! Counters of a receiver: each frame counts once, as right or by its fault.
 
-use crate::seen::Seen;
+use crate::seen::Arrivals;
 use method::{Fault, FaultCounts};
 use port::Ticks;
 use wire::{Hops, Mismatch};
@@ -47,7 +47,7 @@ impl Findings {
 
     /// If a frame is a duplicate or its hop limits differ from the first frame's, the right frame may still arrive.
     #[inline(always)]
-    pub(crate) fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
+    pub(crate) fn count(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
             Some(first) if first != hops => return Err(self.other_hop(hops, seen, sequence)),
             Some(_) => {}
@@ -61,7 +61,7 @@ impl Findings {
 
     /// These may become the most frequent, so their duplicates are recognised, too.
     #[cold]
-    fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
+    fn other_hop(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Fault {
         if !seen.arrive_otherwise(sequence) {
             return Fault::Duplicate;
         }

@@ -3,8 +3,8 @@
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
 use crate::native::NativeJudge;
-use crate::observe::Row;
-pub use crate::seen::Seen;
+use crate::observe::FrameStamps;
+pub use crate::seen::Arrivals;
 use crate::service::{Desk, Service};
 use method::Fault;
 use port::{BATCH, Burst, Clock, Pool, Port, PortError, Ticks};
@@ -15,7 +15,7 @@ use wire::{Expect, Sizes, StreamId};
 pub struct Judge<'a> {
     plan: JudgePlan<'a>,
     clock: Clock,
-    seen: &'a mut [Seen],
+    seen: &'a mut [Arrivals],
     burst: Burst,
     desk: Desk<'a>,
     work: Work,
@@ -24,14 +24,14 @@ pub struct Judge<'a> {
     /// Instead of the expectation's.
     mix: Option<&'a Sizes<Expect>>,
     native: Option<Box<NativeJudge<'a>>>,
-    stamps: Option<&'a Row>,
+    stamps: Option<&'a FrameStamps>,
     /// Counters so far.
     pub findings: Findings,
 }
 
 impl<'a> Judge<'a> {
-    /// One [`Seen`] per sender, each reset for this phase.
-    pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
+    /// One [`Arrivals`] per sender, each reset for this phase.
+    pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Arrivals]) -> Judge<'a> {
         let (burst, desk) = (port::burst(), Desk::default());
         Judge {
             plan,
@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
 
     /// Notes the receive times of right frames.
     #[must_use]
-    pub fn stamping(self, stamps: Option<&'a Row>) -> Judge<'a> {
+    pub fn stamping(self, stamps: Option<&'a FrameStamps>) -> Judge<'a> {
         Judge { stamps, ..self }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Judge<'a> {
 
     /// Of one sender and in sequence.
     #[inline(never)]
-    fn note(&self, stamps: &Row, at: usize, n: usize) {
+    fn note(&self, stamps: &FrameStamps, at: usize, n: usize) {
         let frames = &self.burst[at..at + n];
         let tag = frames.first().and_then(|frame| StreamId::words(frame.bytes(), self.plan.expect.tag_at()));
         let Some(tag) = tag else { return };

@@ -36,7 +36,7 @@ pub struct Lane {
 /// From a port, so that a flood does not block the thread.
 const BURSTS: usize = 64;
 
-pub(crate) struct Begun {
+pub(crate) struct LaneStart {
     pub(crate) start: Ticks,
     pub(crate) in_process: bool,
     pub(crate) queued: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Begun {
 
 impl Lane {
     /// Waits for all lanes; fails, so that they stop, if the thread cannot run on its core.
-    pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<Begun, PortError> {
+    pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<LaneStart, PortError> {
         if let Err(error) = port::host::place(self.core) {
             shared.broken.store(true, Ordering::Relaxed);
             return Err(error);
@@ -62,7 +62,7 @@ impl Lane {
         // If unknown (0), one poll of each port.
         let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
         let start = shared.all_ready(clock);
-        Ok(Begun { start, in_process, queued })
+        Ok(LaneStart { start, in_process, queued })
     }
 
     /// Between phases; discards frames that are not the service's.
@@ -179,9 +179,9 @@ pub fn run(
     tasks: Tasks<'_>,
     lane: &mut Lane,
 ) -> Result<Report, PortError> {
-    let _told = Told(shared);
-    let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
-    let waits = Waits::of(lane, in_process);
+    let _told = PanicGuard(shared);
+    let LaneStart { start, in_process, queued } = lane.begin(clock, shared)?;
+    let waits = RunDelay::of(lane, in_process);
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
@@ -223,13 +223,13 @@ pub fn run(
 }
 
 /// Read from a file before and after the rounds.
-pub(crate) struct Waits(Option<u64>);
+pub(crate) struct RunDelay(Option<u64>);
 
-impl Waits {
+impl RunDelay {
     /// If stalls do not show all waits of the thread: it calls into the kernel, or polls a DUT.
-    pub(crate) fn of(lane: &Lane, in_process: bool) -> Waits {
+    pub(crate) fn of(lane: &Lane, in_process: bool) -> RunDelay {
         let is_hidden = !in_process || lane.companion.is_some();
-        Waits(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
+        RunDelay(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
     }
 
     pub(crate) fn since(&self) -> Option<Nanos> {
@@ -239,9 +239,9 @@ impl Waits {
 }
 
 /// Stops the other lanes if this one panics.
-pub(crate) struct Told<'s>(pub(crate) &'s Shared);
+pub(crate) struct PanicGuard<'s>(pub(crate) &'s Shared);
 
-impl Drop for Told<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.broken.store(true, Ordering::Relaxed);

@@ -37,8 +37,8 @@ mod tasks;
 pub mod tcp;
 mod window;
 
-pub use device::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, NoDevice, Profiling};
+pub use device::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, NoDevice, Profiling};
 pub use engine::{Engine, EngineError, Settings};
 pub use lane::Lane;
-pub use service::{Served, Service};
+pub use service::{Service, ServiceVerdict};
 pub use store::StateTable;

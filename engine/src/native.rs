@@ -3,8 +3,8 @@
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
 use crate::indices::Indices;
-use crate::observe::Row;
-use crate::seen::Seen;
+use crate::observe::FrameStamps;
+use crate::seen::Arrivals;
 use port::{Burst, Frame, Pool};
 use wire::{Expect, Foreground, Sizes, Tag, Template, Values, View};
 
@@ -79,7 +79,7 @@ impl NativeJudge<'_> {
         frames: &[Frame],
         (held, sizes): (u32, Option<&Sizes<Expect>>),
         work: &mut Work,
-        (seen, stamps): (&mut [Seen], Option<&Row>),
+        (seen, stamps): (&mut [Arrivals], Option<&FrameStamps>),
         findings: &mut Findings,
     ) -> u32 {
         let (mut untagged, mut at) = (0, 0);

@@ -1,7 +1,7 @@
 //! What a phase observes beside its counters: time stamps, delays, and due times of lost frames.
 
 use crate::schedule::Departures;
-use crate::seen::Seen;
+use crate::seen::Arrivals;
 use arena::{ArenaError, AtomicArray};
 use method::trial::{Chosen, LOST, Losses, Piece, Popularity, Sample, Stamps};
 use method::{Count, Delays, Nanos};
@@ -22,22 +22,27 @@ pub struct Extra {
 }
 
 /// The time stamps of one direction, by the frame's number in the schedule; each word has one writer.
-pub struct Row {
+pub struct FrameStamps {
     chosen: Chosen,
     senders: u64,
     sent: AtomicArray,
     received: AtomicArray,
 }
 
-impl Row {
+impl FrameStamps {
     /// Room for the stamps of `senders` senders, 16 bytes a frame.
     ///
     /// # Errors
     /// Too little memory.
-    pub fn new(chosen: Chosen, senders: u64) -> Result<Row, ArenaError> {
+    pub fn new(chosen: Chosen, senders: u64) -> Result<FrameStamps, ArenaError> {
         let words = |what| AtomicArray::zeroed(what, chosen.frames as usize);
         let sent = words("the time stamps of sent frames")?;
-        Ok(Row { chosen, senders: senders.max(1), sent, received: words("the time stamps of received frames")? })
+        Ok(FrameStamps {
+            chosen,
+            senders: senders.max(1),
+            sent,
+            received: words("the time stamps of received frames")?,
+        })
     }
 
     #[inline]
@@ -82,12 +87,12 @@ impl Row {
 }
 
 /// Due times, from the start of the phase.
-pub(crate) struct Due {
+pub(crate) struct DueTimes {
     /// Of all senders, with the number of the first frame of each.
     pub schedules: Vec<(Count, Departures)>,
 }
 
-impl Due {
+impl DueTimes {
     fn at(&self, frame: Count) -> Ticks {
         let last = self.schedules.partition_point(|(first, _)| *first <= frame);
         let Some((first, schedule)) = last.checked_sub(1).and_then(|at| self.schedules.get(at)) else { return 0 };
@@ -96,7 +101,7 @@ impl Due {
 }
 
 /// A sender without bitmap in `seen` lost all frames.
-pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Seen>], due: &Due) -> Losses {
+pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Arrivals>], due: &DueTimes) -> Losses {
     let senders = seen.len().max(1) as u64;
     let (mut found, mut first, mut last) = (0, None, 0);
     let (mut arrived, mut longest) = (None, 0);
@@ -146,7 +151,7 @@ mod tests {
     #[test]
     fn every_chosen_frame_has_a_place_of_its_own() {
         for (first, every, frames, senders) in [(0, 1, 20, 3), (5, 4, 3, 2), (7, 1, 9, 1)] {
-            let row = Row::new(Chosen { first, every, frames }, senders).unwrap();
+            let row = FrameStamps::new(Chosen { first, every, frames }, senders).unwrap();
             let places = (0..20).filter_map(|g| row.place(g % senders, g / senders)).collect::<Vec<_>>();
             assert_eq!(places, (0..frames as usize).collect::<Vec<_>>());
         }
@@ -157,9 +162,9 @@ mod tests {
     fn losses_have_the_due_times_of_both_rates() {
         let schedule = |start, rate, frames| Departures::new(start, CLOCK, Rate(rate), frames);
         let schedules = vec![(0, schedule(0, 1_000_000, 100)), (100, schedule(100_000, 500_000, 100))];
-        let due = Due { schedules };
+        let due = DueTimes { schedules };
         for senders in [1, 2] {
-            let mut seen: Vec<Seen> = (0..senders).map(|_| Seen::default()).collect();
+            let mut seen: Vec<Arrivals> = (0..senders).map(|_| Arrivals::default()).collect();
             for seen in &mut seen {
                 seen.reset(200 / senders);
             }

@@ -26,7 +26,7 @@ const PASSES: u32 = 30;
 
 /// Frames of a window.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct OverloadTraffic {
     /// Stateless without a state table, else with at most the engine's connections.
     pub view: Arc<View>,
     /// Active directions.
@@ -41,7 +41,7 @@ impl Engine {
     ///
     /// # Errors
     /// On an interrupt, a port fails, or no frame or many wrong ones come back.
-    pub fn overload(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
+    pub fn overload(&mut self, offered: &OverloadTraffic, window: Nanos) -> Result<Rate, TrialError> {
         let mut out = self.window(offered, window)?;
         for _ in 1..WINDOWS {
             // The host ran no thread of the device in this window.
@@ -68,7 +68,7 @@ impl Engine {
     ///
     /// # Errors
     /// On an interrupt, or a port fails.
-    pub fn send_only(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
+    pub fn send_only(&mut self, offered: &OverloadTraffic, window: Nanos) -> Result<Rate, TrialError> {
         let out = self.window(offered, window)?;
         let legs = [(&out.forward, true), (&out.reverse, false)].into_iter().filter(|(leg, _)| leg.sent > 0);
         let rate = |(leg, forward): (&Leg, bool)| {
@@ -79,7 +79,7 @@ impl Engine {
         Ok(legs.map(rate).min().unwrap_or_default())
     }
 
-    fn window(&mut self, offered: &Offered, window: Nanos) -> Result<PhaseOutcome, TrialError> {
+    fn window(&mut self, offered: &OverloadTraffic, window: Nanos) -> Result<PhaseOutcome, TrialError> {
         let lanes = self.lanes();
         self.beside(
             &offered.view,

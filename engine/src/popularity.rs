@@ -15,12 +15,12 @@ const BLOCKS: Count = 4096;
 
 #[derive(Clone, Debug)]
 struct Ranks {
-    entries: Vec<Entry>,
+    entries: Vec<AliasEntry>,
 }
 
 /// Its own ranks up to a limit on 32 random bits, and those of another entry above it.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct AliasEntry {
     limit: u32,
     alias: u32,
     first: u32,
@@ -65,9 +65,9 @@ impl Ranks {
             blocks.iter().map(|&(first, width)| exponent.weight(first + 1..first + width + 1)).collect();
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        let mut entries: Vec<Entry> = (0u32..)
+        let mut entries: Vec<AliasEntry> = (0u32..)
             .zip(&blocks)
-            .map(|(own, &(first, width))| Entry {
+            .map(|(own, &(first, width))| AliasEntry {
                 limit: u32::MAX,
                 alias: own,
                 first: first as u32,
@@ -92,7 +92,7 @@ impl Ranks {
         let bits = random(state);
         let at = ((bits >> 32) * self.entries.len() as u64) >> 32;
         let entry = self.entries[at as usize];
-        let Entry { first, width, .. } =
+        let AliasEntry { first, width, .. } =
             if bits as u32 <= entry.limit { entry } else { self.entries[entry.alias as usize] };
         first + (((random(state) >> 32) * u64::from(width)) >> 32) as u32
     }

@@ -2,7 +2,7 @@
 
 /// Sequence bitmap of one sender.
 #[derive(Default)]
-pub struct Seen {
+pub struct Arrivals {
     bits: Vec<u64>,
     /// For hop limits other than the first frame's.
     otherwise: Vec<u64>,
@@ -12,7 +12,7 @@ pub struct Seen {
     highest: u64,
 }
 
-impl Seen {
+impl Arrivals {
     /// Makes room for `frames` in reused memory.
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
@@ -21,9 +21,9 @@ impl Seen {
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
-    /// As [`Seen::reset`], but allocates when a frame arrives: lanes rarely receive frames of others.
+    /// As [`Arrivals::reset`], but allocates when a frame arrives: lanes rarely receive frames of others.
     pub fn reset_unexpected(&mut self, frames: u64) {
-        *self = Seen { unexpected: frames, ..Seen::default() };
+        *self = Arrivals { unexpected: frames, ..Arrivals::default() };
     }
 
     /// Whether a frame may have arrived.
@@ -97,8 +97,8 @@ impl Seen {
 
     /// Merges another receiver's bitmap for the same sender; calls `twice` for each frame that both
     /// counted, with any hop limits.
-    pub fn merge(&mut self, other: &Seen, mut twice: impl FnMut(u64)) {
-        let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
+    pub fn merge(&mut self, other: &Arrivals, mut twice: impl FnMut(u64)) {
+        let any = |seen: &Arrivals, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
         for at in 0..self.bits.len().min(other.bits.len()) {
             let (mine, theirs) = (any(self, at), any(other, at));
             let mut both = mine & theirs;

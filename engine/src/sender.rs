@@ -2,7 +2,7 @@
 
 use crate::indices::Indices;
 use crate::native::NativeSender;
-use crate::observe::Row;
+use crate::observe::FrameStamps;
 use crate::pacer::{Due, Pacer};
 use crate::schedule::Departures;
 use crate::store::StateTable;
@@ -35,11 +35,11 @@ pub struct Sender<'a> {
     plan: SenderPlan<'a>,
     pacer: Pacer,
     /// Last first.
-    later: Vec<Later>,
+    later: Vec<LaterSchedule>,
     /// Instead of the template's.
     mix: Option<&'a Sizes<Template>>,
     native: Option<Box<NativeSender<'a>>>,
-    stamps: Option<&'a Row>,
+    stamps: Option<&'a FrameStamps>,
     /// Drawn early for prefetching.
     ahead: [u32; BATCH],
     ahead_flows: [u32; BATCH],
@@ -48,7 +48,7 @@ pub struct Sender<'a> {
 }
 
 /// Follows another schedule.
-pub struct Later {
+pub struct LaterSchedule {
     /// From the start of the first.
     pub after: Ticks,
     /// Its departure times.
@@ -104,13 +104,13 @@ impl<'a> Sender<'a> {
 
     /// Notes the send times of frames.
     #[must_use]
-    pub fn stamping(self, stamps: Option<&'a Row>) -> Sender<'a> {
+    pub fn stamping(self, stamps: Option<&'a FrameStamps>) -> Sender<'a> {
         Sender { stamps, ..self }
     }
 
     /// Continues with these schedules.
     #[must_use]
-    pub fn then(mut self, mut later: Vec<Later>) -> Sender<'a> {
+    pub fn then(mut self, mut later: Vec<LaterSchedule>) -> Sender<'a> {
         self.pacer.planned += later.iter().map(|later| later.departures.frames()).sum::<Count>();
         later.reverse();
         Sender { later, ..self }
@@ -124,7 +124,7 @@ impl<'a> Sender<'a> {
 
     #[cold]
     fn change_rate(&mut self) -> bool {
-        let Some(Later { after, departures, flows }) = self.later.pop() else { return false };
+        let Some(LaterSchedule { after, departures, flows }) = self.later.pop() else { return false };
         self.pacer.follow(after, departures);
         self.plan.indices.use_flows(flows);
         self.pacer.has_more()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Result of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServiceVerdict {
     /// For the port of its arrival.
     Answer,
     /// Without an answer.
@@ -17,7 +17,7 @@ pub enum Served {
 }
 
 /// Handles a frame without a tag at Left (`true`) or Right. It must not allocate, lock or make system calls.
-pub type Service = Box<dyn FnMut(bool, &mut Frame) -> Served + Send>;
+pub type Service = Box<dyn FnMut(bool, &mut Frame) -> ServiceVerdict + Send>;
 
 /// Between phases: a requester's longest wait.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
@@ -46,7 +46,7 @@ impl<'a> Desk<'a> {
         for (bit, frame) in frames.iter_mut().enumerate() {
             if which & 1 << bit != 0 {
                 let served = handle(&mut service, left, frame, pool, &mut self.answers);
-                foreign += u64::from(served == Served::Foreign);
+                foreign += u64::from(served == ServiceVerdict::Foreign);
             }
         }
         foreign
@@ -72,10 +72,10 @@ pub(crate) fn handle(
     frame: &mut Frame,
     pool: &mut Pool,
     answers: &mut Burst,
-) -> Served {
+) -> ServiceVerdict {
     let served = service(left, frame);
     // Without a free frame, the requester asks again.
-    if served == Served::Answer
+    if served == ServiceVerdict::Answer
         && let Some(empty) = pool.alloc(0)
     {
         answers.push(std::mem::replace(frame, empty));

@@ -5,9 +5,9 @@ mod observed;
 use crate::churn::ChurnPlan;
 use crate::early::{self, Early};
 use crate::findings::{Findings, HopTally};
-use crate::judge::Seen;
+use crate::judge::Arrivals;
 use crate::lane::{self, Lane, Report, Shared, Tasks};
-use crate::observe::{Extra, Row};
+use crate::observe::{Extra, FrameStamps};
 use crate::phase::{Cost, Phase, PhaseOutcome};
 use crate::schedule::Departures;
 use crate::store::StateTable;
@@ -38,7 +38,7 @@ pub struct Stage {
     /// From [`Stage::missing`].
     missing: Vec<u32>,
     /// Of each lane, at Left and at Right, one per sender.
-    seen: Vec<[Vec<Seen>; 2]>,
+    seen: Vec<[Vec<Arrivals>; 2]>,
     pub(crate) give_up: Nanos,
     /// As fast as they can, with no schedule for their ratio.
     unpaced: bool,
@@ -289,7 +289,7 @@ impl Stage {
             let at = [(at_right, &planned[0], own_left, &lane.right), (at_left, &planned[1], own_right, &lane.left)];
             for (seen, planned, own, receiver) in at {
                 let within = receiver.as_ref().is_none_or(|port| port::Port::facts(&**port).backend == "link");
-                seen.resize_with(planned.len(), Seen::default);
+                seen.resize_with(planned.len(), Arrivals::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
                     // On an in-process link, a sending lane receives only its own frames; elsewhere
                     // a NIC's hash spreads frames over all lanes.
@@ -334,7 +334,7 @@ impl Stage {
         &mut self,
         (phase, extra): (&Phase, &Extra),
         planned: &[Vec<Count>; 2],
-        rows: &[Option<Row>; 2],
+        rows: &[Option<FrameStamps>; 2],
     ) -> Result<Vec<Report>, PortError> {
         let clock = self.clock;
         self.start.store(0, Ordering::Release);

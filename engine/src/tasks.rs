@@ -4,12 +4,12 @@ use crate::churn::{ChurnOrder, ChurnPlan};
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
 use crate::indices::Indices;
-use crate::judge::{Judge, Seen};
+use crate::judge::{Arrivals, Judge};
 use crate::native::{NativeJudge, NativeSender};
-use crate::observe::{Extra, Row};
+use crate::observe::{Extra, FrameStamps};
 use crate::phase::Phase;
 use crate::pieces::Part;
-use crate::sender::{Later, Sender, SenderPlan};
+use crate::sender::{LaterSchedule, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};
 use port::{Clock, Ticks};
@@ -35,7 +35,7 @@ pub(crate) struct TaskMaker<'a> {
     pub churn: Option<ChurnPlan>,
     pub extra: Extra,
     /// Left to Right and Right to Left.
-    pub rows: [Option<&'a Row>; 2],
+    pub rows: [Option<&'a FrameStamps>; 2],
 }
 
 impl<'a> TaskMaker<'a> {
@@ -76,7 +76,7 @@ impl<'a> TaskMaker<'a> {
                 index: 0,
             },
         };
-        let later = parts.map(|part| Later {
+        let later = parts.map(|part| LaterSchedule {
             after: self.clock.ticks(part.from.0),
             departures: part.departures(self.clock, (which, of)),
             flows: part.flows,
@@ -88,7 +88,7 @@ impl<'a> TaskMaker<'a> {
         Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
     }
 
-    pub(crate) fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
+    pub(crate) fn judge(&self, at_left: bool, seen: &'a mut [Arrivals]) -> Judge<'a> {
         let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
         let plan = JudgePlan {
             view: self.view,

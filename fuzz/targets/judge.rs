@@ -6,7 +6,7 @@
 use arbitrary::Arbitrary;
 use engine::StateTable;
 use engine::expected::JudgePlan;
-use engine::judge::{Judge, Seen};
+use engine::judge::{Arrivals, Judge};
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
 use plane::Hop;
@@ -156,7 +156,7 @@ fuzz_target!(|input: Input| {
         id: StreamId::new(TRIAL, STREAM),
         connections: CONNECTIONS,
     };
-    let mut seen = [Seen::default()];
+    let mut seen = [Arrivals::default()];
     seen[0].reset(FRAMES);
     let mut judge = Judge::new(plan, Clock::system(), &mut seen);
     let mut pool = Pool::single(PoolConfig::compact(1, BATCH, 256)).expect("memory for a few frames");

@@ -92,7 +92,7 @@ pub struct Embedded {
 
 /// Stalls of workers, in nanoseconds: all time for which they were descheduled, as they never sleep in a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Away {
+pub struct WorkerStalls {
     /// Longest time between two rounds.
     pub stall: u64,
     /// Of all workers ([`port::Gaps`]).
@@ -203,17 +203,17 @@ impl Embedded {
     ///
     /// # Errors
     /// A silent worker.
-    pub fn away(&self) -> Result<Away, EmbeddedError> {
+    pub fn away(&self) -> Result<WorkerStalls, EmbeddedError> {
         if self.polled {
             // The caller's thread measures its own stalls.
-            return Ok(Away::default());
+            return Ok(WorkerStalls::default());
         }
         self.controls.iter().for_each(|c| {
             c.look.fetch_add(1, Ordering::Release);
         });
         self.wait(|c| c.looked.load(Ordering::Acquire) == c.look.load(Ordering::Relaxed))?;
         let nanos = |ticks: &AtomicU64| self.clock.nanos(ticks.load(Ordering::Relaxed));
-        Ok(Away {
+        Ok(WorkerStalls {
             stall: self.controls.iter().map(|c| nanos(&c.stall)).max().unwrap_or(0),
             stalled: self.controls.iter().map(|c| nanos(&c.stalled)).sum(),
         })

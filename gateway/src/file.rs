@@ -304,7 +304,7 @@ pub struct Files {
 
 /// Outcome of all packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct PacketCounts {
     /// Packets read.
     pub received: u64,
     /// Packets written.
@@ -347,12 +347,12 @@ pub fn replay(
     vlans: [Option<Tag>; 2],
     files: &mut Files,
     linger: u64,
-) -> Result<Passed, FileError> {
+) -> Result<PacketCounts, FileError> {
     let mut r = Replay {
         function,
         owns,
         vlans,
-        passed: Passed::default(),
+        passed: PacketCounts::default(),
         late: 0,
         queue: Vec::new(),
         spare: Collect::default(),
@@ -392,7 +392,7 @@ struct Replay<'a> {
     function: &'a mut dyn DynFunction<Heap>,
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
-    passed: Passed,
+    passed: PacketCounts,
     late: u64,
     queue: Vec<(Side, Heap)>,
     spare: Collect,

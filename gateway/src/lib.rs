@@ -18,7 +18,7 @@ mod wired;
 pub mod worker;
 
 pub use control_queue::ControlQueue;
-pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
+pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError, WorkerStalls};
 pub use null::Switch;
 pub use own::{Own, Owns};
 pub use steer::steer;

@@ -127,11 +127,11 @@ pub struct Truth {
     duplicated: u64,
     changed: u64,
     overtaken: u64,
-    held: Option<Held>,
+    held: Option<DelayedFrame>,
 }
 
 /// To be sent after the next frame of its direction.
-struct Held {
+struct DelayedFrame {
     to: Side,
     frame: Vec<u8>,
     overtaken: bool,
@@ -168,7 +168,7 @@ impl Truth {
                 false
             }
             None if is_turn => {
-                self.held = Some(Held { to, frame: frame.to_vec(), overtaken: false });
+                self.held = Some(DelayedFrame { to, frame: frame.to_vec(), overtaken: false });
                 true
             }
             None => false,

@@ -35,15 +35,15 @@ fn side(s: Side) -> usize {
     }
 }
 
-type Handed = (Side, Frame);
+type Handover = (Side, Frame);
 
 /// A worker's ends of all inboxes.
 #[derive(Default)]
 pub struct Mail {
     /// Of each other worker.
-    inbox: Vec<Consumer<Handed>>,
+    inbox: Vec<Consumer<Handover>>,
     /// Of each other worker.
-    outbox: Vec<Option<Producer<Handed>>>,
+    outbox: Vec<Option<Producer<Handover>>>,
 }
 
 impl Mail {

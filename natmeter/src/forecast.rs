@@ -22,7 +22,7 @@ use searches::{LONGEST, Searches};
 
 /// The plan with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
-    let Predicted { plan, searches } = in_order(scenario, Sequence::PointByPoint);
+    let TimedPlan { plan, searches } = in_order(scenario, Sequence::PointByPoint);
     let order = scenario.measure.order.unwrap_or(if changing_is_cheap(scenario, &plan, &searches) {
         Sequence::Interleaved
     } else {
@@ -31,13 +31,13 @@ pub fn plan(scenario: &Scenario) -> Plan {
     if order == plan.order { plan } else { in_order(scenario, order).plan }
 }
 
-struct Predicted {
+struct TimedPlan {
     plan: Plan,
     /// Of the search of each measurement.
     searches: Vec<Nanos>,
 }
 
-fn in_order(scenario: &Scenario, order: Sequence) -> Predicted {
+fn in_order(scenario: &Scenario, order: Sequence) -> TimedPlan {
     let mut plan = Plan::in_order(scenario, order);
     let mut searches = Searches::assumed(scenario);
     let times: Vec<Nanos> = plan.measurements.iter().map(|m| searches.time(m)).collect();
@@ -58,7 +58,7 @@ fn in_order(scenario: &Scenario, order: Sequence) -> Predicted {
         }
         m.predicted = Nanos(time.0.saturating_add(around).min(LONGEST.0));
     }
-    Predicted { plan, searches: times }
+    TimedPlan { plan, searches: times }
 }
 
 /// Of a measurement: interleaving changes the point after each.

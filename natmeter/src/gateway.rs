@@ -3,7 +3,7 @@
 
 use crate::rig::files::open as open_file;
 use gateway::control::Control;
-use gateway::file::{FileError, Files, Passed, replay as pass};
+use gateway::file::{FileError, Files, PacketCounts, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
 use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
@@ -187,8 +187,8 @@ fn tag(side: &Side) -> Option<Tag> {
 }
 
 /// Of file mode, as text or JSON.
-fn counted(passed: &Passed, events: Vec<(&str, u64)>, entries: Option<(u64, u64)>, as_json: bool) -> String {
-    let Passed { received, sent, dropped, held, answered, local, unwritten, other_vlan } = *passed;
+fn counted(passed: &PacketCounts, events: Vec<(&str, u64)>, entries: Option<(u64, u64)>, as_json: bool) -> String {
+    let PacketCounts { received, sent, dropped, held, answered, local, unwritten, other_vlan } = *passed;
     if as_json {
         let events: serde_json::Map<_, _> = events.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect();
         return format!(
@@ -236,7 +236,7 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
 type BothPorts = (Box<dyn Port>, Box<dyn Port>);
 
 /// The ports of the workers.
-struct Opened {
+struct GatewayPorts {
     ports: Vec<BothPorts>,
     pools: Vec<Pool>,
     /// Of the interfaces.
@@ -250,7 +250,7 @@ type OtherVlan = [Arc<AtomicU64>; 2];
 /// For each of a worker's two AF_XDP ports.
 const FRAMES: usize = 16_384;
 
-fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
+fn open(gateway: &Gateway, clock: Clock) -> Result<GatewayPorts, GatewayError> {
     let workers = gateway.workers;
     if workers > 1 && !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
         return Err(GatewayError::Usage(
@@ -263,7 +263,7 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<Opened, GatewayError> {
     let other_vlan = OtherVlan::default();
     let left = in_vlan(&gateway.left, left, &other_vlan[0]);
     let right = in_vlan(&gateway.right, right, &other_vlan[1]);
-    Ok(Opened { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
+    Ok(GatewayPorts { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
 }
 
 fn in_vlan(
@@ -331,7 +331,7 @@ struct Run<'a> {
     macs: Macs,
     owns: Option<Owns>,
     live: Option<Arc<Live>>,
-    opened: Opened,
+    opened: GatewayPorts,
     presence: Presence,
     clock: Clock,
     control: Control,

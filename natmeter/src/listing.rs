@@ -14,7 +14,7 @@ pub const RUNS: &str = "runs";
 
 /// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct ListRow {
     /// In scenarios, reports and commands.
     pub name: String,
     /// One line.
@@ -28,16 +28,16 @@ pub struct List {
     /// Its heading.
     pub title: &'static str,
     /// Its entries.
-    pub rows: fn() -> Vec<Row>,
+    pub rows: fn() -> Vec<ListRow>,
 }
 
-fn scenarios() -> Vec<Row> {
-    let row = |(name, about)| Row { name, about };
+fn scenarios() -> Vec<ListRow> {
+    let row = |(name, about)| ListRow { name, about };
     installed::all().into_iter().map(row).collect()
 }
 
-fn technologies() -> Vec<Row> {
-    tech::ALL.iter().map(|entry| Row { name: entry.name().into(), about: entry.about.into() }).collect()
+fn technologies() -> Vec<ListRow> {
+    tech::ALL.iter().map(|entry| ListRow { name: entry.name().into(), about: entry.about.into() }).collect()
 }
 
 /// The lists.
@@ -82,15 +82,15 @@ pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
     out
 }
 
-fn pairs(known: &[(&str, &str)]) -> Vec<Row> {
-    known.iter().map(|&(name, about)| Row { name: name.to_owned(), about: about.to_owned() }).collect()
+fn pairs(known: &[(&str, &str)]) -> Vec<ListRow> {
+    known.iter().map(|&(name, about)| ListRow { name: name.to_owned(), about: about.to_owned() }).collect()
 }
 
 /// Spelled as in `[link]` and in `io` of a gateway's file.
-fn back_ends() -> Vec<Row> {
+fn back_ends() -> Vec<ListRow> {
     let row = |name: &str, key: &str, kind: &str| {
         let about = port::backend::KNOWN.iter().find(|known| known.0 == kind).map_or("", |known| known.1);
-        Row { name: name.to_owned(), about: format!("{key}: {about}") }
+        ListRow { name: name.to_owned(), about: format!("{key}: {about}") }
     };
     let veth = VETH_IO.iter().map(|&(name, io, _)| {
         let (kind, mode) = match io {
@@ -104,7 +104,7 @@ fn back_ends() -> Vec<Row> {
     others.into_iter().chain(veth).collect()
 }
 
-fn devices() -> Vec<Row> {
+fn devices() -> Vec<ListRow> {
     let about = |kind: &str| match kind {
         "embedded" => "the embedded gateway: stateful NAT44 in this process, on threads of its own",
         "unbound" => "Unbound as a DNS64 server, in a namespace of its own, with Knot DNS as the authoritative server",
@@ -119,31 +119,31 @@ fn devices() -> Vec<Row> {
     };
     book(tech::ALL)
         .kinds("dut")
-        .map(|kind| Row { name: format!("[dut.{kind}]"), about: about(kind).to_owned() })
+        .map(|kind| ListRow { name: format!("[dut.{kind}]"), about: about(kind).to_owned() })
         .collect()
 }
 
-fn axes() -> Vec<Row> {
+fn axes() -> Vec<ListRow> {
     let about = |axis: &Axis| match axis.kind {
         AxisKind::Numbers(numbers) => format!("{}, up to {}: {}", axis.heading, show_count(numbers.most), axis.devices),
         AxisKind::Directions => format!("{}, `both`, `forward`, `reverse` or `N:M`: {}", axis.heading, axis.devices),
     };
-    AXES.iter().map(|axis| Row { name: axis.name().to_owned(), about: about(axis) }).collect()
+    AXES.iter().map(|axis| ListRow { name: axis.name().to_owned(), about: about(axis) }).collect()
 }
 
-fn software() -> Vec<Row> {
-    let row = |known: &&dut::software::Software| Row { name: known.name.to_owned(), about: known.about.to_owned() };
+fn software() -> Vec<ListRow> {
+    let row = |known: &&dut::software::Software| ListRow { name: known.name.to_owned(), about: known.about.to_owned() };
     dut::software::KNOWN.iter().map(row).collect()
 }
 
-fn procedures() -> Vec<Row> {
+fn procedures() -> Vec<ListRow> {
     let known = procedure::ALL.iter();
-    known.map(|p| Row { name: p.key.to_owned(), about: format!("{} ({})", p.summary, p.reference) }).collect()
+    known.map(|p| ListRow { name: p.key.to_owned(), about: format!("{} ({})", p.summary, p.reference) }).collect()
 }
 
-fn metrics() -> Vec<Row> {
+fn metrics() -> Vec<ListRow> {
     let known = procedure::metrics(procedure::ALL);
-    known.map(|m| Row { name: m.key.to_owned(), about: format!("{} ({})", m.title, m.reference) }).collect()
+    known.map(|m| ListRow { name: m.key.to_owned(), about: format!("{} ({})", m.title, m.reference) }).collect()
 }
 
 #[cfg(test)]

@@ -38,13 +38,13 @@ impl Session {
 }
 
 /// Restores the session's nice value when dropped, unless another run in this session still measures.
-pub struct Raised {
+pub struct RaisedPriority {
     note: Option<Note>,
 }
 
 /// If the kernel groups by session and permits it.
-pub fn raise() -> Raised {
-    Raised { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
+pub fn raise() -> RaisedPriority {
+    RaisedPriority { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }
 
 /// Without a note it changes nothing, and without a change it keeps no note.
@@ -62,7 +62,7 @@ fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note
     None
 }
 
-impl Drop for Raised {
+impl Drop for RaisedPriority {
     fn drop(&mut self) {
         let Some(mut note) = self.note.take() else { return };
         // The last run in the session restores it. If that fails, the note remains for `clean`.

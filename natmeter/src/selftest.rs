@@ -75,20 +75,20 @@ const THOROUGH: Depth = Depth {
 
 /// Verdict with evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tested {
+pub struct SelfTestRecord {
     /// Of all checks.
     pub verdict: SelfTest,
     /// Of all checks that did not pass.
     pub trials: Vec<TrialRecord>,
 }
 
-impl From<SelfTest> for Tested {
-    fn from(verdict: SelfTest) -> Tested {
-        Tested { verdict, trials: Vec::new() }
+impl From<SelfTest> for SelfTestRecord {
+    fn from(verdict: SelfTest) -> SelfTestRecord {
+        SelfTestRecord { verdict, trials: Vec::new() }
     }
 }
 
-impl Tested {
+impl SelfTestRecord {
     /// Writes verdict and trials into a folder, and replaces those of an earlier self-test.
     ///
     /// # Errors
@@ -109,12 +109,12 @@ impl Tested {
 }
 
 /// The self-test before every run. `None` if it was interrupted.
-pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
+pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
     Tester::new(process, QUICK).run(listener)
 }
 
 /// The self-test of `natmeter selftest`. `None` if it was interrupted.
-pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<Tested> {
+pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
@@ -152,7 +152,7 @@ impl<'a> Tester<'a> {
         Tester { process, depth, end, says: |outcome| outcome, trials: RefCell::default() }
     }
 
-    fn run(&self, listener: &mut dyn Listener) -> Option<Tested> {
+    fn run(&self, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
         let cases = self.cases();
         let mut all: Vec<Box<dyn Fn() -> SelfTestCheck + '_>> = Vec::new();
         all.extend(procedures::checks().map(|check| check as Box<dyn Fn() -> SelfTestCheck>));
@@ -171,7 +171,7 @@ impl<'a> Tester<'a> {
             checks.push(check);
         }
         // Last, because an interrupt may have ended the last trial.
-        (!self.is_interrupted()).then(|| Tested {
+        (!self.is_interrupted()).then(|| SelfTestRecord {
             verdict: SelfTest { passed: checks.iter().all(|c| c.passed || c.inconclusive), checks },
             trials: self.trials.take(),
         })
@@ -348,7 +348,7 @@ mod tests {
         assert!(right.trials.take().is_empty());
 
         let folder = tempfile::tempdir().unwrap();
-        let tested = Tested { trials, ..SelfTest { passed: false, checks: vec![check] }.into() };
+        let tested = SelfTestRecord { trials, ..SelfTest { passed: false, checks: vec![check] }.into() };
         let folder = Dir::open(folder.path()).unwrap();
         tested.keep(&folder).unwrap();
         let verdict: Option<SelfTest> = folder.document(SELF_TEST).unwrap();
@@ -356,7 +356,7 @@ mod tests {
         let kept = folder.lines::<TrialRecord>(SELF_TEST_TRIALS).unwrap();
         assert_eq!(kept.values, tested.trials);
         // A later self-test that passes removes them.
-        Tested::default().keep(&folder).unwrap();
+        SelfTestRecord::default().keep(&folder).unwrap();
         assert!(folder.lines::<TrialRecord>(SELF_TEST_TRIALS).unwrap().values.is_empty());
     }
 
@@ -376,7 +376,7 @@ mod tests {
     fn checks_after_the_time_limit_are_inconclusive() {
         let (process, mut heard) = (Process::new(), Heard::default());
         let tester = Tester::new(&process, Depth { at_most: Duration::ZERO, ..QUICK });
-        let Tested { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");
+        let SelfTestRecord { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");
         assert!(trials.is_empty(), "no trial was made");
         assert!(verdict.passed);
         assert_eq!(verdict.checks.len(), heard.0.len());

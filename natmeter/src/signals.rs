@@ -76,15 +76,15 @@ mod tests {
         }
     }
 
-    struct Asked {
+    struct SignalledChild {
         child: Child,
         lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
     }
 
-    impl Asked {
+    impl SignalledChild {
         /// Starts the helper in a shell that runs `before` first. Whatever started this test may ignore signals, as `nohup` does;
         /// the helper shall not.
-        fn after(before: &str) -> Asked {
+        fn after(before: &str) -> SignalledChild {
             let line =
                 format!("{before}; exec \"$0\" --ignored --exact signals::tests::say_whether_to_stop --nocapture");
             let mut child = Command::new("env")
@@ -97,7 +97,7 @@ mod tests {
                 .unwrap();
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             assert!(lines.any(|line| line.unwrap() == "ready"));
-            Asked { child, lines }
+            SignalledChild { child, lines }
         }
         fn send(&self, signal: Signal) {
             kill_process(Pid::from_child(&self.child), signal).unwrap();
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    impl Drop for Asked {
+    impl Drop for SignalledChild {
         fn drop(&mut self) {
             drop(self.child.stdin.take());
             let _ = self.child.wait();
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_signal_that_was_ignored_stays_ignored() {
-        let mut usual = Asked::after(":");
+        let mut usual = SignalledChild::after(":");
         usual.send(Signal::HUP);
         // The signal may be delivered with a delay.
         while !usual.is_to_stop() {}
-        let mut nohup = Asked::after("trap '' HUP INT");
+        let mut nohup = SignalledChild::after("trap '' HUP INT");
         nohup.send(Signal::HUP);
         nohup.send(Signal::INT);
         assert!(!nohup.is_to_stop());

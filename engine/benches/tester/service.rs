@@ -4,8 +4,8 @@
 use crate::layouts;
 use crate::lists::{Figure, RUNS};
 use engine::expected::JudgePlan;
-use engine::judge::{Judge, Seen};
-use engine::{Served, Service};
+use engine::judge::{Arrivals, Judge};
+use engine::{Service, ServiceVerdict};
 use plane::view::forwarding;
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Mutex;
@@ -50,9 +50,9 @@ impl Port for Arriving<'_> {
 
 /// Nanoseconds a frame.
 fn judged(clock: Clock, view: &View, with: bool) -> f64 {
-    let foreign: Service = Box::new(|_, _: &mut Frame| Served::Foreign);
+    let foreign: Service = Box::new(|_, _: &mut Frame| ServiceVerdict::Foreign);
     let service = Mutex::new(foreign);
-    let mut seen = [Seen::default()];
+    let mut seen = [Arrivals::default()];
     seen[0].reset(FRAMES);
     let plan = JudgePlan {
         view,

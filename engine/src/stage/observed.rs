@@ -1,11 +1,11 @@
 //! What a phase observes: time stamps, delays and losses.
 
 use super::Stage;
-use crate::observe::{Due, Extra, Row, losses};
+use crate::observe::{DueTimes, Extra, FrameStamps, losses};
 use crate::phase::Phase;
 use crate::pieces::Part;
 use crate::schedule::Departures;
-use crate::seen::Seen;
+use crate::seen::Arrivals;
 use method::trial::{Observed, PerDirection, Stamps};
 use method::{Count, Nanos, TrialError};
 
@@ -15,9 +15,9 @@ impl Stage {
         &self,
         (phase, extra): (&Phase, &Extra),
         planned: &[Vec<Count>; 2],
-        [forward, reverse]: [Option<Row>; 2],
+        [forward, reverse]: [Option<FrameStamps>; 2],
     ) -> Observed {
-        let delays = |row: Option<Row>, at_right: bool| {
+        let delays = |row: Option<FrameStamps>, at_right: bool| {
             row.zip(extra.stamps).map(|(row, stamps)| row.observe(self.clock, stamps, self.stamped_by(at_right)))
         };
         let losses = |left: bool| {
@@ -31,10 +31,10 @@ impl Stage {
             };
             let schedules = Part::all(phase, &extra.pieces, left).map(schedule).collect();
             let side = usize::from(left);
-            let seen: Vec<Option<&Seen>> = (0..senders)
+            let seen: Vec<Option<&Arrivals>> = (0..senders)
                 .map(|sender| self.seen.iter().map(|at| &at[side][sender]).find(|seen| seen.has_room()))
                 .collect();
-            Some(losses(self.clock, all, &seen, &Due { schedules }))
+            Some(losses(self.clock, all, &seen, &DueTimes { schedules }))
         };
         Observed {
             delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
@@ -49,14 +49,19 @@ impl Stage {
     }
 }
 
-pub(super) fn rows(phase: &Phase, extra: &Extra, planned: &[Vec<Count>; 2]) -> Result<[Option<Row>; 2], TrialError> {
+pub(super) fn rows(
+    phase: &Phase,
+    extra: &Extra,
+    planned: &[Vec<Count>; 2],
+) -> Result<[Option<FrameStamps>; 2], TrialError> {
     let Some((stamps, _)) = extra.stamps else { return Ok([None, None]) };
     let row = |left: bool| {
         let planned = &planned[usize::from(!left)];
         let from = if let Stamps::Some { from, .. } = stamps { from } else { Nanos(0) };
         let before = phase.direction.pace(left, phase.rate).frames_in(from);
         let chosen = stamps.choose(planned.iter().sum(), before);
-        let row = || Row::new(chosen, planned.len() as u64).map_err(|e| TrialError::NotMeasurable(e.to_string()));
+        let row =
+            || FrameStamps::new(chosen, planned.len() as u64).map_err(|e| TrialError::NotMeasurable(e.to_string()));
         (!planned.is_empty()).then(row).transpose()
     };
     Ok([row(true)?, row(false)?])

@@ -45,14 +45,14 @@ pub(super) struct TcpFindings {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Arrived {
+struct SegmentArrival {
     frame: usize,
     index: u32,
     segment: Segment,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Expected<'a> {
+enum Expectation<'a> {
     /// And the segments that follow it.
     Script(u16, &'a [Segment]),
     /// After which the side has received this.
@@ -72,7 +72,7 @@ pub(super) struct End<'a> {
 
 #[derive(Default)]
 struct Work {
-    arrived: Vec<Arrived>,
+    arrived: Vec<SegmentArrival>,
     indices: [u32; BATCH],
     flows: [u32; BATCH],
     values: Batch,
@@ -163,7 +163,7 @@ impl<'a> End<'a> {
         let foreign = plan.read(frames, work, findings);
         plan.expect_all(work);
         for j in 0..work.arrived.len() {
-            let Arrived { frame, index, segment } = work.arrived[j];
+            let SegmentArrival { frame, index, segment } = work.arrived[j];
             let mut ends = Ends::of(&work.words, j);
             match plan.hold(frames[frame].bytes(), (index, segment), &mut ends, findings) {
                 Err(fault) => findings.faults.add(fault),
@@ -204,7 +204,7 @@ impl<'a> EndPlan<'a> {
             }
             work.indices[work.arrived.len()] = index;
             let segment = Segment { from, flags, initiator, responder, data: flags & flag::PSH != 0 };
-            work.arrived.push(Arrived { frame: j, index, segment });
+            work.arrived.push(SegmentArrival { frame: j, index, segment });
             self.stages.prefetch(index);
             if let Some(store) = self.store {
                 store.prefetch(index);
@@ -231,7 +231,7 @@ impl<'a> EndPlan<'a> {
     }
 
     #[inline(always)]
-    fn step(&self, index: u32, segment: Segment) -> Result<Expected<'a>, Fault> {
+    fn step(&self, index: u32, segment: Segment) -> Result<Expectation<'a>, Fault> {
         match self.steps {
             Steps::Script(script, all) => {
                 let stage = self.stages.get(index, self.side, self.phase);
@@ -239,7 +239,7 @@ impl<'a> EndPlan<'a> {
                 if let Some((wanted, rest)) = all.get(usize::from(number)..).and_then(<[Segment]>::split_first)
                     && *wanted == segment
                 {
-                    return Ok(Expected::Script(number, rest));
+                    return Ok(Expectation::Script(number, rest));
                 }
                 Err(if script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
             }
@@ -250,7 +250,7 @@ impl<'a> EndPlan<'a> {
                 // The Responder has answered what it received; the Initiator has at least sent the
                 // request of this answer.
                 let sent = if self.side == Side::Responder { before.next } else { after.next };
-                if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Expected::Exchange(all, number, after)) }
+                if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Expectation::Exchange(all, number, after)) }
             }
         }
     }
@@ -262,24 +262,24 @@ impl<'a> EndPlan<'a> {
         (index, segment): (u32, Segment),
         ends: &mut Ends,
         findings: &mut TcpFindings,
-    ) -> Result<Expected<'a>, Fault> {
+    ) -> Result<Expectation<'a>, Fault> {
         let step = self.step(index, segment)?;
         let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
-        let learn = self.store.is_some() && matches!(step, Expected::Script(0, _));
+        let learn = self.store.is_some() && matches!(step, Expectation::Script(0, _));
         let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {
             findings.learned += Count::from(!store.learn(index, self.phase, outer.0, outer.1));
         }
         match step {
-            Expected::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
-            Expected::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
+            Expectation::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
+            Expectation::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
         }
         Ok(step)
     }
 
     fn answer_to(
         &self,
-        (index, step): (u32, Expected<'_>),
+        (index, step): (u32, Expectation<'_>),
         ends: &Ends,
         (answers, pool): (&mut Vec<Frame>, &mut Pool),
         findings: &mut TcpFindings,
@@ -289,9 +289,9 @@ impl<'a> EndPlan<'a> {
             None => findings.starved += 1,
         };
         match step {
-            Expected::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
-            Expected::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
-            Expected::Script(number, rest) => {
+            Expectation::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
+            Expectation::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
+            Expectation::Script(number, rest) => {
                 rest.iter().take_while(|segment| segment.from == self.side).for_each(|segment| answer(*segment));
                 let is_responder = self.side == Side::Responder;
                 findings.established += Count::from(is_responder && number == 2);

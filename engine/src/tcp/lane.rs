@@ -2,7 +2,7 @@
 
 use super::end::{End, TcpFindings};
 use super::opener::Opener;
-use crate::lane::{Begun, Lane, Shared, Told, Waits};
+use crate::lane::{Lane, LaneStart, PanicGuard, RunDelay, Shared};
 use crate::rounds::Rounds;
 use method::{Leg, Nanos};
 use port::{BATCH, Clock, Port, PortError, Ticks};
@@ -36,9 +36,9 @@ pub(super) fn run(
     mut tasks: TcpTasks<'_>,
     lane: &mut Lane,
 ) -> Result<TcpReport, PortError> {
-    let _told = Told(shared);
-    let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
-    let waits = Waits::of(lane, in_process);
+    let _told = PanicGuard(shared);
+    let LaneStart { start, in_process, queued } = lane.begin(clock, shared)?;
+    let waits = RunDelay::of(lane, in_process);
     if let Some(opener) = &mut tasks.opener {
         opener.start_at(start);
     }

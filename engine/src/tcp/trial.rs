@@ -2,7 +2,7 @@
 //! the device's table lose closed ones.
 
 use super::{Course, TcpOutcome, TcpPhase};
-use crate::device::Away;
+use crate::device::DeviceStalls;
 use crate::engine::Engine;
 use method::trial::{Emptying, Tcp, TcpClose, TcpCounts};
 use method::{Count, Leg, Nanos, Rate, StoreFacts, TrialError, TrialOutcome, TrialSpec};
@@ -68,7 +68,7 @@ impl Engine {
     fn tcp_phase_noted(&mut self, phase: &TcpPhase) -> Result<TcpOutcome, TrialError> {
         self.device.away()?;
         let mut out = self.stage.run_tcp(phase)?;
-        let Away { stall, stalled, run_delay } = self.device.away()?;
+        let DeviceStalls { stall, stalled, run_delay } = self.device.away()?;
         (out.host.dut_stall, out.host.dut_stalled, out.host.dut_run_delay) = (stall, stalled, run_delay);
         Ok(out)
     }

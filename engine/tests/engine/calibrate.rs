@@ -1,7 +1,7 @@
 //! The calibration is complete and detects faults; figures depend on the machine.
 
 use crate::common::{bed, pool};
-use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
+use engine::calibrate::{CalibrateError, CalibrationSettings, Ends, basics, ceiling, latency};
 use method::{Direction, Nanos, Order, TrialError};
 use plane::view::{forwarding, nat44};
 use port::Clock;
@@ -12,8 +12,8 @@ use wire::{AddrRange, OuterRange, View};
 
 const SHORT: Nanos = Nanos::from_millis(2);
 
-fn how() -> How {
-    How {
+fn how() -> CalibrationSettings {
+    CalibrationSettings {
         clock: Clock::system(),
         cores: vec![None],
         direction: Direction::Both,
@@ -46,7 +46,7 @@ fn the_table_is_filled_over_another_cable_too() {
 
 #[test]
 fn an_interrupt_ends_it() {
-    let how = How { interrupted: Arc::new(true.into()), ..how() };
+    let how = CalibrationSettings { interrupted: Arc::new(true.into()), ..how() };
     let error = ceiling(&how, &Arc::new(forwarding(&bed(64))), None).unwrap_err();
     assert!(matches!(error, CalibrateError::Trial(TrialError::Interrupted)), "{error}");
 }
@@ -64,7 +64,7 @@ fn a_table_is_filled_and_used() {
 fn several_lanes_fill_one_table() {
     let bed = bed(64);
     let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-    let three = How { cores: vec![None; 3], ..how() };
+    let three = CalibrationSettings { cores: vec![None; 3], ..how() };
     let found = ceiling(&three, &Arc::new(nat44(&bed, nothing)), None).unwrap();
     assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
 }

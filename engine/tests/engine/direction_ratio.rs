@@ -3,7 +3,7 @@
 use crate::common::{bed, phase};
 use engine::Lane;
 use engine::lane::back_to_sender;
-use engine::overload::Offered;
+use engine::overload::OverloadTraffic;
 use engine::phase::{Phase, PhaseOutcome};
 use engine::stage::Stage;
 use engine::store::StateTable;
@@ -150,7 +150,7 @@ fn phases_without_a_schedule_keep_the_ratio() {
             if direction == mixed(1, 10) { (&out.forward, &out.reverse) } else { (&out.reverse, &out.forward) };
         assert!(slower.sent * 10 <= faster.sent + 10 * 256, "{} and {}", slower.sent, faster.sent);
     }
-    let offered = Offered { view: Arc::clone(&view), direction: mixed(1, 10), responder_order: Order::Random };
+    let offered = OverloadTraffic { view: Arc::clone(&view), direction: mixed(1, 10), responder_order: Order::Random };
     let mut engine = engine(&view);
     assert!((0..100).any(|_| engine.overload(&offered, Nanos::from_millis(10)).unwrap().0 > 0));
 }

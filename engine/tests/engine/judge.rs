@@ -5,7 +5,7 @@ use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
 use engine::expected::JudgePlan;
 use engine::findings::{Findings, HopTally};
-use engine::judge::{Judge, Seen};
+use engine::judge::{Arrivals, Judge};
 use method::{Fault, FaultCounts};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Clock};
@@ -74,7 +74,7 @@ impl Side {
     }
 
     fn judged(&self, bursts: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Findings {
-        let mut seen = [Seen::default(), Seen::default()];
+        let mut seen = [Arrivals::default(), Arrivals::default()];
         for s in &mut seen {
             s.reset(PLANNED);
         }

@@ -4,7 +4,7 @@ use crate::common::{Hand, outer, phase, pool};
 use engine::expected::JudgePlan;
 use engine::findings::Findings;
 use engine::indices::Indices;
-use engine::judge::{Judge, Seen};
+use engine::judge::{Arrivals, Judge};
 use engine::phase::Phase;
 use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
@@ -93,7 +93,7 @@ fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<
         id: StreamId::new(TRIAL, Tag::stream(Kind::Data, at_left)),
         connections: view.connections(),
     };
-    let mut seen = [Seen::default()];
+    let mut seen = [Arrivals::default()];
     seen[0].reset(PLANNED);
     let (mut port, mut pool) = (Hand::default(), pool());
     let mut judge = Judge::new(plan, Clock::system(), &mut seen);

@@ -2,10 +2,10 @@
 
 use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
 use engine::expected::JudgePlan;
-use engine::judge::{Judge, Seen};
+use engine::judge::{Arrivals, Judge};
 use engine::phase::Phase;
 use engine::stage::Stage;
-use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
+use engine::{Device, Engine, Lane, NoDevice, Service, ServiceVerdict, Settings};
 use method::{Direction, Fault, Loop, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
@@ -31,10 +31,10 @@ fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
             REQUEST => {
                 assert!(frame.set_len(60));
                 frame.bytes_mut().fill(ANSWER);
-                Served::Answer
+                ServiceVerdict::Answer
             }
-            ANSWER => Served::Taken,
-            _ => Served::Foreign,
+            ANSWER => ServiceVerdict::Taken,
+            _ => ServiceVerdict::Foreign,
         }
     })
 }
@@ -66,7 +66,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
     for with_service in [true, false] {
         let sides = Arc::default();
         let service = Mutex::new(service(&sides));
-        let mut seen = [Seen::default()];
+        let mut seen = [Arrivals::default()];
         seen[0].reset(1000);
         let plan = JudgePlan {
             view: &view,
@@ -190,13 +190,13 @@ fn engine(view: View, lane: Lane, device: Box<dyn Device>) -> Engine {
 }
 
 /// What arrives at Right stays there.
-fn at_left(frame_at_left: bool, frame: &mut Frame) -> Served {
+fn at_left(frame_at_left: bool, frame: &mut Frame) -> ServiceVerdict {
     if !frame_at_left || frame.bytes()[0] != REQUEST {
-        return Served::Foreign;
+        return ServiceVerdict::Foreign;
     }
     frame.set_len(60);
     frame.bytes_mut().fill(ANSWER);
-    Served::Answer
+    ServiceVerdict::Answer
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Complete trials: a preparing phase 1 resends lost frames before phase 2.
 
 use crate::common::{bed, trial_spec};
-use engine::{Away, Device, Engine, Lane, Settings};
+use engine::{Device, DeviceStalls, Engine, Lane, Settings};
 use method::{
     Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialError, TrialOutcome, TrialSpec,
     Trials,
@@ -105,8 +105,8 @@ impl Device for Stalled {
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         Ok(None)
     }
-    fn away(&mut self) -> Result<Away, TrialError> {
-        Ok(Away { stall: self.0, ..Away::default() })
+    fn away(&mut self) -> Result<DeviceStalls, TrialError> {
+        Ok(DeviceStalls { stall: self.0, ..DeviceStalls::default() })
     }
 }
 

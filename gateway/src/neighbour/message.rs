@@ -8,7 +8,7 @@ use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Announcement {
     pub mac: Mac,
     /// A known address: not by a Neighbor Advertisement without the Override flag (RFC 4861, section 7.2.5).
     pub replaces: bool,
@@ -64,7 +64,7 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
 }
 
 /// If the frame is a valid message about `neighbour`.
-pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
+pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Announcement> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;
     }
@@ -86,12 +86,12 @@ fn mac_at(b: &[u8], at: usize) -> Option<Mac> {
 
 /// RFC 826: requests and replies, gratuitous ones too (RFC 5227, section 3), tell the sender's
 /// address; a probe does not (section 2.1.1).
-fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Said> {
+fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Announcement> {
     let of_ethernet_and_ipv4 =
         b.len() >= 42 && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604);
     let about_it = of_ethernet_and_ipv4 && matches!(be16(b, 20), 1 | 2) && be32(b, 28) == neighbour.to_bits();
     let mac = mac_at(b, 22).filter(|_| about_it)?;
-    Some(Said { mac, replaces: true })
+    Some(Announcement { mac, replaces: true })
 }
 
 const SOLICITATION: u8 = 135;
@@ -105,7 +105,7 @@ const TARGET_ADDRESS: u8 = 2;
 
 /// RFC 4861: a valid (sections 7.1.1 and 7.1.2) solicitation from the neighbour (section 7.2.3) or
 /// advertisement about it (section 7.2.5).
-fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
+fn discovery_said(b: &[u8], neighbour: u128) -> Option<Announcement> {
     let head = Head6::of_frame(b).ok()?;
     let at = head.l4;
     let valid = head.protocol == header::ICMPV6
@@ -119,13 +119,15 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     }
     let (flags, target, options) = (b[at + 4], be128(b, at + 8), &b[at + 24..head.end]);
     match b[at] {
-        SOLICITATION if head.src == neighbour => Some(Said { mac: option(options, SOURCE_ADDRESS)??, replaces: true }),
+        SOLICITATION if head.src == neighbour => {
+            Some(Announcement { mac: option(options, SOURCE_ADDRESS)??, replaces: true })
+        }
         ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
             // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet
             // source is the address.
             match option(options, TARGET_ADDRESS)? {
-                Some(mac) => Some(Said { mac, replaces: flags & OVERRIDE != 0 }),
-                None => Some(Said { mac: mac_at(b, 6)?, replaces: false }),
+                Some(mac) => Some(Announcement { mac, replaces: flags & OVERRIDE != 0 }),
+                None => Some(Announcement { mac: mac_at(b, 6)?, replaces: false }),
             }
         }
         _ => None,

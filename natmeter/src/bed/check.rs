@@ -45,7 +45,7 @@ impl Grade {
 
 /// One line of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct CheckLine {
     /// What was checked.
     pub name: String,
     /// How it ended.
@@ -54,8 +54,8 @@ pub struct Line {
     pub words: String,
 }
 
-fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Line {
-    Line { name: name.into(), grade, words: words.into() }
+fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> CheckLine {
+    CheckLine { name: name.into(), grade, words: words.into() }
 }
 
 /// Each way, at a rate that is slow enough for any box.
@@ -65,7 +65,7 @@ const RATE: Rate = Rate(10_000);
 const TRIES: u32 = 3;
 
 /// Hands each line to `say` as soon as it is known. Returns whether a run can begin.
-pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
+pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(CheckLine)) -> bool {
     let mut check = Check { say, bad: false, of: String::new() };
     let firsts = first_points(scenario);
     let several = firsts.len() > 1;
@@ -97,15 +97,15 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 }
 
 struct Check<'a> {
-    say: &'a mut dyn FnMut(Line),
+    say: &'a mut dyn FnMut(CheckLine),
     bad: bool,
     /// Device behind the name of each line, if there are several.
     of: String,
 }
 
 impl Check<'_> {
-    fn say(&mut self, line: Line) -> bool {
-        let line = Line { name: line.name + &self.of, ..line };
+    fn say(&mut self, line: CheckLine) -> bool {
+        let line = CheckLine { name: line.name + &self.of, ..line };
         let good = line.grade != Grade::Bad;
         self.bad |= !good;
         (self.say)(line);
@@ -337,7 +337,7 @@ impl Check<'_> {
 }
 
 /// Driver, speed and queues.
-fn link(side: &str, port: &PortKeys) -> Line {
+fn link(side: &str, port: &PortKeys) -> CheckLine {
     let name = format!("{side} link");
     let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &port.interface));
     let facts = match facts {
@@ -432,7 +432,7 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> Line {
+fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> CheckLine {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => return line(name, Grade::Bad, error.to_string()),
@@ -466,7 +466,7 @@ fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>
 }
 
 /// How frames spread over several queues.
-fn queues(name: &str, leg: &Leg) -> Option<Line> {
+fn queues(name: &str, leg: &Leg) -> Option<CheckLine> {
     if leg.arrived.is_empty() {
         return None;
     }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A converted configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct SiitperfImport {
     /// The bed file.
     pub bed: String,
     /// For a scenario, `--set` each.
@@ -55,7 +55,7 @@ const USED: [&str; 30] = [
 ///
 /// # Errors
 /// If the text has no line of siitperf's.
-pub fn import(text: &str, interfaces: &[Found]) -> Result<Imported, String> {
+pub fn import(text: &str, interfaces: &[Found]) -> Result<SiitperfImport, String> {
     let settings = settings(text);
     if !settings.keys().any(|name| USED.contains(&name.as_str())) {
         return Err("the file has no setting of siitperf, such as `MAC-L-DUT 02:00:00:00:00:01`".to_owned());
@@ -69,7 +69,7 @@ pub fn import(text: &str, interfaces: &[Found]) -> Result<Imported, String> {
     }
     bed.push_str("\n# The box: hooks are optional; see docs/test-bed.md.\n[dut]\non = \"local\"\n");
     notes.extend(otherwise(&settings));
-    Ok(Imported { bed, scenario: scenario(&settings), notes })
+    Ok(SiitperfImport { bed, scenario: scenario(&settings), notes })
 }
 
 /// A name and a value a line, behind `#` a comment.

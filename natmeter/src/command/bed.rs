@@ -126,7 +126,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit
 
 fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &Process, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
-    let say = |line: check::Line| {
+    let say = |line: check::CheckLine| {
         if output.json {
             term::json(
                 &json!({ "event": "bed-checked", "name": line.name, "grade": line.grade.word(), "words": line.words }),

@@ -5,7 +5,7 @@ use super::{fail, failed};
 use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::selftest::{self, Tested};
+use crate::selftest::{self, SelfTestRecord};
 use crate::term::{self, err, out};
 use record::folder::{SelfTest, SelfTestCheck};
 use record::store::Dir;
@@ -38,7 +38,7 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
     Ok(exit(&verdict))
 }
 
-fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
+fn keep(tested: &SelfTestRecord, folder: &Path) -> Result<(), Exit> {
     let made = std::fs::create_dir_all(folder);
     let kept = || Dir::open(folder).and_then(|folder| tested.keep(&folder));
     let kept = made.map_err(|e| e.to_string()).and_then(|()| kept().map_err(|e| e.to_string()));

@@ -3,7 +3,7 @@
 use super::{fail, failed};
 use crate::cli::Turn;
 use crate::exit::Exit;
-use crate::priority::{self, Raised};
+use crate::priority::{self, RaisedPriority};
 use crate::rig::Process;
 use crate::run::RunError;
 use crate::signals;
@@ -21,8 +21,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// The right to measure of this command on this machine, until it is dropped.
 pub(super) struct MyTurn {
     /// Restored first, so that a process that waits for the locks below finds the session as it was.
-    raised: Option<Raised>,
-    waits: Waits,
+    raised: Option<RaisedPriority>,
+    waits: TurnWait,
     _lock: Option<MachineLock>,
     ports: Vec<Lock>,
     /// If another process measures at the same time.
@@ -34,7 +34,7 @@ impl MyTurn {
     /// and for root if another user measures, continues without the lock. Returns the exit code
     /// after printing the holder of the lock, or the end of the wait by a signal.
     pub(super) fn take(turn: Turn) -> Result<MyTurn, Exit> {
-        let mut waits = Waits { is_wanted: turn.wait, signals: None, told: None };
+        let mut waits = TurnWait { is_wanted: turn.wait, signals: None, told: None };
         loop {
             let (lock, holder) = match MachineLock::take() {
                 Ok(mut lock) => {
@@ -102,7 +102,7 @@ impl MyTurn {
     }
 }
 
-struct Waits {
+struct TurnWait {
     is_wanted: bool,
     /// Caught from the first wait on. No thread reads them, because a process with threads cannot
     /// enter a user namespace.
@@ -111,7 +111,7 @@ struct Waits {
     told: Option<String>,
 }
 
-impl Waits {
+impl TurnWait {
     /// Names the holder, unless it did already, and waits a moment.
     fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
         if self.signals.is_none() {

@@ -30,8 +30,8 @@ pub(crate) struct Live {
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
-    trying: Option<Trying>,
-    last: Option<Last>,
+    trying: Option<Decision>,
+    last: Option<LastTrial>,
     /// Highest rate that passed and lowest that failed, by the trials of the measurement.
     bounds: (Option<u64>, Option<u64>),
     /// Predicted seconds to the end of the run.
@@ -45,7 +45,7 @@ pub(crate) struct Live {
 }
 
 #[derive(Clone, Debug)]
-struct Trying {
+struct Decision {
     rate: u64,
     lo: u64,
     hi: u64,
@@ -53,7 +53,7 @@ struct Trying {
 }
 
 #[derive(Clone, Debug)]
-struct Last {
+struct LastTrial {
     rate: u64,
     verdict: String,
     sent: u64,
@@ -83,7 +83,7 @@ impl Live {
             Event::Trying { rate, lo, hi, steps_left, eta_s } => {
                 self.step += 1;
                 let [rate, lo, hi] = [rate, lo, hi].map(|Rate(rate)| *rate);
-                self.trying = Some(Trying { rate, lo, hi, steps_left: *steps_left });
+                self.trying = Some(Decision { rate, lo, hi, steps_left: *steps_left });
                 self.left_s = Some(*eta_s);
             }
             Event::Trial { rate: Rate(rate), verdict, sent, received, entries, cpu_percent, .. } => {
@@ -92,7 +92,7 @@ impl Live {
                     ("fail", (_, failed)) => *failed = Some(failed.unwrap_or(*rate).min(*rate)),
                     _ => {}
                 }
-                self.last = Some(Last {
+                self.last = Some(LastTrial {
                     rate: *rate,
                     verdict: verdict.clone(),
                     sent: *sent,
@@ -136,27 +136,27 @@ impl Live {
         all.into_iter().filter(|line| !line.is_empty()).collect()
     }
 
-    fn what(&self) -> Vec<Part> {
+    fn what(&self) -> Vec<LinePart> {
         let Some((number, of)) = self.measurement else { return Vec::new() };
         let repetition = format!("repetition {}", self.repetition);
         vec![
-            Part::new(2, format!("[{number}/{of}]")).dim(),
-            Part::new(0, self.metric.clone()),
-            Part::new(6, repetition).or(format!("#{}", self.repetition)),
-            Part::new(8, self.device.clone()),
+            LinePart::new(2, format!("[{number}/{of}]")).dim(),
+            LinePart::new(0, self.metric.clone()),
+            LinePart::new(6, repetition).or(format!("#{}", self.repetition)),
+            LinePart::new(8, self.device.clone()),
         ]
     }
 
     /// Step and bracket.
-    fn search(&self) -> Vec<Part> {
-        let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
-        let bracket = Part::new(3, format!("between {} and {}", short(*lo), short(*hi)));
+    fn search(&self) -> Vec<LinePart> {
+        let Some(Decision { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
+        let bracket = LinePart::new(3, format!("between {} and {}", short(*lo), short(*hi)));
         let bracket = bracket.or(format!("{}–{}", short(*lo), short(*hi)));
-        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
+        vec![LinePart::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
     }
 
     /// Rate and bracket by the trials: recorded events lack the decisions of the search.
-    fn trials(&self) -> Vec<Part> {
+    fn trials(&self) -> Vec<LinePart> {
         let Some(last) = &self.last else { return Vec::new() };
         let bound = |rate: Option<u64>, verdict| match rate {
             Some(rate) => format!("{} {verdict}", short(rate)),
@@ -164,43 +164,43 @@ impl Live {
         };
         let (passed, failed) = self.bounds;
         let bracket = format!("{}, {}", bound(passed, "passed"), bound(failed, "failed"));
-        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(last.rate), Part::new(3, bracket)]
+        vec![LinePart::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(last.rate), LinePart::new(3, bracket)]
     }
 
-    fn steps(&self) -> Part {
+    fn steps(&self) -> LinePart {
         let left = self.trying.as_ref().map_or(0, |trying| trying.steps_left);
         let (step, of) = (self.step, (self.step + left).saturating_sub(1));
-        Part::new(5, format!("step {step} of {of}")).or(format!("{step}/{of}"))
+        LinePart::new(5, format!("step {step} of {of}")).or(format!("{step}/{of}"))
     }
 
     /// Loss, table and CPU.
-    fn last_trial(&self) -> Vec<Part> {
+    fn last_trial(&self) -> Vec<LinePart> {
         let Some(last) = &self.last else { return Vec::new() };
         let loss = loss(last.sent, last.lost);
-        let mut parts = vec![Part::new(0, format!("  last: {}, {loss}", last.verdict)).or(format!("  {loss}"))];
+        let mut parts = vec![LinePart::new(0, format!("  last: {}, {loss}", last.verdict)).or(format!("  {loss}"))];
         if let Some(entries) = last.entries.filter(|_| self.connections > 0) {
             let share = format!("{} of {}", short(entries), short(self.connections));
-            parts.push(Part::new(5, format!("table {share}")).or(format!("table {}", short(entries))));
+            parts.push(LinePart::new(5, format!("table {share}")).or(format!("table {}", short(entries))));
         }
         if let Some(percent) = last.cpu_percent {
-            parts.push(Part::new(4, format!("CPU of the device {percent:.0} %")).or(format!("CPU {percent:.0} %")));
+            parts.push(LinePart::new(4, format!("CPU of the device {percent:.0} %")).or(format!("CPU {percent:.0} %")));
         }
         parts
     }
 
     /// What is done and left.
-    fn whole_run(&self) -> Vec<Part> {
+    fn whole_run(&self) -> Vec<LinePart> {
         let (all, before) = self.planned;
         let done = (before + self.done.len()).min(all);
         let mut parts = Vec::new();
         if all > 0 && self.measurement.is_some() {
-            parts.push(Part::new(3, format!("  {done} of {all} done")).or(format!("  {done}/{all} done")));
+            parts.push(LinePart::new(3, format!("  {done} of {all} done")).or(format!("  {done}/{all} done")));
         }
         if let Some(left) = self.left_s.map(seconds) {
-            parts.push(Part::new(1, format!("about {left} left")).or(format!("{left} left")));
+            parts.push(LinePart::new(1, format!("about {left} left")).or(format!("{left} left")));
         }
         if let Some(null) = self.null.filter(|_| self.measurement.is_some()) {
-            parts.push(Part::new(7, format!("null device {}/s", short(null))).dim());
+            parts.push(LinePart::new(7, format!("null device {}/s", short(null))).dim());
         }
         parts
     }
@@ -209,32 +209,32 @@ impl Live {
     fn line(&self, columns: usize) -> String {
         let mut parts = Vec::new();
         if let Some((number, of)) = self.measurement {
-            parts.push(Part::new(2, format!("[{number}/{of}]")).dim());
-            parts.push(Part::new(7, self.metric.clone()));
+            parts.push(LinePart::new(2, format!("[{number}/{of}]")).dim());
+            parts.push(LinePart::new(7, self.metric.clone()));
         }
-        if let Some(Trying { rate, lo, hi, .. }) = &self.trying {
+        if let Some(Decision { rate, lo, hi, .. }) = &self.trying {
             parts.push(self.steps());
             parts.push(of_rate(*rate));
-            parts.push(Part::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
+            parts.push(LinePart::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
             if let Some(last) = &self.last {
                 let loss = loss(last.sent, last.lost);
-                parts.push(Part::new(1, format!("last: {}, {loss}", last.verdict)).or(loss));
+                parts.push(LinePart::new(1, format!("last: {}, {loss}", last.verdict)).or(loss));
             }
             let left = seconds(self.left_s.unwrap_or(0));
-            parts.push(Part::new(4, format!("{left} left")).or(left));
+            parts.push(LinePart::new(4, format!("{left} left")).or(left));
         }
         fitted(parts, columns.saturating_sub(FREE))
     }
 }
 
-fn of_rate(rate: u64) -> Part {
-    Part::new(0, format!("{}/s", short(rate)))
+fn of_rate(rate: u64) -> LinePart {
+    LinePart::new(0, format!("{}/s", short(rate)))
 }
 
 /// A narrow terminal does not need parts of this rank.
 const OPTIONAL: u8 = 7;
 
-struct Part {
+struct LinePart {
     text: String,
     short: Option<String>,
     /// The highest rank is shortened or dropped first; one of at least [`OPTIONAL`] is dropped
@@ -243,22 +243,22 @@ struct Part {
     style: Style,
 }
 
-impl Part {
-    fn new(rank: u8, text: String) -> Part {
-        Part { text, short: None, rank, style: Style::new() }
+impl LinePart {
+    fn new(rank: u8, text: String) -> LinePart {
+        LinePart { text, short: None, rank, style: Style::new() }
     }
-    fn or(self, short: String) -> Part {
-        Part { short: Some(short), ..self }
+    fn or(self, short: String) -> LinePart {
+        LinePart { short: Some(short), ..self }
     }
-    fn dim(self) -> Part {
-        Part { style: DIM, ..self }
+    fn dim(self) -> LinePart {
+        LinePart { style: DIM, ..self }
     }
 }
 
 /// Shortens or drops the least important part until the rest fits.
-fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
+fn fitted(mut parts: Vec<LinePart>, columns: usize) -> String {
     let gap = if columns < 60 { " " } else { "  " };
-    let length = |parts: &[Part]| {
+    let length = |parts: &[LinePart]| {
         let each: usize = parts.iter().map(|part| part.text.chars().count()).sum();
         each + gap.len() * parts.len().saturating_sub(1)
     };
@@ -272,7 +272,7 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
             None => drop(parts.remove(at)),
         }
     }
-    let each = parts.iter().map(|Part { text, style, .. }| {
+    let each = parts.iter().map(|LinePart { text, style, .. }| {
         let text: String = text.chars().take(columns).collect();
         if *style == Style::new() { text } else { format!("{style}{text}{style:#}") }
     });
@@ -282,9 +282,9 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
 /// A line of at most so many columns.
 pub(super) fn of_self_test(number: usize, of: usize, name: &str, verdict: &str, columns: usize) -> String {
     let parts = vec![
-        Part::new(2, format!("self-test [{number}/{of}]")).or(format!("[{number}/{of}]")).dim(),
-        Part::new(0, name.to_owned()),
-        Part::new(1, verdict.to_owned()),
+        LinePart::new(2, format!("self-test [{number}/{of}]")).or(format!("[{number}/{of}]")).dim(),
+        LinePart::new(0, name.to_owned()),
+        LinePart::new(1, verdict.to_owned()),
     ];
     fitted(parts, columns.saturating_sub(FREE))
 }

@@ -21,11 +21,11 @@ pub(super) struct Searches<'a, R> {
     /// One of equal results.
     known: Vec<Outcome>,
     /// By point and metric.
-    done: HashMap<(Point, String), Vec<Done>>,
+    done: HashMap<(Point, String), Vec<SearchCost>>,
     largest: HashMap<Point, Largest>,
 }
 
-struct Done {
+struct SearchCost {
     /// Results used.
     used: Vec<Outcome>,
     time: Nanos,
@@ -61,7 +61,7 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
         let largest = self.largest.entry(m.point.clone()).or_default();
         *largest = largest.max(trials.largest());
         let time = trials.elapsed();
-        done.push(Done { used, time });
+        done.push(SearchCost { used, time });
         if let Ok(outcome) = outcome {
             self.learn(outcome);
         }

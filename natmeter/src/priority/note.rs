@@ -34,7 +34,7 @@ pub(super) struct Note {
 
 /// A session, from the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
+struct SessionKey {
     session: u32,
     /// In clock ticks since boot; 0 if the leader had ended.
     leader_started: u64,
@@ -97,7 +97,7 @@ impl Notes {
     /// Fails with [`ErrorKind::AlreadyExists`] if another run was faster.
     fn create(&self, now: &Session) -> io::Result<Note> {
         self.dir.make().map_err(io::Error::other)?;
-        let key = Key::of(&self.proc, &self.own_process()).ok_or(ErrorKind::NotFound)?;
+        let key = SessionKey::of(&self.proc, &self.own_process()).ok_or(ErrorKind::NotFound)?;
         let path = self.dir.path().join(format!("{PREFIX}-{}-{}", key.session, key.leader_started));
         // The note appears complete and locked, by hard link.
         let draft = self.dir.path().join(format!("draft-{}", std::process::id()));
@@ -144,7 +144,7 @@ impl Note {
 
     /// A process of the session and its state; `None` if the session has ended.
     pub(super) fn session(&self) -> Option<(PathBuf, Session)> {
-        let key = self.path.file_name().and_then(|name| Key::parse(name.to_str()?));
+        let key = self.path.file_name().and_then(|name| SessionKey::parse(name.to_str()?));
         // Group numbers restart at boot; a note may be older.
         if key.is_some_and(|key| key.is_of_another_session(&self.proc)) {
             return None;
@@ -169,16 +169,16 @@ impl Note {
     }
 }
 
-impl Key {
-    fn of(proc: &Path, process: &Path) -> Option<Key> {
+impl SessionKey {
+    fn of(proc: &Path, process: &Path) -> Option<SessionKey> {
         let session = stat(process)?.session;
         let leader = stat(&proc.join(session.to_string()));
-        Some(Key { session, leader_started: leader.map_or(0, |leader| leader.started) })
+        Some(SessionKey { session, leader_started: leader.map_or(0, |leader| leader.started) })
     }
 
-    fn parse(name: &str) -> Option<Key> {
+    fn parse(name: &str) -> Option<SessionKey> {
         let (session, started) = name.strip_prefix(PREFIX)?.strip_prefix('-')?.split_once('-')?;
-        Some(Key { session: session.parse().ok()?, leader_started: started.parse().ok()? })
+        Some(SessionKey { session: session.parse().ok()?, leader_started: started.parse().ok()? })
     }
 
     /// A later session has the same id.

@@ -18,7 +18,7 @@ use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
 use dut::software::conntrack;
 use dut::{Configuration, Fact, PacketThreads, RunDir, software};
-use engine::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
+use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
 use method::trial::{Buckets, Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
@@ -424,8 +424,8 @@ struct Between {
 
 impl Device for Between {
     /// The kernel's threads do not report single stalls.
-    fn away(&mut self) -> Result<Away, TrialError> {
-        Ok(Away { run_delay: self.threads.run_delay().map(Nanos), ..Away::default() })
+    fn away(&mut self) -> Result<DeviceStalls, TrialError> {
+        Ok(DeviceStalls { run_delay: self.threads.run_delay().map(Nanos), ..DeviceStalls::default() })
     }
 
     fn clear(&mut self) -> Result<(), TrialError> {

@@ -5,7 +5,7 @@ use super::place::Place;
 use super::ports::open;
 use super::wires::Wires;
 use super::{Process, RigError, settings};
-use engine::overload::Offered;
+use engine::overload::OverloadTraffic;
 use engine::{Engine, NoDevice};
 use method::{Loop, Nanos, Rate, TrialError};
 use port::Mute;
@@ -22,7 +22,12 @@ const WINDOW: Nanos = Nanos::from_millis(30);
 ///
 /// # Errors
 /// The ports cannot be opened or fail, or no frame arrives.
-pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+pub fn over_cable(
+    scenario: &Scenario,
+    bed: &Bed,
+    cable: &OverloadTraffic,
+    process: &Process,
+) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
     rates.sort_unstable();
@@ -33,7 +38,12 @@ pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Pro
 type Held = (Vec<Mute>, Place);
 
 /// Without a box.
-fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
+fn engine(
+    scenario: &Scenario,
+    bed: &Bed,
+    cable: &OverloadTraffic,
+    process: &Process,
+) -> Result<(Engine, Held), RigError> {
     let place = Place::of(bed, process)?;
     let opened = open(scenario, bed, &place, process)?;
     let mut wires = Wires::bare(process.clock);
@@ -49,13 +59,18 @@ fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) ->
 ///
 /// # Errors
 /// The ports cannot be opened or fail.
-pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+pub fn send_ceiling(
+    scenario: &Scenario,
+    bed: &Bed,
+    cable: &OverloadTraffic,
+    process: &Process,
+) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     Ok(most_sent(&mut engine, cable)?)
 }
 
 /// No frame needs to be received.
-pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, TrialError> {
+pub(super) fn most_sent(engine: &mut Engine, cable: &OverloadTraffic) -> Result<Rate, TrialError> {
     let rates: Vec<Rate> = (0..WINDOWS).map(|_| engine.send_only(cable, WINDOW)).collect::<Result<_, _>>()?;
     Ok(rates.into_iter().max().unwrap_or_default())
 }

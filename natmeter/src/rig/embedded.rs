@@ -6,7 +6,7 @@ use super::null::NullPath;
 use super::wires::Wires;
 use super::{Bed, Price, Process, Rig, RigError, mac};
 use engine::lane::{Companion, back_to_sender};
-use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, Settings};
+use engine::{Cleared, ClockAt, CpuTimes, Device, DeviceStalls, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
@@ -223,9 +223,9 @@ impl Device for Gateway {
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         self.with(|e| Ok(Some(e.entries()?.0)))
     }
-    fn away(&mut self) -> Result<Away, TrialError> {
+    fn away(&mut self) -> Result<DeviceStalls, TrialError> {
         let away = self.with(Embedded::away)?;
-        Ok(Away { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
+        Ok(DeviceStalls { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
     }
     fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
         if self.with(|e| Ok(e.is_polled()))? {

@@ -2,7 +2,7 @@
 //! Windows of device and null device can alternate on one rig.
 
 use super::{Bed, Price, Rig};
-use engine::overload::Offered;
+use engine::overload::OverloadTraffic;
 use engine::{Engine, lane};
 use method::{Nanos, Rate, TrialError};
 use port::link::Steer;
@@ -104,7 +104,7 @@ impl Rig {
     ///
     /// # Errors
     /// On an interrupt, or a port fails.
-    pub fn measure_sent(&mut self, cable: &Offered) -> Result<Rate, TrialError> {
+    pub fn measure_sent(&mut self, cable: &OverloadTraffic) -> Result<Rate, TrialError> {
         let Bed::Engine(engine) = &mut self.bed else { return Ok(Rate(0)) };
         let sent = super::ceiling::most_sent(engine, cable);
         engine.forget();
@@ -119,7 +119,7 @@ impl Rig {
     /// Those of [`Engine::overload`].
     pub fn measure_null(
         &mut self,
-        cable: &Offered,
+        cable: &OverloadTraffic,
         counts: (usize, usize),
         window: Nanos,
     ) -> Result<Option<NullRates>, TrialError> {
@@ -142,14 +142,14 @@ impl Rig {
     /// Those of [`Engine::overload`].
     pub fn measure_price(
         &mut self,
-        like: &Offered,
+        like: &OverloadTraffic,
         phase1_rate: Option<Rate>,
         windows: usize,
         window: Nanos,
     ) -> Result<Vec<f64>, TrialError> {
         let (Bed::Engine(engine), Some(price)) = (&mut self.bed, &self.price) else { return Ok(Vec::new()) };
         let window = window.max(price.window);
-        let own = Offered { view: Arc::clone(engine.view()), ..like.clone() };
+        let own = OverloadTraffic { view: Arc::clone(engine.view()), ..like.clone() };
         if own.view.stateful {
             engine.open_all(&own.view, phase1_rate)?;
         }
@@ -171,7 +171,7 @@ impl Rig {
     /// Those of [`Engine::overload`].
     pub fn measure_pairs(
         &mut self,
-        cable: &Offered,
+        cable: &OverloadTraffic,
         phase1_rate: Option<Rate>,
         pairs: usize,
         window: Nanos,
@@ -179,7 +179,7 @@ impl Rig {
         let has_null = self.has_null(&cable.view);
         let Bed::Engine(engine) = &mut self.bed else { return Ok(None) };
         let Some(null) = self.null.as_ref().filter(|_| has_null) else { return Ok(None) };
-        let own = Offered { view: Arc::clone(engine.view()), ..cable.clone() };
+        let own = OverloadTraffic { view: Arc::clone(engine.view()), ..cable.clone() };
         if own.view.stateful {
             engine.open_all(&own.view, phase1_rate)?;
         }
@@ -201,7 +201,7 @@ impl Rig {
 
 fn null_rates(
     engine: &mut Engine,
-    cable: &Offered,
+    cable: &OverloadTraffic,
     (windows, fills): (usize, usize),
     window: Nanos,
 ) -> Result<NullRates, TrialError> {

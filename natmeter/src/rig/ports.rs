@@ -454,9 +454,7 @@ fn side_of(left: bool) -> plane::Side {
 
 /// Answers the box's requests to the tester itself.
 fn service(owns: Owns) -> engine::Service {
-    Box::new(
-        move |left, frame| {
-            if owns.answer(side_of(left), frame) { engine::Served::Answer } else { engine::Served::Foreign }
-        },
-    )
+    Box::new(move |left, frame| {
+        if owns.answer(side_of(left), frame) { engine::ServiceVerdict::Answer } else { engine::ServiceVerdict::Foreign }
+    })
 }

@@ -5,8 +5,8 @@
 use super::RunError;
 use crate::rig::place::Place;
 use crate::rig::{self, Process, RigError, ceiling, cores, external, ports};
-use engine::calibrate::{self, CalibrateError, Ends, How};
-use engine::overload::Offered;
+use engine::calibrate::{self, CalibrateError, CalibrationSettings, Ends};
+use engine::overload::OverloadTraffic;
 use method::{Direction, Nanos, Rate, TrialError};
 use plane::Hop;
 use plane::view;
@@ -118,16 +118,16 @@ pub(super) fn addressed_to_sender(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
     point: &Point,
-) -> Result<Offered, RunError> {
+) -> Result<OverloadTraffic, RunError> {
     let hops = ports::macs(bed)?.map(|mac| Hop { own: mac, next: mac });
     Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
 }
 
 /// T0 holds for any direction ratio: the faster direction of a ratio is at least as fast as each direction here.
-fn offered(scenario: &Scenario, view: Arc<View>) -> Offered {
+fn offered(scenario: &Scenario, view: Arc<View>) -> OverloadTraffic {
     let traffic = &scenario.traffic;
     let direction = if traffic.direction.ratio().is_some() { Direction::Both } else { traffic.direction };
-    Offered { view, direction, responder_order: traffic.responder_order }
+    OverloadTraffic { view, direction, responder_order: traffic.responder_order }
 }
 
 /// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what
@@ -154,9 +154,9 @@ fn within(own: calibrate::Ceiling, sent: Rate, line_rate: Option<u64>) -> calibr
     calibrate::Ceiling { frames: own.frames.min(least), set_up: own.set_up.map(|rate| rate.min(least)), ..own }
 }
 
-fn how(scenario: &Scenario, process: &Process) -> How {
+fn how(scenario: &Scenario, process: &Process) -> CalibrationSettings {
     let traffic = &scenario.traffic;
-    How {
+    CalibrationSettings {
         clock: process.clock,
         cores: cores::tester_cores(scenario),
         direction: traffic.direction,
@@ -172,7 +172,7 @@ fn how(scenario: &Scenario, process: &Process) -> How {
 fn over_cable(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
-    how: &How,
+    how: &CalibrationSettings,
     view: &Arc<View>,
     process: &Process,
 ) -> Result<(calibrate::Ceiling, Option<u64>), RunError> {

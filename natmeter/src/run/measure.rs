@@ -71,7 +71,7 @@ impl Searcher<'_> {
             let event = Event::Trying { rate: p.rate, lo: p.lo, hi: p.hi, steps_left: p.steps_left, eta_s };
             listener.borrow_mut().on(&event);
         };
-        let mut tell = Tell(&listener);
+        let mut tell = SharedListener(&listener);
         let record = Recorded {
             inner: Until { inner: UntilInterrupted { inner: rig, interrupted: self.interrupted }, end: self.end },
             measurement: filed_under,
@@ -95,9 +95,9 @@ fn before_limit(left: u64, of_this: u64, limit: Option<(Instant, Duration)>) -> 
 }
 
 /// So that two parts of one search can use it in turn.
-struct Tell<'c, 'l>(&'c std::cell::RefCell<&'l mut dyn Listener>);
+struct SharedListener<'c, 'l>(&'c std::cell::RefCell<&'l mut dyn Listener>);
 
-impl Listener for Tell<'_, '_> {
+impl Listener for SharedListener<'_, '_> {
     fn on(&mut self, event: &Event) {
         self.0.borrow_mut().on(event);
     }

@@ -14,7 +14,7 @@ pub use recorded::Recorded;
 use crate::event::{Event, Listener};
 use crate::forecast;
 use crate::rig::{Process, Rig, RigError};
-use crate::selftest::Tested;
+use crate::selftest::SelfTestRecord;
 use crate::until::is_over;
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// The first error after which the run cannot continue; everything measured until then is in the folder.
-    pub fn complete(mut self, facts: Facts, self_test: Option<Tested>) -> Result<Vec<Outcome>, RunError> {
+    pub fn complete(mut self, facts: Facts, self_test: Option<SelfTestRecord>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
         self.announce()?;
         if let Some(tested) = self_test {

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::rig::cores::Cores;
 use crate::rig::null::{ALONE, FILLS, LONG, NullRates, PAIRS, WINDOW, WINDOWS, is_plain};
 use crate::rig::{Process, Rig, technology};
-use engine::overload::Offered;
+use engine::overload::OverloadTraffic;
 use method::stats::Interval;
 use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdict};
 use procedure::metric::{Gives, gives};
@@ -96,10 +96,10 @@ impl Run<'_> {
     }
 }
 
-fn offered(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Offered, RunError> {
+fn offered(scenario: &Scenario, point: &Point, stateful: bool) -> Result<OverloadTraffic, RunError> {
     let traffic = &scenario.traffic;
     let view = cable(scenario, point, stateful)?;
-    Ok(Offered { view, direction: traffic.direction, responder_order: traffic.responder_order })
+    Ok(OverloadTraffic { view, direction: traffic.direction, responder_order: traffic.responder_order })
 }
 
 fn failed(error: TrialError) -> RunError {

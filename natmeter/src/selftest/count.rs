@@ -1,7 +1,7 @@
 //! Counting checks: the number of correct frames of a trial, and of faulty frames by fault. Once
 //! every frame was sent, host noise cannot excuse a wrong count.
 
-use super::kept::Kept;
+use super::kept::TrialKeeper;
 use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::cores::Cores;
 use crate::until::is_over;
@@ -139,7 +139,7 @@ impl Tester<'_> {
             inconclusive: true,
             ..SelfTestCheck::default()
         };
-        let kept = Kept::new(&case.name, &self.trials);
+        let kept = TrialKeeper::new(&case.name, &self.trials);
         for slower in 0..TRIES {
             if is_over(self.end) {
                 break;

@@ -6,15 +6,15 @@ use record::report::number::grouped;
 use std::cell::RefCell;
 
 /// The trials of one check, each judged as in a search.
-pub(super) struct Kept<'a> {
+pub(super) struct TrialKeeper<'a> {
     check: &'a str,
     trials: &'a RefCell<Vec<TrialRecord>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> TrialKeeper<'a> {
     /// Keeps trials after those kept before.
-    pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> Kept<'a> {
-        Kept { check, trials }
+    pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> TrialKeeper<'a> {
+        TrialKeeper { check, trials }
     }
 
     pub(super) fn keep(&self, spec: &TrialSpec, outcome: &TrialOutcome) {
@@ -53,12 +53,12 @@ impl<'a> Kept<'a> {
     }
 }
 
-pub(super) struct Keeping<'a, T> {
+pub(super) struct KeptTrials<'a, T> {
     pub(super) inner: T,
-    pub(super) kept: &'a Kept<'a>,
+    pub(super) kept: &'a TrialKeeper<'a>,
 }
 
-impl<T: Trials> Trials for Keeping<'_, T> {
+impl<T: Trials> Trials for KeptTrials<'_, T> {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let outcome = self.inner.run(spec)?;
         self.kept.keep(spec, &outcome);

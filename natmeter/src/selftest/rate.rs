@@ -8,7 +8,7 @@
 //! Frames that the device's full ingress queue refused do not contradict the truth if the tester
 //! sent evenly: a busy host may have slowed the device down.
 
-use super::kept::{Keeping, Kept};
+use super::kept::{KeptTrials, TrialKeeper};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::RigError;
 use crate::rig::cores::Cores;
@@ -47,7 +47,7 @@ impl Tester<'_> {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         let settings = self.settings(truth);
         self.near(
-            Known { name: CAPACITY, truth, unit: "frames/s" },
+            KnownRate { name: CAPACITY, truth, unit: "frames/s" },
             || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
@@ -59,7 +59,7 @@ impl Tester<'_> {
         let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
         let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
         self.near(
-            Known { name: SET_UP_RATE, truth, unit: "connections/s" },
+            KnownRate { name: SET_UP_RATE, truth, unit: "connections/s" },
             || self.nat(config, connections, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| establishment::measure(&mut trials, &settings, phase1, &mut |_| {}),
         )
@@ -79,11 +79,11 @@ impl Tester<'_> {
     /// On new devices.
     fn near<T: Trials>(
         &self,
-        known: Known,
+        known: KnownRate,
         device: impl Fn() -> Result<T, TrialError>,
         search: impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
     ) -> SelfTestCheck {
-        let kept = Kept::new(known.name, &self.trials);
+        let kept = TrialKeeper::new(known.name, &self.trials);
         Comparison { known, end: self.end, kept: &kept }.make(device, search)
     }
 }
@@ -93,14 +93,14 @@ fn tester(error: &RigError) -> TrialError {
 }
 
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct KnownRate<'a> {
     name: &'a str,
     truth: Rate,
     unit: &'a str,
 }
 
 /// The result of one search.
-enum Found {
+enum RateVerdict {
     /// The truth.
     Truth,
     /// Reproducible, shown by this trial.
@@ -110,9 +110,9 @@ enum Found {
 }
 
 struct Comparison<'a> {
-    known: Known<'a>,
+    known: KnownRate<'a>,
     end: Option<Instant>,
-    kept: &'a Kept<'a>,
+    kept: &'a TrialKeeper<'a>,
 }
 
 impl Comparison<'_> {
@@ -123,7 +123,7 @@ impl Comparison<'_> {
         device: impl Fn() -> Result<T, TrialError>,
         search: impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
     ) -> SelfTestCheck {
-        let Known { name, truth, unit } = self.known;
+        let KnownRate { name, truth, unit } = self.known;
         let mut check = SelfTestCheck {
             name: name.to_owned(),
             truth: format!("{}{unit} within {BELOW} below and {SLACK} above", si(truth.0 as f64, 4)),
@@ -133,9 +133,9 @@ impl Comparison<'_> {
         let (mut fault, mut open) = (false, false);
         for _ in 0..TRIES {
             match self.once(&device, &search, &mut check.measured) {
-                Ok(Found::Truth) => check.passed = true,
-                Ok(Found::Fault(trial)) => (fault, check.deciding) = (true, Some(trial)),
-                Ok(Found::Else { deciding, disturbed }) => {
+                Ok(RateVerdict::Truth) => check.passed = true,
+                Ok(RateVerdict::Fault(trial)) => (fault, check.deciding) = (true, Some(trial)),
+                Ok(RateVerdict::Else { deciding, disturbed }) => {
                     open |= disturbed;
                     check.deciding = deciding.or(check.deciding);
                 }
@@ -162,26 +162,26 @@ impl Comparison<'_> {
         device: &impl Fn() -> Result<T, TrialError>,
         search: &impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
         measured: &mut String,
-    ) -> Result<Found, TrialError> {
-        let Known { truth, unit, .. } = self.known;
+    ) -> Result<RateVerdict, TrialError> {
+        let KnownRate { truth, unit, .. } = self.known;
         let before = self.kept.count();
-        let mut trials = Keeping { inner: Until { inner: device()?, end: self.end }, kept: self.kept };
+        let mut trials = KeptTrials { inner: Until { inner: device()?, end: self.end }, kept: self.kept };
         let result = search(&mut trials)?;
         *measured = in_words(&result, unit);
         if is_right(&result, truth) {
-            return Ok(Found::Truth);
+            return Ok(RateVerdict::Truth);
         }
         let contradictions = self.kept.those(before, |trial| contradicts(trial, truth));
         for trial in &contradictions {
             if let Some(again) = self.reproduced(&mut trials, trial)? {
-                return Ok(Found::Fault(Box::new(again)));
+                return Ok(RateVerdict::Fault(Box::new(again)));
             }
         }
         // With the repeats.
         let any_slow = self.kept.any(before, |trial| device_was_slow(trial, truth));
         let disturbed = result.spoiled_by_host > 0 || any_slow;
         // The last contradiction decided the result.
-        Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
+        Ok(RateVerdict::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
 
     /// If the contradiction is reproducible.
@@ -266,11 +266,11 @@ mod tests {
     /// The same with trials of this length.
     fn lasting<T: Trials>(duration: Nanos, device: impl Fn(u64) -> Result<T, TrialError>) -> SelfTestCheck {
         let (trials, made) = (RefCell::default(), std::cell::Cell::new(0));
-        let known = Known { name: "x", truth: TRUTH, unit: "frames/s" };
+        let known = KnownRate { name: "x", truth: TRUTH, unit: "frames/s" };
         // Half of it is a rate below the truth.
         let precision = Precision::Relative(PRECISION);
         let settings = SearchSettings { hi: Rate(1_100_000), precision, duration, ..SearchSettings::default() };
-        Comparison { known, end: None, kept: &Kept::new("x", &trials) }.make(
+        Comparison { known, end: None, kept: &TrialKeeper::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
