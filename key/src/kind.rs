@@ -38,7 +38,6 @@ impl Shape {
 /// How a value is read from TOML and described. A kind of single values has `parse`, one of several `read`.
 pub trait Kind {
     type Out;
-    /// Reads a value.
     fn parse(&self, value: &Value) -> Parsed<Self::Out> {
         let mut first = None;
         let node = Node { place: SourceSpan::new(0, 0..0), value: value.clone() };
@@ -51,7 +50,6 @@ pub trait Kind {
     fn absent(&self) -> Option<Self::Out> {
         None
     }
-    /// Reads a node, and reports all that is refused.
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Self::Out> {
         self.parse(&node.value).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }

@@ -121,7 +121,6 @@ fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     Ok(found)
 }
 
-/// One series of results of the same kind.
 fn joined(singles: Vec<(&str, ForeignResult)>) -> Series {
     let mut files: Vec<String> = Vec::new();
     let mut notes: Vec<String> = Vec::new();

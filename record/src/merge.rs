@@ -16,10 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub const MERGE: &str = "merge.json";
-/// The folder below it with the runs.
 const PARTS: &str = "parts";
 
-/// The content of `merge.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Merge {
     record: u32,

@@ -55,7 +55,6 @@ impl Record {
         Record::below(&Dir::of_run(folder)?, lists.into())
     }
 
-    /// Reads an open run folder.
     pub(crate) fn below(folder: &Dir, lists: Lists) -> Result<Record, RecordError> {
         Ok(Record::of(header_below(folder, lists)?, folder)?)
     }
@@ -125,7 +124,6 @@ pub fn header(folder: &Path, lists: impl Into<Lists>) -> Result<Header, RecordEr
     header_below(&Dir::of_run(folder)?, lists.into())
 }
 
-/// Reads the header in an open run folder.
 pub(crate) fn header_below(folder: &Dir, lists: Lists) -> Result<Header, RecordError> {
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;
@@ -153,7 +151,6 @@ fn not_a_run(folder: &Dir, missing: &'static str) -> StoreError {
     StoreError::NotARun { path: folder.path().to_path_buf(), missing }
 }
 
-/// Reads the text of the scenario.
 pub(crate) fn scenario_text(folder: &Dir) -> Result<String, StoreError> {
     folder.text(store::SCENARIO)?.ok_or_else(|| not_a_run(folder, store::SCENARIO))
 }

@@ -18,7 +18,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The files from which a report derives.
 const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
-/// The files that every run has from its start.
 const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
 /// Largest header in a list, octets.
 const HEADER_AT_MOST: u64 = 64 << 20;
@@ -294,7 +293,6 @@ fn without_version() -> u32 {
     RECORD_WITHOUT_VERSION
 }
 
-/// The summary of a run, or of a merged folder.
 fn summary(folder: &Dir) -> Result<RunSummary, String> {
     let Some(parts) = parts_of(folder)? else { return brief(folder) };
     let mut all: Option<RunSummary> = None;
@@ -340,7 +338,6 @@ fn brief(run: &Dir) -> Result<RunSummary, String> {
 
 /// Counts the measurements with a result. Of each line it reads the first field, which names the measurement.
 fn measured(run: &Dir) -> Result<usize, String> {
-    /// What a line begins with.
     const BEGIN: &[u8] = b"{\"measurement\":";
     if regular(run, RESULTS)?.is_none() {
         return Ok(0);

@@ -58,7 +58,6 @@ fn warm(m: &Measurement, metric: &Metric, scenario: &Scenario, known: &[Outcome]
     Some(Warm { passed: from.result.rate, failed: Rate(from.result.rate.0.saturating_add(from.result.error.0)) })
 }
 
-/// The results of a point that give this.
 fn giving<'a>(
     what: Gives,
     point: &'a Point,

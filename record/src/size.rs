@@ -198,7 +198,6 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
     found
 }
 
-/// The best choice for each number of cores.
 fn options(demand: &Demand, points: &[Limits]) -> Vec<Choice> {
     let mut cores: Vec<u32> = points.iter().map(|point| point.cores).collect();
     cores.sort_unstable();

@@ -39,7 +39,6 @@ pub const NULLS: &str = "null.jsonl";
 pub const PAGE: &str = "report.html";
 pub const CAPTURES: &str = "captures";
 
-/// Every file that natmeter writes into the folder of a run.
 const ALL_FILES: [&str; 12] =
     [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, SELF_TEST_TRIALS, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS, PAGE];
 
@@ -88,7 +87,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns the variant for a failed system call.
     pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_path_buf();
         match source.kind() {
@@ -106,7 +104,6 @@ impl StoreError {
         matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
     }
 
-    /// Returns the variant for a run folder that cannot be created.
     fn of_new(self, path: &Path) -> StoreError {
         match self {
             StoreError::Io { source, .. } | StoreError::Full { source, .. } | StoreError::ReadOnly { source, .. } => {

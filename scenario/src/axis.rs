@@ -133,7 +133,6 @@ impl Scenario {
         dut.boxes(self)
     }
 
-    /// The flows of [`Scenario::at`].
     pub(crate) fn flows_at(&self, dut: usize, connections: Count, values: &AxisValues) -> Flows {
         let mut flows = self.traffic.flows.clone();
         if !values.is_empty() {

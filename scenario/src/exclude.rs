@@ -45,7 +45,6 @@ fn names() -> impl Iterator<Item = &'static str> {
     [DEVICE, METRIC, CONNECTIONS, CORES].into_iter().chain(AXES.iter().map(Axis::name))
 }
 
-/// The kind of `exclude`: tables of conditions.
 pub(crate) struct Exclusions;
 
 impl Exclusions {

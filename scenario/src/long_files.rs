@@ -8,7 +8,6 @@ fn read(text: &str) -> Result<Scenario, key::Complaints> {
     parse("long.toml", text, &Options::default(), tech::ALL).map(|loaded| loaded.scenario)
 }
 
-/// A scenario whose list of connections has these values.
 fn connections(values: impl Iterator<Item = u64>) -> String {
     let values: Vec<String> = values.map(|n| n.to_string()).collect();
     let values = values.join(",");

@@ -28,7 +28,6 @@ fn is_conforming(book: &Book, name: &str) -> bool {
     book.key(&format!("measure.{name}")).is_some_and(|key| key.default.conforming)
 }
 
-/// The dotted path that the key of an override means.
 fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) -> Result<String, Box<Fault>> {
     if let Some(key) = name.strip_prefix("measure.").filter(|key| full && is_conforming(book, key)) {
         let fault = Fault::new(format!("--full does not use `{name}`")).at(place, "has no effect with --full");

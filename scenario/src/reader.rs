@@ -412,7 +412,6 @@ impl Reading<'_, '_> {
         Some((with_ranges(with_profile(scenario)), with_ranges(with_profile(conforming))))
     }
 
-    /// Which port ranges the scenario leaves to the number of connections.
     fn following(&self) -> DerivedRanges {
         let follows = |key: &str| self.ranges == DefaultRanges::OfConnections && !self.sections.has(key);
         let (source, destination) = (follows("traffic.source-ports"), follows("traffic.destination-ports"));
@@ -427,7 +426,6 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// A table beside the link, where the scenario has it.
     fn beside<T: key::Table>(&mut self, path: &str) -> Option<Option<T>> {
         if self.sections.has(path) { self.sections.table::<T>(path).map(Some) } else { Some(None) }
     }

@@ -43,7 +43,6 @@ pub(crate) fn bed_of<'a>(tree: &'a Tree, name: Option<&str>) -> Option<&'a str> 
     }
 }
 
-/// The fault of an override that names a scale's table.
 pub(crate) fn refuse_path(name: &str, place: SourceSpan) -> Result<(), Box<Fault>> {
     let Some(below) = name.strip_prefix(SCALE).and_then(|rest| rest.strip_prefix('.')) else { return Ok(()) };
     let fault = Fault::new("--set cannot change the table of a scale").at(place, "has no effect");

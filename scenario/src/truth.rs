@@ -8,7 +8,6 @@ use method::simulated::WhenFull;
 use method::{Count, Nanos};
 use tech::MOST_BUCKETS;
 
-/// The table of a device of known truth that forwards frames, below `[dut]`.
 pub(crate) const KNOWN_TRUTH: &str = "known-truth";
 
 const HOUR: Nanos = Nanos::from_secs(3600);

@@ -1,6 +1,5 @@
 //! Names of kernel functions (Linux 6.1 to 6.18): waits for a lock, idle cores, and parts of the kernel.
 
-/// Prefixes.
 const LOCKS: &[&str] = &[
     "native_queued_spin_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",

@@ -56,7 +56,6 @@ pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Repeats the searches of a record over their recorded trials.
 struct Rerun<'a> {
     record: &'a Record,
     by_key: ByKey<'a>,
@@ -77,7 +76,6 @@ impl<'a> Rerun<'a> {
         Rerun { record, by_key: by_key(&record.trials), last: last_trials(&record.trials), calibration }
     }
 
-    /// The key of the trials that gave a result.
     fn filed_under(&self, outcome: &Outcome) -> String {
         outcome.filed_under(|key| self.by_key.contains_key(key))
     }
@@ -120,7 +118,6 @@ fn differs(RerunResult { result, directions, pending }: &RerunResult, outcome: &
     (found != recorded).then(|| "they give the same rate with another error or other steps".to_owned())
 }
 
-/// The end of the recorded trials.
 struct NoMore;
 
 impl Trials for NoMore {

@@ -160,7 +160,6 @@ fn visits(record: &Record) -> Vec<Finding> {
 /// Trials by the key under which they are filed, which names measurement and attempt.
 pub(super) type ByKey<'a> = BTreeMap<&'a str, Vec<&'a TrialRecord>>;
 
-/// The trials of a record in the order of their lines.
 pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
     let mut by_key = ByKey::new();
     for trial in trials {

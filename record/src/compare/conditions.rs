@@ -55,7 +55,6 @@ struct Conditions {
 }
 
 impl Conditions {
-    /// Adds the keys with different values.
     fn add(&mut self, kind: &str, a: &FactTable, b: &FactTable) {
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {

@@ -70,7 +70,6 @@ impl Finding {
 }
 
 impl Difference {
-    /// A difference without values.
     fn without(finding: Finding) -> Difference {
         Difference { finding, percent: None, low: None, high: None, coverage: None, drift_percent: None }
     }

@@ -23,7 +23,6 @@ fn dut<'a>(run: &'a Run, result: &PointResult) -> Option<&'a Dut> {
     run.report.header.scenario.duts.get(result.dut)
 }
 
-/// The technology of a result's device, in words.
 pub(crate) fn technology_of(run: &Run, result: &PointResult) -> &'static str {
     dut(run, result).map_or("", |dut| dut.function())
 }

@@ -102,7 +102,6 @@ pub(crate) fn difference_in_words(difference: &Difference, metric: &str) -> Stri
     }
 }
 
-/// The points that not every run has.
 fn missing(comparison: &Comparison, text: &mut String) {
     let all = comparison.runs.len();
     let some: Vec<&ComparedPoint> = comparison.points.iter().filter(|point| point.values.len() < all).collect();

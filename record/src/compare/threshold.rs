@@ -59,7 +59,6 @@ impl FromStr for Threshold {
     }
 }
 
-/// The quantity in the unit of the metric.
 fn limit(metric: &'static Metric, text: &str) -> Result<f64, ThresholdError> {
     Ok(match metric.unit {
         Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond => match quantity::rate(text)? {

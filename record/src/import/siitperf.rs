@@ -74,7 +74,6 @@ impl<'a> CsvRow<'a> {
         self.fields.get(at).copied()
     }
 
-    /// A number that the row must have.
     fn number(&self, name: &str) -> Result<u64, ImportError> {
         let text = self.text(name).unwrap_or_default();
         whole(name, text).map_err(|error| error.at(self.line))

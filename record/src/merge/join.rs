@@ -61,7 +61,6 @@ impl Bed {
         all
     }
 
-    /// Adds the devices of a further run on it.
     fn learn(&mut self, part: &MergedRun) {
         for (device, facts) in &part.record.facts.duts {
             self.facts.duts.entry(device.clone()).or_insert_with(|| facts.clone());

@@ -17,7 +17,6 @@ fn unknown_device(path: PathBuf, line: usize, point: &Point) -> StoreError {
     StoreError::Device { path, line, number: point.dut, name: point.dut_name.clone() }
 }
 
-/// Checks the plan of a header.
 pub(super) fn check_plan(folder: &Dir, plan: &Plan, scenario: &Scenario) -> Result<(), StoreError> {
     let Some(at) = plan.measurements.iter().position(|m| !is_of(&m.point, scenario)) else { return Ok(()) };
     let text = folder.text(HEADER)?.unwrap_or_default();
@@ -25,7 +24,6 @@ pub(super) fn check_plan(folder: &Dir, plan: &Plan, scenario: &Scenario) -> Resu
     Err(unknown_device(folder.path_of(HEADER), line, &plan.measurements[at].point))
 }
 
-/// Reads the lines of a file, each with a point.
 fn lines<T: serde::de::DeserializeOwned>(
     folder: &Dir,
     name: &str,
@@ -39,12 +37,10 @@ fn lines<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// Reads the results of a run.
 pub(crate) fn outcomes(folder: &Dir, scenario: &Scenario) -> Result<Lines<Outcome>, StoreError> {
     lines(folder, store::RESULTS, scenario, |outcome: &Outcome| &outcome.measurement.point)
 }
 
-/// Reads the measurements of the null device of a run.
 pub(super) fn nulls(folder: &Dir, scenario: &Scenario) -> Result<Lines<NullDevice>, StoreError> {
     lines(folder, store::NULLS, scenario, |null: &NullDevice| &null.point)
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Returns the scenario of a run with its options.
 pub(super) fn scenario(
     name: &str,
     text: &str,

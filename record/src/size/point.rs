@@ -17,7 +17,6 @@ pub(super) const ONE_WAY: &str = "Measured in one direction: both directions at 
 pub(super) const SHARES_CORE: &str = "Tester and device shared a core in some results.";
 pub(super) const CLOSED_LOOP: &str = "Some rates contain the tester's time: the device may do more.";
 
-/// The limits of one device at one point.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub name: String,
@@ -42,7 +41,6 @@ pub(super) struct Limits {
     pub simulated: bool,
 }
 
-/// All points of a device that were measured.
 pub(super) fn points(report: &Report, dut: usize) -> Vec<Limits> {
     let mut firsts: Vec<&PointResult> = Vec::new();
     for result in report.results.iter().filter(|result| result.dut == dut) {

@@ -336,7 +336,6 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// The name of the draft of a file or folder.
 pub(crate) fn draft_of(name: &Path) -> PathBuf {
     with_ending(name, ".draft")
 }

@@ -11,7 +11,6 @@ use method::Nanos;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// Longest time-out of connections that natmeter waits for before each trial.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
 
 impl<'a> Check<'a> {
@@ -195,7 +194,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A wait before each phase 1 ends in time.
     fn long_wait(&mut self, dut: &Dut) {
         let timeout = dut.timeout_of_box();
         if timeout <= LONGEST_WAIT {

@@ -40,7 +40,6 @@ impl Check<'_> {
         }
     }
 
-    /// A device tells the memory of its table.
     fn memory(&mut self) {
         let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
         for dut in &self.scenario.duts {

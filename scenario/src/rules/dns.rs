@@ -48,7 +48,6 @@ impl Check<'_> {
         }
     }
 
-    /// Each device has a metric.
     fn dns_devices(&mut self) {
         for dut in &self.scenario.duts {
             if dut.dns_metrics().iter().any(|metric| self.scenario.measures(metric)) {
@@ -66,7 +65,6 @@ impl Check<'_> {
         }
     }
 
-    /// The gateway has one worker on packet sockets.
     fn dns_workers(&mut self) {
         let scenario = self.scenario;
         let Some(dut) = scenario.duts.iter().find(|dut| dut.has_workers()) else { return };
@@ -112,7 +110,6 @@ impl Check<'_> {
         }
     }
 
-    /// The links are those of the bed for DNS.
     fn dns_links(&mut self) {
         for path in ["link.tap", "link.veth", "link.in-process", "link.impair", "link.capture"] {
             if self.spans.has(path) {

@@ -218,7 +218,6 @@ impl Check<'_> {
         all.max().unwrap_or_default().max(measure.duration)
     }
 
-    /// Each search has its own keys.
     fn search(&mut self) {
         let measure = &self.scenario.measure;
         let is_mlr = self.scenario.search() == Method::Mlr;
