@@ -10,7 +10,7 @@ use crate::stage::Stage;
 use crate::store::StateTable;
 use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, Warmed};
 use method::{
-    Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
+    Count, Direction, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
 };
 use port::host::spawn_in;
@@ -508,19 +508,7 @@ const SENT_AGAIN: u32 = 20;
 
 /// If so, the missing connections are opened again.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
-    let spec = TrialSpec {
-        kind: PhaseKind::Establish,
-        rate,
-        load: Load::Frames(*frames),
-        direction: Direction::Forward,
-        connections: *frames,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::RoundRobin,
-        responder_table: ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    };
+    let spec = TrialSpec { responder_order: Order::RoundRobin, ..TrialSpec::establish(rate, *frames) };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());
     let outcome = TrialOutcome { forward, host, dut_loop, ..TrialOutcome::default() };
     let verdict = method::judge(&spec, &outcome, &method::Criteria::default());

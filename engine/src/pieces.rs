@@ -49,7 +49,7 @@ impl Part {
 mod tests {
     use super::*;
     use method::trial::{Load, Ramp, TrialOptions};
-    use method::{Direction, Order, PhaseKind, Rate, ResponderTable, TrialSpec};
+    use method::{Direction, Order, Rate, TrialSpec};
     use wire::Kind;
 
     fn phase(spec: &TrialSpec) -> Phase {
@@ -73,17 +73,10 @@ mod tests {
     fn a_ramp_has_a_part_for_each_flow() {
         let ramp = Some(Ramp { flows: 4, interval: Nanos::SECOND });
         let spec = TrialSpec {
-            rate: Rate(1_000),
-            load: Load::For(Nanos::from_secs(2)),
             direction: Direction::Forward,
-            connections: 4,
             options: TrialOptions { ramp, ..TrialOptions::default() },
-            kind: PhaseKind::Established,
             phase1_rate: Some(Rate(1)),
-            validate_rate: None,
-            keep_table: false,
-            responder_order: Order::Random,
-            responder_table: ResponderTable::Keep,
+            ..TrialSpec::both_phases(Rate(1_000), Load::For(Nanos::from_secs(2)), 4)
         };
         assert_eq!((spec.frames(), spec.send_time()), (3_500, Nanos::from_secs(5)));
         let parts: Vec<Part> = Part::all(&phase(&spec), &spec.pieces(), true).collect();

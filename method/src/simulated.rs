@@ -20,9 +20,10 @@ use crate::trial::{
 use crate::units::{Count, Nanos, Rate};
 
 /// Behaviour when the connection tracking table is full (RFC 9693 section 4.9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// Their frames are lost.
+    #[default]
     KeepOld,
     /// Every frame passes, but only the last connections validate.
     ReplaceOldest,
@@ -43,7 +44,7 @@ impl WhenFull {
 }
 
 /// Injected properties of a device and its tester.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Truth {
     pub forward_capacity: Rate,
     pub reverse_capacity: Rate,
@@ -101,31 +102,13 @@ impl Truth {
             forward_capacity: capacity,
             reverse_capacity: capacity,
             setup_rate,
-            loss: Ratio::ZERO,
-            misrouted: Ratio::ZERO,
-            corrupted: Ratio::ZERO,
-            duplicated: Ratio::ZERO,
-            reordered: Ratio::ZERO,
-            stall: Nanos(0),
             table_size: Count::MAX,
-            when_full: WhenFull::KeepOld,
-            forgets: 0,
-            queue: 0,
-            delay: Nanos(0),
-            delay_spread: Nanos(0),
-            recovery: Nanos(0),
             tcp_transitory: Nanos::from_secs(240),
-            jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
             cold: (Nanos(0), Ratio::ONE),
-            cache: None,
-            dies_at: None,
-            host_stalls: Ratio::ZERO,
             harmful_stalls: Ratio::ONE,
-            tester_drops: Ratio::ZERO,
             tester_ceiling: Rate(u64::MAX),
-            dut_loop: Loop::Open,
-            control: ControlTruth::default(),
+            ..Truth::default()
         }
     }
 

@@ -101,6 +101,41 @@ pub struct TrialSpec {
 }
 
 impl TrialSpec {
+    /// In both directions.
+    pub fn stateless(rate: Rate, load: Load) -> TrialSpec {
+        TrialSpec {
+            kind: PhaseKind::Stateless,
+            rate,
+            load,
+            direction: Direction::Both,
+            connections: 0,
+            phase1_rate: None,
+            validate_rate: None,
+            keep_table: false,
+            responder_order: Order::Random,
+            responder_table: ResponderTable::Keep,
+            options: TrialOptions::default(),
+        }
+    }
+
+    pub fn establish(rate: Rate, connections: Count) -> TrialSpec {
+        TrialSpec {
+            kind: PhaseKind::Establish,
+            direction: Direction::Forward,
+            connections,
+            ..TrialSpec::stateless(rate, Load::Frames(connections))
+        }
+    }
+
+    /// Phase 1 and phase 2 at the same rate; stateless without connections.
+    pub fn both_phases(rate: Rate, load: Load, connections: Count) -> TrialSpec {
+        let stateless = TrialSpec::stateless(rate, load);
+        if connections == 0 {
+            return stateless;
+        }
+        TrialSpec { kind: PhaseKind::Established, connections, phase1_rate: Some(rate), ..stateless }
+    }
+
     /// Frames in each active direction; of different rates, in the faster one.
     pub fn frames(&self) -> Count {
         match self.load {

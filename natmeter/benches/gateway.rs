@@ -9,7 +9,7 @@
 //! `cargo bench -p natmeter --bench gateway [-- WORD…]` runs only the rows whose name contains one of the words. Rows of 16 M
 //! sessions and more, which need minutes and gigabytes, run only by name.
 
-use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
@@ -131,17 +131,9 @@ fn measure(process: &Process, row: &Row) -> Result<String, String> {
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
     let n = row.sessions;
     let trial = TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(18_000_000),
-        load: Load::For(Nanos::from_millis(70)),
         direction: Direction::Forward,
         connections: n,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
+        ..TrialSpec::stateless(Rate(18_000_000), Load::For(Nanos::from_millis(70)))
     };
     let mut new = String::new();
     let mut kind = PhaseKind::Stateless;

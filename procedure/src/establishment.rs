@@ -10,7 +10,7 @@ use method::judged::{Patience, probe_connections};
 use method::ratio::Ratio;
 use method::search::{Decider, Progress, SearchResult, SearchSettings, binary};
 use method::simulated::Truth;
-use method::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
+use method::trial::{TrialError, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 use method::validity::check_buffers;
 
@@ -130,17 +130,8 @@ pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate 
 /// A trial with validation if alpha is given.
 pub(crate) fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {
     TrialSpec {
-        kind: PhaseKind::Establish,
-        rate,
-        load: Load::Frames(connections),
-        direction: Direction::Forward,
-        connections,
-        phase1_rate: None,
         validate_rate: alpha.map(|alpha| validation_rate(rate, alpha, validate_at_most)),
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::trial::ResponderTable::Keep,
-        options: method::trial::TrialOptions::default(),
+        ..TrialSpec::establish(rate, connections)
     }
 }
 

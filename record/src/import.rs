@@ -178,15 +178,7 @@ fn unstated(tester: &str, table: &str) -> Conditions {
         technology: not("technology"),
         implementation: not("implementation"),
         setup: not("set-up"),
-        connections: None,
-        source_ports: None,
-        destination_ports: None,
-        cores: None,
-        hash_table: None,
-        table_size: None,
-        experiments: None,
-        tolerance: None,
-        frame_size: None,
+        ..Conditions::default()
     }
 }
 

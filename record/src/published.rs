@@ -20,7 +20,7 @@ fn text(packed: &[u8]) -> String {
 }
 
 /// Where a published value stands, and the conditions under which it was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Conditions {
     /// Document and table, as in `published/all.csv`.
     pub table: String,

@@ -2,7 +2,7 @@
 
 use engine::phase::Phase;
 use engine::{Engine, Lane, NoDevice, Settings};
-use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec};
+use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec};
 use plane::view::{Bed, forwarding};
 use port::link::{LinkPort, Steer, link};
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
@@ -35,22 +35,14 @@ pub(crate) fn pool() -> Pool {
 pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
     TrialSpec {
         kind: PhaseKind::Established,
-        rate: Rate(1_000_000),
-        load: Load::Frames(2000),
-        direction: Direction::Both,
         connections,
         phase1_rate: Some(Rate(1_000_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
-        options: method::TrialOptions::default(),
+        ..TrialSpec::stateless(Rate(1_000_000), Load::Frames(2000))
     }
 }
 
 pub(crate) fn stateless(frames: u64) -> TrialSpec {
-    let spec = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..trial_spec(0) };
-    TrialSpec { rate: Rate(100_000), load: Load::Frames(frames), ..spec }
+    TrialSpec::stateless(Rate(100_000), Load::Frames(frames))
 }
 
 /// A tester of so many lanes on a cable, with these wrappers around its ends.

@@ -8,7 +8,7 @@ use engine::phase::{Phase, PhaseOutcome};
 use engine::stage::Stage;
 use engine::store::StateTable;
 use engine::{Engine, NoDevice, Settings};
-use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec, Trials};
+use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, Rate, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::link::link;
 use port::{Clock, Pool, PoolConfig};
@@ -115,19 +115,8 @@ fn engine(view: &Arc<View>) -> Engine {
 #[test]
 fn a_trial_sends_the_frames_of_its_specification() {
     let view = Arc::new(forwarding(&bed(64)));
-    let spec = TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(100_000),
-        load: Load::For(Nanos::from_millis(50)),
-        direction: mixed(1, 10),
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    };
+    let spec =
+        TrialSpec { direction: mixed(1, 10), ..TrialSpec::stateless(Rate(100_000), Load::For(Nanos::from_millis(50))) };
     let mut engine = engine(&view);
     // A sender that is descheduled for long gives up.
     let mut outcomes = (0..20).map(|_| engine.run(&spec).unwrap());

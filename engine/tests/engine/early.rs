@@ -2,10 +2,7 @@
 
 use crate::common::on_a_cable;
 use method::trial::EarlyEnd;
-use method::{
-    Criteria, Direction, Load, Nanos, Order, PhaseKind, Rate, Ratio, ResponderTable, TrialOptions, TrialOutcome,
-    TrialSpec, Trials, Verdict, judge,
-};
+use method::{Criteria, Load, Nanos, Rate, Ratio, TrialOptions, TrialOutcome, TrialSpec, Trials, Verdict, judge};
 use port::link::LinkPort;
 use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 
@@ -40,17 +37,8 @@ fn trial(passes: usize, early_end: bool, lanes: usize) -> (TrialSpec, TrialOutco
     let mut engine = on_a_cable(lanes, |inner| Loses { inner, passes }, |right| right);
     let option = EarlyEnd { acceptance: Ratio::ONE };
     let spec = TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(20_000),
-        load: Load::For(Nanos::from_secs(2)),
-        direction: Direction::Both,
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
         options: TrialOptions { early_end: early_end.then_some(option), ..TrialOptions::default() },
+        ..TrialSpec::stateless(Rate(20_000), Load::For(Nanos::from_secs(2)))
     };
     let outcome = engine.run(&spec).unwrap();
     (spec, outcome)

@@ -39,17 +39,9 @@ pub struct Phase2 {
 /// For a phase 2 without connections or without a rate.
 pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<TrialSpec, TrialError> {
     let stateless = TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(0),
-        load: Load::For(settings.duration),
         direction: settings.direction,
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
         options: settings.options.clone(),
+        ..TrialSpec::stateless(Rate(0), Load::For(settings.duration))
     };
     let Some(Phase2 { connections, phase1_rate }) = phase2 else { return Ok(stateless) };
     if connections == 0 || phase1_rate.0 == 0 {

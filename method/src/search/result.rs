@@ -148,7 +148,7 @@ fn native_of(outcome: &TrialOutcome) -> Option<NativeFrames> {
 }
 
 /// The result of one search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
     /// The highest rate that passed, per direction; of a capacity, connections; 0 when none did; with [`ResultKind::Strict`] the strict rate; of
     /// MLRsearch the relevant lower bound of the first goal. Never the last rate tried. Of a metric that is no rate: its value
@@ -243,29 +243,7 @@ impl SearchResult {
     }
 
     pub fn empty() -> SearchResult {
-        SearchResult {
-            rate: Rate(0),
-            kind: ResultKind::NothingPassed,
-            error: Rate(0),
-            one_sided: false,
-            closed_loop: false,
-            validation_failed: false,
-            trace: Vec::new(),
-            trials: 0,
-            invalid_repeats: 0,
-            spoiled_by_host: 0,
-            phase1_lost: 0,
-            phase1_rate: None,
-            table_changes: 0,
-            lost_at_rate: 0,
-            tester_limit: None,
-            strict: None,
-            goals: Vec::new(),
-            capacity: None,
-            parts: BTreeMap::new(),
-            observed: Observed::default(),
-            evidence: Evidence::default(),
-        }
+        SearchResult { kind: ResultKind::NothingPassed, ..SearchResult::default() }
     }
 
     pub fn note(&mut self, rate: Rate, judgement: &Judgement) {

@@ -4,7 +4,7 @@ use method::validity::{
     FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, lost_any, table_changed,
 };
 use method::{
-    Criteria, Direction, Fault, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, StoreFacts, Timing,
+    Criteria, Direction, Fault, HostNoise, Leg, Load, Loop, Nanos, PhaseKind, Rate, Ratio, StoreFacts, Timing,
     TrialError, TrialOutcome, TrialSpec, Verdict, judge,
 };
 
@@ -12,19 +12,7 @@ const FRAMES: u64 = 60_000_000;
 
 /// 1 Mfps for 60 s, both directions.
 fn spec() -> TrialSpec {
-    TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(1_000_000),
-        load: Load::For(Nanos::from_secs(60)),
-        direction: Direction::Both,
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    }
+    TrialSpec::stateless(Rate(1_000_000), Load::For(Nanos::from_secs(60)))
 }
 
 fn leg(frames: u64) -> Leg {

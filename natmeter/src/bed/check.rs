@@ -8,8 +8,8 @@ use crate::rig::{Process, Rig, RigError, boxes, loops, management, silence};
 use crate::run;
 use method::validity::{Criteria, judge};
 use method::{
-    Direction, Fault, Invalid, Leg, Load, Nanos, Order, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec,
-    Trials, Verdict,
+    Direction, Fault, Invalid, Leg, Load, Nanos, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials,
+    Verdict,
 };
 use port::Netns;
 use port::interface::LinkFacts;
@@ -369,28 +369,12 @@ fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, Stri
 
 /// Connections are opened from the left first.
 fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
-    let stateful = connections > 0;
-    let spec = |kind, direction| TrialSpec {
-        kind,
-        rate: RATE,
-        load: Load::Frames(FRAMES.min(if stateful { connections } else { FRAMES })),
-        direction,
-        connections: if stateful { FRAMES.min(connections) } else { 0 },
-        phase1_rate: stateful.then_some(RATE),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    };
-    if stateful {
-        vec![
-            ("connections", spec(PhaseKind::Establish, Direction::Forward)),
-            ("frames both ways", spec(PhaseKind::Established, Direction::Both)),
-        ]
-    } else {
-        vec![("frames both ways", spec(PhaseKind::Stateless, Direction::Both))]
-    }
+    let opened = FRAMES.min(connections);
+    let frames = if opened > 0 { opened } else { FRAMES };
+    let both = TrialSpec::both_phases(RATE, Load::Frames(frames), opened);
+    let opens = TrialSpec { kind: PhaseKind::Establish, direction: Direction::Forward, ..both.clone() };
+    let opens = (opened > 0).then_some(("connections", opens));
+    opens.into_iter().chain([("frames both ways", both)]).collect()
 }
 
 /// A busy host may lose frames, too. Returns the right trial, or the one in which most frames

@@ -93,10 +93,7 @@ fn text(verdict: &SelfTest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::{
-        Criteria, Direction, HostNoise, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialRecord, TrialSpec,
-        judge,
-    };
+    use method::{Criteria, HostNoise, Leg, Nanos, Rate, TrialOutcome, TrialRecord, TrialSpec, judge};
 
     /// A failure can be analysed only with everything that the verdict of the trial depends on.
     #[test]
@@ -104,19 +101,7 @@ mod tests {
         let leg = Leg { planned: 30_000, sent: 30_000, received: 29_847, ..Leg::default() };
         let host =
             HostNoise { dut_stall: Nanos(1_500_000), queue_lasts: Some(Nanos(1_950_000)), ..HostNoise::default() };
-        let spec = TrialSpec {
-            kind: PhaseKind::Establish,
-            rate: Rate(262_500),
-            load: Load::Frames(30_000),
-            direction: Direction::Forward,
-            connections: 30_000,
-            phase1_rate: None,
-            validate_rate: None,
-            keep_table: false,
-            responder_order: Order::Random,
-            responder_table: method::ResponderTable::Keep,
-            options: method::TrialOptions::default(),
-        };
+        let spec = TrialSpec::establish(Rate(262_500), 30_000);
         let outcome = TrialOutcome { forward: leg, host, ..TrialOutcome::default() };
         let verdict = judge(&spec, &outcome, &Criteria::default());
         let trial = TrialRecord { seq: 4, measurement: "x".to_owned(), spec, outcome, verdict };

@@ -188,7 +188,7 @@ fn spread(values: &[f64]) -> Option<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::{Direction, Order, TrialOutcome};
+    use method::TrialOutcome;
     use record::plan::Plan;
     use scenario::{Link, Options, parse};
 
@@ -237,19 +237,8 @@ mod tests {
         let plain = offered(&scenario, &point, false).unwrap();
         let pairs = undisturbed(|| rig.measure_pairs(&plain, phase1_rate, 2, SHORT));
         assert!(pairs.ratios.len() == 2 && pairs.ratios.iter().chain(&pairs.nanos).all(|n| *n > 0.0), "{pairs:?}");
-        let spec = TrialSpec {
-            kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-            rate: Rate(100_000),
-            load: Load::Frames(N),
-            direction: Direction::Both,
-            connections: point.connections,
-            phase1_rate,
-            validate_rate: None,
-            keep_table: false,
-            responder_order: Order::Random,
-            responder_table: method::ResponderTable::Keep,
-            options: method::TrialOptions::default(),
-        };
+        let spec =
+            TrialSpec { phase1_rate, ..TrialSpec::both_phases(Rate(100_000), Load::Frames(N), point.connections) };
         // A thread that is descheduled for long gives up or is late; that says nothing about the device.
         let was_descheduled =
             |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|stall| *stall > ABSORBED);

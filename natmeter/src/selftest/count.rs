@@ -6,7 +6,7 @@ use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::cores::Cores;
 use crate::until::is_over;
 use gateway::TruthConfig;
-use method::{Direction, Fault, FaultCounts, Leg, Load, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Fault, FaultCounts, Leg, Load, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::Side;
 use record::folder::SelfTestCheck;
 use record::report::fault_name;
@@ -176,20 +176,7 @@ impl Tester<'_> {
     }
 
     fn spec(&self, case: &Case, rate: Rate) -> TrialSpec {
-        let stateful = case.connections > 0;
-        TrialSpec {
-            kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-            rate,
-            load: Load::Frames(self.depth.frames),
-            direction: Direction::Both,
-            connections: case.connections,
-            phase1_rate: stateful.then_some(rate),
-            validate_rate: None,
-            keep_table: false,
-            responder_order: Order::Random,
-            responder_table: method::ResponderTable::Keep,
-            options: method::TrialOptions::default(),
-        }
+        TrialSpec::both_phases(rate, Load::Frames(self.depth.frames), case.connections)
     }
 }
 

@@ -2,7 +2,7 @@
 //! phases returns and is judged, whichever worker sent it. The tests do not check rates: the rings hold all frames of a trial,
 //! so that a busy machine loses none.
 
-use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Load, Nanos, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig, cores};
 use natmeter::run::calibrate;
 use record::plan::Plan;
@@ -43,20 +43,7 @@ fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
 
 /// Both phases at 100,000 frames per second, or one stateless trial, with so many frames a direction.
 pub(crate) fn trial_of(point: &Point, frames: u64) -> TrialSpec {
-    let stateful = point.connections > 0;
-    TrialSpec {
-        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-        rate: Rate(100_000),
-        load: Load::Frames(frames),
-        direction: Direction::Both,
-        connections: point.connections,
-        phase1_rate: stateful.then_some(Rate(100_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    }
+    TrialSpec::both_phases(Rate(100_000), Load::Frames(frames), point.connections)
 }
 
 /// Runs both phases, or one stateless trial; also returns the facts of the device.

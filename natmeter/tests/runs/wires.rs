@@ -1,7 +1,7 @@
 //! Impairment and captures through a whole rig: the judge finds the impairment, and captures are files in the run folder. Losses
 //! of the host do not matter: the tests check bounds that only impairment explains.
 
-use method::{Direction, Fault, Load, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Direction, Fault, Load, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
 use record::folder::Header;
 use record::plan::Plan;
@@ -67,16 +67,9 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
     let stateful = point.connections > 0;
     let spec = TrialSpec {
         kind: if stateful { PhaseKind::Establish } else { PhaseKind::Stateless },
-        rate: Rate(20_000),
-        load: Load::Frames(FRAMES),
         direction: Direction::Forward,
         connections: point.connections,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
+        ..TrialSpec::stateless(Rate(20_000), Load::Frames(FRAMES))
     };
     let folder = Dir::open(folder).unwrap();
     let mut once = || {

@@ -2,7 +2,7 @@
 //! of these addresses and no others, and the judge finds a frame with a wrong one. A wrapper around the embedded gateway
 //! records the addresses, and can misdirect frames.
 
-use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Fault, Load, Loop, Nanos, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::cores::Cores;
 use natmeter::rig::embedded::assemble;
 use natmeter::rig::files::open;
@@ -154,18 +154,10 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
     let phase1 = astray == Astray::BeyondPool;
-    let spec = TrialSpec {
-        kind: if phase1 { PhaseKind::Establish } else { PhaseKind::Established },
-        rate: Rate(400_000),
-        load: Load::Frames(if phase1 { N } else { FRAMES }),
-        direction: if phase1 { Direction::Forward } else { Direction::Both },
-        connections: N,
-        phase1_rate: (!phase1).then_some(Rate(400_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
+    let spec = if phase1 {
+        TrialSpec::establish(Rate(400_000), N)
+    } else {
+        TrialSpec::both_phases(Rate(400_000), Load::Frames(FRAMES), N)
     };
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     for _ in 0..20 {

@@ -2,7 +2,7 @@
 //! and device run on one thread, so only the device can lose frames: every frame must be received correctly, and the tester
 //! must receive every connection of a stateful device.
 
-use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{Load, Nanos, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::cores::Cores;
 use natmeter::rig::{Process, technology};
 use record::plan::Plan;
@@ -116,19 +116,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     let mut rig = technology::build_on(&scenario, plays, technology, &point, &process, &one).unwrap();
     let stateful = point.connections > 0;
     assert_eq!(stateful, technology.is_stateful(plays));
-    let spec = TrialSpec {
-        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-        rate: Rate(400_000),
-        load: Load::Frames(FRAMES),
-        direction: Direction::Both,
-        connections: if stateful { N } else { 0 },
-        phase1_rate: stateful.then_some(Rate(400_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    };
+    let spec = TrialSpec::both_phases(Rate(400_000), Load::Frames(FRAMES), if stateful { N } else { 0 });
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     let was_descheduled = |o: &TrialOutcome| o.host.tester_stall.max(o.host.dut_stall) > Nanos::from_millis(50);
     let mut attempts = (0..300).map(|_| rig.run(&spec).unwrap());

@@ -4,8 +4,7 @@ use method::search::Phase2;
 use method::simulated::{Clocked, Largest, SimulatedDut, Truth, Waits};
 use method::trial::{Action, Disruption, Queries, Ramp, Stamps, WarmUp};
 use method::{
-    Direction, Load, Nanos, Order, PhaseKind, Rate, Ratio, ResponderTable, SearchSettings, TrialError, TrialOptions,
-    TrialSpec, Trials,
+    Direction, Load, Nanos, PhaseKind, Rate, Ratio, SearchSettings, TrialError, TrialOptions, TrialSpec, Trials,
 };
 use procedure::tear_down::{self, Emptying};
 use procedure::{overload, throughput};
@@ -30,19 +29,7 @@ fn clocked(waits: Waits) -> Clocked<fn(&TrialSpec, Nanos) -> Nanos> {
 
 /// A second of data at 1,000 frames/s.
 fn stateless(options: TrialOptions) -> TrialSpec {
-    TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(1_000),
-        load: Load::For(Nanos::SECOND),
-        direction: Direction::Both,
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
-        options,
-    }
+    TrialSpec { options, ..TrialSpec::stateless(Rate(1_000), Load::For(Nanos::SECOND)) }
 }
 
 /// The same after a phase 1 of a second.

@@ -4,8 +4,8 @@ use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth};
 use method::validity::FailReason;
 use method::{
-    Criteria, Direction, DirectionRatio, Fault, Invalid, Leg, Load, Nanos, Order, PhaseKind, Precision, Rate,
-    ResponderTable, ResultKind, SearchSettings, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
+    Criteria, Direction, DirectionRatio, Fault, Invalid, Leg, Load, Nanos, Precision, Rate, ResultKind, SearchSettings,
+    Spoiler, TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
 };
 use procedure::throughput;
 
@@ -15,19 +15,7 @@ fn mixed(forward: u32, reverse: u32) -> Direction {
 
 /// 1 Mfps from Right to Left and 0.1 Mfps from Left to Right, for 60 s.
 fn spec() -> TrialSpec {
-    TrialSpec {
-        kind: PhaseKind::Stateless,
-        rate: Rate(1_000_000),
-        load: Load::For(Nanos::from_secs(60)),
-        direction: mixed(1, 10),
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    }
+    TrialSpec { direction: mixed(1, 10), ..TrialSpec::stateless(Rate(1_000_000), Load::For(Nanos::from_secs(60))) }
 }
 
 fn leg(frames: u64) -> Leg {

@@ -46,17 +46,8 @@ fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
 fn judgement(rate: Rate, passes: bool) -> Judgement {
     let mut device = SimulatedDut::new(Truth::new(Rate(if passes { u64::MAX } else { 1 }), Rate(1)), 0);
     let spec = method::TrialSpec {
-        kind: method::PhaseKind::Stateless,
-        rate,
-        load: method::Load::For(Nanos::from_secs(60)),
         direction: method::Direction::Forward,
-        connections: 0,
-        phase1_rate: None,
-        validate_rate: None,
-        keep_table: false,
-        responder_order: method::Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
+        ..method::TrialSpec::stateless(rate, method::Load::For(Nanos::from_secs(60)))
     };
     let outcome = device.run(&spec).unwrap();
     let verdict = judge(&spec, &outcome, &Criteria::default());

@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::plan::Measurement;
-use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict};
+use method::{Direction, Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict};
 use scenario::Point;
 use scenario::axis::AxisValues;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -188,52 +187,31 @@ fn results_come_back_as_they_were() {
     let (_dir, mut folder) = folder();
     let point =
         Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1, axes: AxisValues::new() };
-    let outcome = Outcome {
-        measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
-        directions: 2,
-        direction_ratio: None,
-        shares_core: false,
-        attempt: None,
-        visit: None,
-        figures: BTreeMap::default(),
-        after_s: None,
-        cost: None,
-        result: SearchResult {
-            rate: Rate(7_400_000),
-            kind: ResultKind::TesterLimit,
-            error: Rate(7_400),
-            one_sided: false,
-            closed_loop: false,
-            validation_failed: false,
-            trials: 12,
-            invalid_repeats: 1,
-            spoiled_by_host: 0,
-            phase1_lost: 0,
-            phase1_rate: Some(Rate(1_000_000)),
-            table_changes: 0,
-            lost_at_rate: 0,
-            tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
-            strict: None,
-            goals: Vec::new(),
-            capacity: None,
-            parts: std::collections::BTreeMap::default(),
-            observed: method::trial::Observed::default(),
-            evidence: method::search::Evidence::default(),
-            trace: vec![SearchStep {
-                rate: Rate(7_400_000),
-                verdict: StepVerdict::Pass,
-                reason: String::new(),
-                closed_loop: false,
-                trials: 1,
-                invalid: 0,
-                lost: 0,
-                sent: 1_480_000,
-                native: None,
-                duration: None,
-                connections: None,
-            }],
-        },
+    let measurement = Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND };
+    let mut result = SearchResult {
+        rate: Rate(7_400_000),
+        kind: ResultKind::TesterLimit,
+        error: Rate(7_400),
+        trials: 12,
+        invalid_repeats: 1,
+        phase1_rate: Some(Rate(1_000_000)),
+        tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
+        ..SearchResult::empty()
     };
+    result.trace.push(SearchStep {
+        rate: Rate(7_400_000),
+        verdict: StepVerdict::Pass,
+        reason: String::new(),
+        closed_loop: false,
+        trials: 1,
+        invalid: 0,
+        lost: 0,
+        sent: 1_480_000,
+        native: None,
+        duration: None,
+        connections: None,
+    });
+    let outcome = Outcome::new(measurement, Direction::Both, result);
     folder.append_outcome(&outcome).unwrap();
     // One flat object with names, for people and scripts.
     let line = fs::read_to_string(folder.path().join(RESULTS)).unwrap();

@@ -2,15 +2,14 @@
 
 use crate::toy::{SCENARIO, TOYS};
 use method::simulated::{SimulatedDut, Truth};
-use method::{Criteria, Direction, Rate, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, judge};
+use method::{Criteria, Rate, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, judge};
 use record::audit::{self, Basis};
-use record::folder::{Calibration, Ceiling, Facts, Figures, Header, Outcome, Over};
+use record::folder::{Calibration, Ceiling, Facts, Header, Outcome, Over};
 use record::plan::Plan;
 use record::read::Record;
 use record::report::{KNOWN, Report};
 use record::search::Search;
 use record::store::{CALIBRATION, FACTS, RunFolder, write_whole};
-use scenario::axis::AxisValues;
 use scenario::{Options, Scenario, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -43,16 +42,13 @@ impl Trials for Recorded<'_> {
 fn calibration(header: &Header) -> Calibration {
     let ceiling = |connections| Ceiling {
         connections,
-        axes: AxisValues::default(),
-        frame: None,
         over: Over::of(&header.scenario.link),
         workers: header.scenario.tester.workers,
-        direction_ratio: None,
         frames: Rate(15_000_000),
         set_up: Some(Rate(15_000_000)),
         send_ps: 10_000,
         receive_ps: 10_000,
-        latency_floor_ns: None,
+        ..Ceiling::default()
     };
     let ceilings = header.scenario.sweep.connections.iter().copied().map(ceiling).collect();
     Calibration { ceilings, ..Calibration::default() }
@@ -83,18 +79,7 @@ fn record_run(parent: &Path) -> PathBuf {
             next_seq: &mut next_seq,
         };
         let result = search.run(&mut trials, &mut |_| {}).unwrap();
-        let outcome = Outcome {
-            measurement: m.clone(),
-            directions: if search.direction() == Direction::Both { 2 } else { 1 },
-            direction_ratio: None,
-            shares_core: false,
-            attempt: None,
-            visit: None,
-            figures: Figures::new(),
-            after_s: None,
-            cost: None,
-            result,
-        };
+        let outcome = Outcome::new(m.clone(), search.direction(), result);
         folder.append_outcome(&outcome).unwrap();
         known.push(outcome);
     }

@@ -4,7 +4,7 @@
 use method::trial::{Fault, FaultCounts, Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{
-    Direction, Invalid, Nanos, Order, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, TrialRecord, Verdict,
+    Direction, Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, TrialRecord, Verdict,
 };
 use record::folder::{
     Calibration, Ceiling, CommandLine, Facts, Header, NullDevice, Outcome, Over, SelfTest, SelfTestCheck,
@@ -93,41 +93,19 @@ impl Run {
             trace.push(step_of(rate, step));
             self.trial(m, rate, capacity, step);
         }
-        let directions = if m.metric == "max_conn_est_rate" { 1 } else { 2 };
-        self.outcomes.push(Outcome {
-            measurement: m.clone(),
-            directions,
-            direction_ratio: None,
-            shares_core: false,
-            attempt: None,
-            visit: None,
-            figures: BTreeMap::new(),
-            after_s: Some(12.5 + 2.0 * self.outcomes.len() as f64),
-            cost: None,
-            result: SearchResult {
-                rate: Rate(low),
-                kind: if low == 0 { ResultKind::NothingPassed } else { kind },
-                error: Rate(high - low),
-                one_sided: false,
-                closed_loop: false,
-                validation_failed: false,
-                trials: trace.len() as u64 + invalid,
-                invalid_repeats: invalid,
-                spoiled_by_host: 0,
-                phase1_lost: 0,
-                phase1_rate: (directions == 2).then_some(Rate(2_345_678)),
-                table_changes: 0,
-                lost_at_rate: 0,
-                tester_limit: None,
-                strict: None,
-                goals: Vec::new(),
-                capacity: None,
-                parts: std::collections::BTreeMap::default(),
-                observed: method::trial::Observed::default(),
-                evidence: method::search::Evidence::default(),
-                trace,
-            },
-        });
+        let direction = if m.metric == "max_conn_est_rate" { Direction::Forward } else { Direction::Both };
+        let result = SearchResult {
+            rate: Rate(low),
+            kind: if low == 0 { ResultKind::NothingPassed } else { kind },
+            error: Rate(high - low),
+            trials: trace.len() as u64 + invalid,
+            invalid_repeats: invalid,
+            phase1_rate: (direction == Direction::Both).then_some(Rate(2_345_678)),
+            trace,
+            ..SearchResult::empty()
+        };
+        let after_s = Some(12.5 + 2.0 * self.outcomes.len() as f64);
+        self.outcomes.push(Outcome { after_s, ..Outcome::new(m.clone(), direction, result) });
     }
 
     fn trial(&mut self, m: &Measurement, rate: u64, capacity: u64, step: StepVerdict) {
@@ -153,16 +131,9 @@ impl Run {
             measurement: m.key(),
             spec: TrialSpec {
                 kind: if establish { PhaseKind::Establish } else { PhaseKind::Established },
-                rate: Rate(rate),
-                load: Load::For(duration),
                 direction: if establish { Direction::Forward } else { Direction::Both },
                 connections: m.point.connections,
-                phase1_rate: None,
-                validate_rate: None,
-                keep_table: false,
-                responder_order: Order::Random,
-                responder_table: method::ResponderTable::Keep,
-                options: method::TrialOptions::default(),
+                ..TrialSpec::stateless(Rate(rate), Load::For(duration))
             },
             outcome: TrialOutcome {
                 reverse: if establish { Leg::default() } else { leg.clone() },
@@ -381,7 +352,6 @@ fn calibration(header: &Header) -> Calibration {
         let n = point.connections;
         if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
             ceilings.push(Ceiling {
-                frame: None,
                 over: Over::of(&header.scenario.link),
                 workers: header.scenario.tester.workers,
                 direction_ratio: header.scenario.traffic.direction.ratio(),
@@ -391,7 +361,7 @@ fn calibration(header: &Header) -> Calibration {
                 set_up: (n > 0).then_some(Rate(21_000_000 - n.min(4_000_000))),
                 send_ps: 14_200 + n / 1_000,
                 receive_ps: 18_900 + n / 1_000,
-                latency_floor_ns: None,
+                ..Ceiling::default()
             });
         }
     }
