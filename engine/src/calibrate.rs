@@ -209,18 +209,9 @@ impl Cable {
 
     fn phase1(&self) -> Phase {
         Phase {
-            kind: Kind::Establish,
-            // The sender runs as fast as it can.
-            rate: Rate(1_000_000_000 * self.lanes),
-            frames: self.stage.connections(),
-            connections: self.stage.connections(),
-            direction: Direction::Forward,
-            forward_order: Order::RoundRobin,
-            reverse_order: Order::RoundRobin,
-            learn: false,
-            update: false,
-            only_missing: false,
             drain: self.link.drain,
+            // The sender runs as fast as it can.
+            ..Phase::of(Kind::Establish, Rate(1_000_000_000 * self.lanes), self.stage.connections())
         }
     }
 

@@ -332,37 +332,21 @@ impl Engine {
     }
 
     pub(crate) fn first_phase(&self, rate: Rate, connections: Count) -> Phase {
-        Phase {
-            kind: Kind::Establish,
-            rate,
-            frames: connections,
-            connections,
-            direction: Direction::Forward,
-            forward_order: Order::RoundRobin,
-            reverse_order: Order::RoundRobin,
-            learn: true,
-            update: false,
-            only_missing: false,
-            drain: self.settings.phase1_drain,
-        }
+        Phase { learn: true, drain: self.settings.phase1_drain, ..Phase::of(Kind::Establish, rate, connections) }
     }
 
     fn data_phase(&self, spec: &TrialSpec) -> Phase {
         // Stateless tests use all flows.
         let connections = if spec.kind == PhaseKind::Stateless { self.stage.connections() } else { spec.connections };
         Phase {
-            kind: Kind::Data,
-            rate: spec.rate,
-            frames: spec.frames(),
             connections,
             direction: spec.direction,
             forward_order: Order::Random,
             reverse_order: spec.responder_order,
-            learn: false,
             update: spec.kind == PhaseKind::Established
                 && (spec.responder_table == ResponderTable::Update || spec.options.churn.is_some()),
-            only_missing: false,
             drain: self.drain(spec),
+            ..Phase::of(Kind::Data, spec.rate, spec.frames())
         }
     }
 
@@ -486,19 +470,7 @@ impl Trials for Engine {
 }
 
 fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
-    Phase {
-        kind: Kind::Validate,
-        rate,
-        frames: connections,
-        connections,
-        direction: Direction::Reverse,
-        forward_order: Order::RoundRobin,
-        reverse_order: Order::RoundRobin,
-        learn: false,
-        update: false,
-        only_missing: false,
-        drain,
-    }
+    Phase { direction: Direction::Reverse, drain, ..Phase::of(Kind::Validate, rate, connections) }
 }
 
 /// 1/15 of a trial is 6 % of the time, more than the 5 % that the kernel takes from real-time threads.

@@ -168,17 +168,5 @@ fn per_second(count: u64, out: &PhaseOutcome) -> Rate {
 }
 
 fn phase_at(rate: Rate) -> Phase {
-    Phase {
-        kind: Kind::Data,
-        rate,
-        frames: 0,
-        connections: 0,
-        direction: Direction::Both,
-        forward_order: Order::RoundRobin,
-        reverse_order: Order::RoundRobin,
-        learn: false,
-        update: false,
-        only_missing: false,
-        drain: DRAIN,
-    }
+    Phase { direction: Direction::Both, drain: DRAIN, ..Phase::of(Kind::Data, rate, 0) }
 }

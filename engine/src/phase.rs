@@ -32,6 +32,25 @@ pub struct Phase {
     pub drain: Nanos,
 }
 
+impl Phase {
+    /// To so many connections in turn, Left to Right.
+    pub fn of(kind: Kind, rate: Rate, connections: Count) -> Phase {
+        Phase {
+            kind,
+            rate,
+            frames: connections,
+            connections,
+            direction: Direction::Forward,
+            forward_order: Order::RoundRobin,
+            reverse_order: Order::RoundRobin,
+            learn: false,
+            update: false,
+            only_missing: false,
+            drain: Nanos(0),
+        }
+    }
+}
+
 /// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {

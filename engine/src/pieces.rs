@@ -54,17 +54,11 @@ mod tests {
 
     fn phase(spec: &TrialSpec) -> Phase {
         Phase {
-            kind: Kind::Data,
-            rate: spec.rate,
-            frames: spec.frames(),
             connections: spec.connections,
             direction: spec.direction,
             forward_order: Order::Random,
             reverse_order: Order::Random,
-            learn: false,
-            update: false,
-            only_missing: false,
-            drain: Nanos(0),
+            ..Phase::of(Kind::Data, spec.rate, spec.frames())
         }
     }
 

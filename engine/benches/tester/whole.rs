@@ -72,18 +72,13 @@ pub(crate) fn stage_on(clock: Clock, view: View, depth: usize) -> Result<Stage, 
 /// Test traffic at full speed.
 pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
     Phase {
-        kind: Kind::Data,
-        // Always behind schedule.
-        rate: Rate(1_000_000_000),
-        frames: FRAMES,
         connections,
         direction,
         forward_order: Order::Random,
         reverse_order: Order::Random,
-        learn: false,
-        update: false,
-        only_missing: false,
         drain: Nanos::from_millis(1),
+        // Always behind schedule.
+        ..Phase::of(Kind::Data, Rate(1_000_000_000), FRAMES)
     }
 }
 

@@ -132,17 +132,11 @@ impl Port for Hand {
 /// UDP test frames to all connections, one million a second.
 pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     Phase {
-        kind: Kind::Data,
-        rate: Rate(1_000_000),
-        frames,
         connections: 10_000,
         direction,
         forward_order: Order::Random,
-        reverse_order: Order::RoundRobin,
-        learn: false,
-        update: false,
-        only_missing: false,
         drain: Nanos::from_millis(20),
+        ..Phase::of(Kind::Data, Rate(1_000_000), frames)
     }
 }
 
