@@ -2,7 +2,7 @@
 
 use crate::axis_kind::{AxisKind, Numbers, Preset};
 use key::quantity::show_grouped;
-use key::{Key, Kind, Shape, Value, computed};
+use key::{Key, Kind, Value, computed};
 use method::Direction;
 use plane::map::MOST_RULES;
 use std::fmt;
@@ -29,103 +29,52 @@ pub const MOST_ENTRIES: u64 = 1 << 30;
 /// Buckets of the hash table.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 
+/// Makes axes of rows: name, kind of values, heading, whether it sets the number of subscribers; what it varies; devices.
+macro_rules! axes {
+    ($($name:expr, $kind:expr, $heading:literal, $sets_subscribers:literal: $help:literal, $devices:literal;)+) => {
+        &[$(Axis {
+            key: Key { name: $name, help: $help, default: computed("not varied"), shape: || $kind.shape() },
+            kind: $kind,
+            heading: $heading,
+            devices: $devices,
+            sets_subscribers: $sets_subscribers,
+        }),+]
+    };
+}
+
 /// All axes, in the order of the matrix.
-pub const AXES: &[Axis] = &[
-    Axis {
-        key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
-            counts(10_000_000).shape()
-        }),
-        kind: counts(10_000_000),
-        heading: "softwires",
-        devices: "the lwAFTR (plays = \"pe\" with [technology.lw4o6])",
-        sets_subscribers: true,
-    },
-    Axis {
-        key: swept(
-            "rules",
-            "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.",
-            || counts(MOST_RULES as u64).shape(),
-        ),
-        kind: counts(MOST_RULES as u64),
-        heading: "mapping rules",
-        devices: "the BRs (plays = \"pe\" with [technology.map-e] or [technology.map-t])",
-        sets_subscribers: true,
-    },
-    Axis {
-        key: swept("subscribers", "Subscribers whose customer edges the tester plays.", || {
-            counts(MOST_SUBSCRIBERS).shape()
-        }),
-        kind: counts(MOST_SUBSCRIBERS),
-        heading: "subscribers",
-        devices: "provider edges alone: PLAT, NAT64, AFTR, lwAFTR, BR of MAP-E and of MAP-T (plays = \"pe\")",
-        sets_subscribers: true,
-    },
-    Axis {
-        key: swept("inside-addresses", "Addresses of the Initiator: the first of `inside`.", || {
-            counts(MOST_SUBSCRIBERS).shape()
-        }),
-        kind: counts(MOST_SUBSCRIBERS),
-        heading: "inside addresses",
-        devices: "NAT44, NAT46, NAT64 and NAT66",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept("outside-addresses", "Outside addresses of the NAT: the first of `pool`.", || {
-            counts(MOST_SUBSCRIBERS).shape()
-        }),
-        kind: counts(MOST_SUBSCRIBERS),
-        heading: "outside addresses",
-        devices: "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept(TABLE, "Entries of the connection tracking table, in place of `table` of the device.", || {
-            counts(MOST_ENTRIES).shape()
-        }),
-        kind: counts(MOST_ENTRIES),
-        heading: "table entries",
-        devices: "NAT44 of a kernel, and a box that has the key `table`",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept(HASH_SIZE, "Buckets of its hash table, in place of `hash-size` of the device.", || {
-            counts(MOST_BUCKETS).shape()
-        }),
-        kind: counts(MOST_BUCKETS),
-        heading: "buckets",
-        devices: "NAT44 of a kernel, and a box that has the key `hash-size`",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept(FRAME_SIZE, "IPv4 frame size in octets, with FCS, in place of that of `[traffic]`.", || {
-            FRAME_SIZES.shape()
-        }),
-        kind: FRAME_SIZES,
-        heading: "octets per frame",
-        devices: "every device but the simulated one",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept(FOREGROUND, "Share of foreground frames in percent, in place of that of `[traffic]`.", || {
-            FOREGROUNDS.shape()
-        }),
-        kind: FOREGROUNDS,
-        heading: "% foreground",
-        devices: "every device that translates, tunnels or forwards IPv4",
-        sets_subscribers: false,
-    },
-    Axis {
-        key: swept(
-            DIRECTION,
-            "Directions of phase 2 and of stateless trials, in place of `direction` of `[traffic]`.",
-            || AxisKind::Directions.shape(),
-        ),
-        kind: AxisKind::Directions,
-        heading: "direction",
-        devices: "every device but a resolver",
-        sets_subscribers: false,
-    },
-];
+pub const AXES: &[Axis] = axes! {
+    "softwires", counts(10_000_000), "softwires", true:
+        "Softwires of the binding table, each with its subscriber.",
+        "the lwAFTR (plays = \"pe\" with [technology.lw4o6])";
+    "rules", counts(MOST_RULES as u64), "mapping rules", true:
+        "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.",
+        "the BRs (plays = \"pe\" with [technology.map-e] or [technology.map-t])";
+    "subscribers", counts(MOST_SUBSCRIBERS), "subscribers", true:
+        "Subscribers whose customer edges the tester plays.",
+        "provider edges alone: PLAT, NAT64, AFTR, lwAFTR, BR of MAP-E and of MAP-T (plays = \"pe\")";
+    "inside-addresses", counts(MOST_SUBSCRIBERS), "inside addresses", false:
+        "Addresses of the Initiator: the first of `inside`.",
+        "NAT44, NAT46, NAT64 and NAT66";
+    "outside-addresses", counts(MOST_SUBSCRIBERS), "outside addresses", false:
+        "Outside addresses of the NAT: the first of `pool`.",
+        "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR";
+    TABLE, counts(MOST_ENTRIES), "table entries", false:
+        "Entries of the connection tracking table, in place of `table` of the device.",
+        "NAT44 of a kernel, and a box that has the key `table`";
+    HASH_SIZE, counts(MOST_BUCKETS), "buckets", false:
+        "Buckets of its hash table, in place of `hash-size` of the device.",
+        "NAT44 of a kernel, and a box that has the key `hash-size`";
+    FRAME_SIZE, FRAME_SIZES, "octets per frame", false:
+        "IPv4 frame size in octets, with FCS, in place of that of `[traffic]`.",
+        "every device but the simulated one";
+    FOREGROUND, FOREGROUNDS, "% foreground", false:
+        "Share of foreground frames in percent, in place of that of `[traffic]`.",
+        "every device that translates, tunnels or forwards IPv4";
+    DIRECTION, AxisKind::Directions, "direction", false:
+        "Directions of phase 2 and of stateless trials, in place of `direction` of `[traffic]`.",
+        "every device but a resolver";
+};
 
 /// Keys of `[traffic]`.
 pub const OF_TRAFFIC: [&str; 3] = [FRAME_SIZE, FOREGROUND, DIRECTION];
@@ -190,10 +139,6 @@ impl fmt::Debug for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-const fn swept(name: &'static str, help: &'static str, shape: fn() -> Shape) -> Key {
-    Key { name, help, default: computed("not varied"), shape }
 }
 
 impl Axis {

@@ -61,6 +61,8 @@ pub(crate) const ENTRY: Entry = Entry {
         ("aftr", "AFTR of DS-Lite"),
     ),
     about: "DS-Lite (RFC 6333): B4 and AFTR",
+    overhead: 40,
+    with_state: &[Plays::Dual, Plays::Pe],
     chapters: |path| vec![Chapter::of::<DsLite>(path)],
     read: |section| Some(Box::new(DsLite::read(section)?)),
 };
@@ -95,12 +97,6 @@ impl DsLite {
 impl Technology for DsLite {
     crate::technology::shared! { inside: inside, state: state, pool: pool }
 
-    fn overhead(&self) -> usize {
-        40
-    }
-    fn is_stateful(&self, plays: Plays) -> bool {
-        plays != Plays::Ce
-    }
     fn outside(&self, plays: Plays) -> Option<Outside> {
         (plays != Plays::Ce).then(|| self.pool.outside(true))
     }

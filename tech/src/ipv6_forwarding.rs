@@ -33,6 +33,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("ipv6-forwarding", "IPv6 forwarding").published_as("IPv6 forwarding"),
     about: "plain IPv6 forwarding, the baseline (RFC 8200, 5180)",
+    overhead: 20,
+    with_state: &[],
     chapters: |path| vec![Chapter::of::<Ipv6Forwarding>(path)],
     read: |section| Some(Box::new(Ipv6Forwarding::read(section)?)),
 };
@@ -74,12 +76,6 @@ impl Technology for Ipv6Forwarding {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         (6, 6)
-    }
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        false
     }
     fn networks(&self) -> Option<[Prefix6; 2]> {
         Some([self.left, self.right])

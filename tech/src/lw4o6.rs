@@ -60,6 +60,8 @@ pub(crate) const ENTRY: Entry = Entry {
         ("lwaftr", "lwAFTR of lw4o6, stateless"),
     ),
     about: "lightweight 4over6 (RFC 7596): lwB4 and lwAFTR",
+    overhead: 40,
+    with_state: &[Plays::Dual, Plays::Ce],
     chapters: |path| vec![Chapter::of::<Keys>(path)],
     read,
 };
@@ -208,13 +210,6 @@ impl Lw4o6 {
 
 impl Technology for Lw4o6 {
     crate::technology::shared! { inside: keys.softwire.inside.inside, state: keys.softwire.state }
-
-    fn overhead(&self) -> usize {
-        40
-    }
-    fn is_stateful(&self, plays: Plays) -> bool {
-        plays != Plays::Pe
-    }
 
     fn outside(&self, plays: Plays) -> Option<Outside> {
         let beside_inside = plays != Plays::Pe;

@@ -40,6 +40,8 @@ pub(crate) const ENTRY: Entry = Entry {
         ("map-e-br", "BR of MAP-E, stateless"),
     ),
     about: "MAP-E (RFC 7597): CE and BR",
+    overhead: 40,
+    with_state: &[Plays::Dual, Plays::Ce],
     chapters: map::chapters::<Keys>,
     read,
 };
@@ -73,12 +75,6 @@ impl MapE {
 impl Technology for MapE {
     crate::technology::shared! { inside: keys.softwire.inside.inside, state: keys.softwire.state, map: map }
 
-    fn overhead(&self) -> usize {
-        40
-    }
-    fn is_stateful(&self, plays: Plays) -> bool {
-        plays != Plays::Pe
-    }
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let left = if plays == Plays::Pe { Answers::v6(self.keys.br) } else { Answers::default() };
         [left, Answers::default()]

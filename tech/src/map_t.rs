@@ -57,6 +57,8 @@ pub(crate) const ENTRY: Entry = Entry {
     )
     .published_as("MAP-T"),
     about: "MAP-T (RFC 7599): CE and BR",
+    overhead: 20,
+    with_state: &[Plays::Dual, Plays::Ce],
     chapters: map::chapters::<Keys>,
     read,
 };
@@ -111,12 +113,6 @@ impl MapT {
 impl Technology for MapT {
     crate::technology::shared! { inside: keys.inside.inside, state: keys.state, lowest: keys.translator.lowest, map: map }
 
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, plays: Plays) -> bool {
-        plays != Plays::Pe
-    }
     fn customers(&self, plays: Plays, flows: &Flows, _: Open<'_>) -> Result<Vec<CustomerRow>, String> {
         self.map.customer_rows(plays, flows, self.keys.dmr)
     }

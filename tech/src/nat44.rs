@@ -36,6 +36,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("nat44", "stateful NAT44").published_as("stateful NAT44"),
     about: "stateful NAT44 (RFC 4787, 5382, 5508, 6888)",
+    overhead: 0,
+    with_state: Plays::ALL,
     chapters: |path| vec![Chapter::of::<Nat44>(path)],
     read: |section| Some(Box::new(Nat44::read(section)?)),
 };
@@ -45,12 +47,6 @@ impl Technology for Nat44 {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 4)
-    }
-    fn overhead(&self) -> usize {
-        0
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        true
     }
     fn outside(&self, _: Plays) -> Option<Outside> {
         Some(self.pool.outside(true))

@@ -45,6 +45,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("nat46", "stateful NAT46"),
     about: "stateful NAT46 (RFC 9693, 7915, 6052, 7757)",
+    overhead: 20,
+    with_state: Plays::ALL,
     chapters: |path| vec![Chapter::of::<Nat46>(path)],
     read,
 };
@@ -67,12 +69,6 @@ impl Technology for Nat46 {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 6)
-    }
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        true
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]

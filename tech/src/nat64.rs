@@ -77,6 +77,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("nat64", "stateful NAT64").published_as("stateful NAT64"),
     about: "stateful NAT64 (RFC 6146)",
+    overhead: 20,
+    with_state: Plays::ALL,
     chapters: |path| vec![Chapter::of::<Nat64>(path)],
     read: |section| Some(Box::new(Nat64::read(section)?)),
 };
@@ -151,12 +153,6 @@ impl Technology for Nat64 {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         (6, 4)
-    }
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        true
     }
     fn outside(&self, _: Plays) -> Option<Outside> {
         Some(self.nat.pool.outside(false))

@@ -37,6 +37,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("nat66", "stateful NAT66"),
     about: "stateful NAT66 (RFC 9693, 4787, 5382, 5508)",
+    overhead: 20,
+    with_state: Plays::ALL,
     chapters: |path| vec![Chapter::of::<Nat66>(path)],
     read: |section| Some(Box::new(Nat66::read(section)?)),
 };
@@ -49,12 +51,6 @@ impl Technology for Nat66 {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         (6, 6)
-    }
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        true
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
         [Answers::default(), Answers { ipv6: vec![self.pool.pool], ..Answers::default() }]

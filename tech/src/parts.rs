@@ -14,6 +14,11 @@ pub enum Plays {
     Pe,
 }
 
+impl Plays {
+    /// All parts.
+    pub const ALL: &[Plays] = &[Plays::Dual, Plays::Ce, Plays::Pe];
+}
+
 /// The words for [`Plays`].
 pub const PLAYS: &[Choice<Plays>] = &[
     ("dual", Plays::Dual, "both edges in a row"),

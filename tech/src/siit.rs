@@ -52,6 +52,8 @@ key::table! {
 pub(crate) const ENTRY: Entry = Entry {
     names: Names::whole("siit", "SIIT, stateless"),
     about: "stateless IPv4/IPv6 translation (RFC 7915, 6052, 7757)",
+    overhead: 20,
+    with_state: &[],
     chapters: |path| vec![Chapter::of::<Siit>(path)],
     read,
 };
@@ -112,12 +114,6 @@ impl Technology for Siit {
 
     fn versions(&self, _: Plays) -> (u8, u8) {
         if self.ipv6_left { (6, 4) } else { (4, 6) }
-    }
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        false
     }
 
     fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {

@@ -26,6 +26,10 @@ pub struct Entry {
     pub names: Names,
     /// With its RFCs.
     pub about: &'static str,
+    /// Largest number of octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
+    pub overhead: usize,
+    /// Parts that keep connections.
+    pub with_state: &'static [Plays],
     /// At this path.
     pub chapters: fn(path: &str) -> Vec<Chapter>,
     /// Faults go to the section.
@@ -55,12 +59,6 @@ impl<T: Technology + Clone + 'static> Boxed for T {
 pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Its entry in the list.
     fn entry(&self) -> &'static Entry;
-
-    /// Largest number of octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
-    fn overhead(&self) -> usize;
-
-    /// Whether this part keeps connections.
-    fn is_stateful(&self, plays: Plays) -> bool;
 
     /// Functions of a gateway, one for each worker.
     ///
@@ -143,7 +141,8 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
 
     /// A mismatch costs only a handover.
     fn steering(&self, plays: Plays, _workers: usize, _open: Open<'_>) -> [Steering; 2] {
-        usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
+        let is_stateful = self.entry().with_state.contains(&plays);
+        usual_steering(self.versions(plays), is_stateful, self.counts_by_prefix())
     }
 
     /// Prefix length of a subscriber, if subscribers are counted.
@@ -291,6 +290,16 @@ impl dyn Technology + '_ {
     /// As in its table.
     pub fn name(&self) -> &'static str {
         self.entry().name()
+    }
+
+    /// Largest number of octets by which frames are longer than on an IPv4 link.
+    pub fn overhead(&self) -> usize {
+        self.entry().overhead
+    }
+
+    /// Whether this part keeps connections.
+    pub fn is_stateful(&self, plays: Plays) -> bool {
+        self.entry().with_state.contains(&plays)
     }
 
     /// Sets the table's size, unless the file does.

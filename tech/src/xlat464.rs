@@ -43,6 +43,8 @@ pub(crate) const ENTRY: Entry = Entry {
     )
     .published_as("464XLAT"),
     about: "464XLAT (RFC 6877): CLAT and PLAT",
+    overhead: 20,
+    with_state: &[Plays::Dual, Plays::Pe],
     chapters: |path| vec![Chapter::of::<Xlat464>(path)],
     read: |section| Some(Box::new(Xlat464::read(section)?)),
 };
@@ -67,12 +69,6 @@ impl Xlat464 {
 impl Technology for Xlat464 {
     crate::technology::shared! { inside: inside.inside, state: nat.state, lowest: nat.translator.lowest, pool: nat.pool, subscriber: nat.subscriber }
 
-    fn overhead(&self) -> usize {
-        20
-    }
-    fn is_stateful(&self, plays: Plays) -> bool {
-        plays != Plays::Ce
-    }
     fn outside(&self, plays: Plays) -> Option<Outside> {
         (plays != Plays::Ce).then(|| self.nat.pool.outside(true))
     }

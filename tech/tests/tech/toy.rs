@@ -22,6 +22,8 @@ key::table! {
 static ENTRY: Entry = Entry {
     names: Names::whole("toy", "toy NAT"),
     about: "a toy",
+    overhead: 0,
+    with_state: Plays::ALL,
     chapters: |path| vec![Chapter::of::<Toy>(path)],
     read: |section| Some(Box::new(Toy::read(section)?)),
 };
@@ -34,12 +36,6 @@ impl Technology for Toy {
     }
     fn versions(&self, _: Plays) -> (u8, u8) {
         (4, 4)
-    }
-    fn overhead(&self) -> usize {
-        0
-    }
-    fn is_stateful(&self, _: Plays) -> bool {
-        true
     }
     fn build(&self, job: &Job<'_>) -> Result<GatewayBuild, String> {
         let inside = vec!["198.18.0.0".parse().map(|addr| wire::Prefix4 { addr, len: 16 }).unwrap()];
