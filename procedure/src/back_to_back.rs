@@ -3,14 +3,12 @@
 
 use crate::known::{self, CAPACITY, of_search};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::judged::Patience;
-use method::search::{
-    Decider, Phase2, Precision, Progress, ResultKind, SearchResult, SearchSettings, binary, data_trial, probe,
-};
+use method::search::{Decider, Precision, ResultKind, SearchResult, SearchSettings, binary, data_trial, probe};
 use method::simulated::Truth;
 use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -68,35 +66,12 @@ key::table! {
     }
 }
 
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let longest = context.keys.get::<BackToBack>().longest;
-    let bursts = Bursts { throughput: context.throughput()?, longest };
-    measure(trials, context.settings, context.phase2()?, bursts, watch)
-}
-
-/// Parameters of the search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bursts {
-    /// Throughput of the point.
-    pub throughput: Rate,
-    /// Longest burst, as time at the highest rate.
-    pub longest: Nanos,
-}
-
 /// Searches for the longest burst per direction; rate and error of the result are frames. A burst
 /// of the longest length that passes is a lower bound.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the throughput is not below the highest rate.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    bursts: Bursts,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let settings = context.settings;
     settings.check()?;
-    let Bursts { throughput, longest } = bursts;
+    let (throughput, longest) = (context.throughput()?, context.keys.get::<BackToBack>().longest);
     let line = settings.hi;
     if throughput >= line {
         return Err(TrialError::NotMeasurable(format!(
@@ -109,7 +84,7 @@ pub fn measure(
     if most <= least {
         return Err(TrialError::Refused("the longest burst has no frame; write a longer one".to_owned()));
     }
-    let trial = data_trial(settings, phase2)?;
+    let trial = data_trial(settings, context.phase2()?)?;
     let mut decider = Decider::new(trials, settings);
     let decide = |frames: Rate, patience: Patience| {
         // The queue is empty again.
@@ -152,8 +127,9 @@ const KNOWN: &[Known] = &[Known {
     unit: "frames",
     error: of_search(10_000),
     measure: || {
-        let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(30) };
-        let mut device = known::device(Truth { queue: 4_000, ..known::simulated() });
-        measure(&mut device, &known::settings(), None, bursts, &mut |_| ())
+        let keys = Keys::of_table(BackToBack { longest: Nanos::from_secs(30), rate: None });
+        let settings = known::settings();
+        let context = Context { throughput: Some(CAPACITY), ..Context::new(&BACK_TO_BACK_FRAMES, &keys, &settings) };
+        context.measure(&mut known::device(Truth { queue: 4_000, ..known::simulated() }))
     },
 }];

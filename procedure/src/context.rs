@@ -6,8 +6,8 @@ use crate::keys::Keys;
 use crate::metric::{Gives, Metric};
 use key::quantity::WrittenRate;
 use method::search::bottleneck::Limit;
-use method::search::{Phase2, SearchSettings, ValidationCap};
-use method::{Count, Rate, TrialError};
+use method::search::{Phase2, SearchResult, SearchSettings, ValidationCap};
+use method::{Count, Nanos, Rate, TrialError, Trials};
 
 /// The limit on the rate of validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,53 @@ pub struct Context<'a> {
     pub cap: Cap,
     /// Highest validation rate of the scenario.
     pub validate_at_most: Option<Rate>,
+}
+
+impl<'a> Context<'a> {
+    /// A point without connections, of which nothing is known yet.
+    pub fn new(metric: &'static Metric, keys: &'a Keys, settings: &'a SearchSettings) -> Context<'a> {
+        Context {
+            metric,
+            keys,
+            device: &Unknown,
+            settings,
+            connections: 0,
+            buffered: 0,
+            frame: [0; 2],
+            phase1_rate: None,
+            throughput: None,
+            limit: Limit::Unknown,
+            cap: Cap::Off,
+            validate_at_most: None,
+        }
+    }
+
+    /// With this phase 2.
+    pub fn with(self, Phase2 { connections, phase1_rate }: Phase2) -> Context<'a> {
+        Context { connections, phase1_rate: Some(phase1_rate), ..self }
+    }
+
+    /// Measures its metric once.
+    ///
+    /// # Errors
+    /// Those of the procedure.
+    pub fn measure(&self, trials: &mut dyn Trials) -> Result<SearchResult, TrialError> {
+        let procedure = crate::of(crate::ALL, self.metric.key).expect("a metric that is measured");
+        (procedure.search)(self, trials, &mut |_| ())
+    }
+}
+
+/// A device of which nothing is known.
+struct Unknown;
+
+impl Capabilities for Unknown {
+    fn forgets_after(&self) -> Nanos {
+        Nanos(u64::MAX)
+    }
+
+    fn boxes(&self) -> u32 {
+        1
+    }
 }
 
 impl Context<'_> {

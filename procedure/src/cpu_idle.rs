@@ -5,7 +5,7 @@ use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY, EXACT, HELD};
 use crate::metric::{Metric, Origin, Unit};
 use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
 use document::scale::Axis;
 use document::svg::{Strip, Strips};
 use document::{Drawing, Figure, Section};
@@ -15,7 +15,7 @@ use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, Symptoms};
-use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
 use method::trial::{self, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
@@ -79,41 +79,11 @@ key::table! {
     }
 }
 
+/// Samples the idle times once; the value is the idle share of the busiest core, in parts per million.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let CpuIdle { duration, interval, .. } = *context.keys.get();
-    let (rate, boxes) = (context.throughput()?, context.device.boxes());
-    let sampling = Sampling { rate, limit: context.limit, duration, interval, boxes };
-    measure(trials, context.settings, context.phase2()?, sampling, watch)
-}
-
-/// Parameters of the trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sampling {
-    /// Rate per direction.
-    pub rate: Rate,
-    /// What limits it.
-    pub limit: Limit,
-    /// Duration of each trial.
-    pub duration: Nanos,
-    /// Time between two samples.
-    pub interval: Nanos,
-    /// Boxes; each has a trial of its own.
-    pub boxes: u32,
-}
-
-/// Samples the idle times once; the value is the idle share of the busiest core, in parts per million.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the device does not tell its CPU times.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    sampling: Sampling,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    let Sampling { rate, duration, interval, boxes, .. } = sampling;
-    let trial = TrialSpec { rate, load: Load::For(duration), ..data_trial(settings, phase2)? };
+    let (rate, boxes, settings) = (context.throughput()?, context.device.boxes(), context.settings);
+    let trial = TrialSpec { rate, load: Load::For(duration), ..data_trial(settings, context.phase2()?)? };
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let mut decider = Decider::new(trials, &settings);
     let mut result = SearchResult::empty();
@@ -129,17 +99,17 @@ pub fn measure(
         }
         result.observed.cpu.extend(judgement.last().outcome.observed.cpu.iter().cloned());
     }
-    of_samples(sampling, result)
+    of_samples(context, result)
 }
 
-fn of_samples(sampling: Sampling, mut result: SearchResult) -> Result<SearchResult, TrialError> {
+fn of_samples(context: &Context<'_>, mut result: SearchResult) -> Result<SearchResult, TrialError> {
     let boxes: Vec<CoreLoads> = result.observed.cpu.iter().map(CoreLoads::of_samples).collect();
     let busiest = boxes.iter().filter_map(CoreLoads::busiest).min_by_key(|(_, idle)| *idle);
     let Some((_, busiest)) = busiest else {
         return Err(TrialError::NotMeasurable("no CPU time of the device was sampled; use a longer trial".to_owned()));
     };
     result.parts = parts(&boxes);
-    let Sampling { limit, boxes: number, .. } = sampling;
+    let (limit, number) = (context.limit, context.device.boxes());
     result.evidence.bottleneck = Symptoms { limit, boxes: number, loads: boxes, locks: None }.bottleneck();
     Ok(SearchResult { rate: Rate(busiest.into()), kind: ResultKind::Observed, ..result })
 }
@@ -249,9 +219,10 @@ const KNOWN: &[Known] = &[Known {
     error: EXACT,
     measure: || {
         let idle = [600_000, 20_000, 300_000].map(Ratio::from_ppm).to_vec();
-        let (duration, interval) = (Nanos::from_secs(10), Nanos::SECOND);
-        let sampling = Sampling { rate: CAPACITY, limit: Limit::Device, duration, interval, boxes: 1 };
-        let mut device = known::controlled(ControlTruth { idle, ..ControlTruth::default() });
-        measure(&mut device, &known::settings(), Some(HELD), sampling, &mut |_| ())
+        let keys = Keys::of_table(CpuIdle { duration: Nanos::from_secs(10), interval: Nanos::SECOND, rate: None });
+        let settings = known::settings();
+        let point = Context::new(&CPU_IDLE, &keys, &settings).with(HELD);
+        let context = Context { throughput: Some(CAPACITY), limit: Limit::Device, ..point };
+        context.measure(&mut known::controlled(ControlTruth { idle, ..ControlTruth::default() }))
     },
 }];

@@ -9,12 +9,11 @@ use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
 use crate::known::{self, EXACT};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, number, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
-use method::judged::{Decision, Patience};
-use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
 use method::simulated::Truth;
 use method::trial::{Delays, Load, Observed, Stamps, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -263,16 +262,8 @@ pub fn measure(
     let options = TrialOptions { stamps: Some(stamps), ..settings.options.clone() };
     let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
     check(&spec, stamps, duration)?;
-    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    // The delay is the result, whether frames are lost or not.
-    let settings = SearchSettings { verify: None, ..settings.clone() };
-    let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
-    let mut result = SearchResult::empty();
-    result.note(rate, &judgement);
-    if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-        return Ok(SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..result });
-    }
-    let observed = judgement.last().outcome.observed.clone();
+    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
+    let Some(observed) = observed else { return Ok(result) };
     let parts = parts(timed.values, stamps, &observed);
     let kind = if parts.is_empty() { ResultKind::NothingMeasured } else { ResultKind::Observed };
     Ok(SearchResult { rate, kind, parts, observed, ..result })

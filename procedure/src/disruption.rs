@@ -8,14 +8,13 @@ use crate::keys::LENGTHS;
 use crate::known::{self, EXACT, HELD};
 use crate::metric::{Metric, STILL_LOST, Unit};
 use crate::results::{MetricResult, Results, line, names};
-use crate::{Asked, KeyTable, Known, Procedure, churn};
+use crate::{Asked, KeyTable, Known, Procedure, churn, single};
 use document::{Section, Table, number};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{Fault, computed, or};
-use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
 use method::simulated::ControlTruth;
 use method::trial::{
     self, Acted, Action, Disruption, Load, Losses, Observed, ResponderTable, TrialError, TrialOptions, TrialSpec,
@@ -243,18 +242,9 @@ pub fn measure(
     outage: Outage,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let rate = outage.rate;
     let spec = around(settings, phase2, &outage)?;
-    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    // The times of lost frames are the result.
-    let settings = SearchSettings { verify: None, ..settings.clone() };
-    let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
-    let mut result = SearchResult::empty();
-    result.note(rate, &judgement);
-    if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-        return Ok(result.nothing_measured(reason));
-    }
-    let observed = judgement.last().outcome.observed.clone();
+    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
+    let Some(observed) = observed else { return Ok(result) };
     let acted = observed.action.ok_or_else(|| TrialError::Tester("the disruption was not carried out".to_owned()))?;
     was_clean_before(&outage, &acted, &observed)?;
     let times = Times::of(&outage, &spec, &acted, &observed);

@@ -83,6 +83,11 @@ impl Keys {
         Some(Keys { list, values: values.into_iter().collect::<Option<_>>()? })
     }
 
+    /// All procedures, with the values of one table.
+    pub fn of_table<T: fmt::Debug + Send + Sync + 'static>(values: T) -> Keys {
+        Keys { list: crate::ALL, values: vec![Arc::new(values)] }
+    }
+
     /// Values of a table, for a procedure that declares it.
     pub fn get<T: 'static>(&self) -> &T {
         let mut all = self.values.iter().filter_map(|values| (&**values as &dyn Any).downcast_ref::<T>());

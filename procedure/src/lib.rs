@@ -25,6 +25,7 @@ pub mod profiling;
 pub mod recovery;
 pub mod requirement;
 pub mod results;
+mod single;
 pub mod tcp;
 pub mod tear_down;
 pub mod throughput;

@@ -11,7 +11,7 @@ use key::kind::{duration, maybe, number};
 use key::quantity::show_count;
 use key::{Fault, computed, or};
 use method::ratio::Ratio;
-use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings};
+use method::search::{Phase2, ResultKind, SearchResult, SearchSettings};
 use method::simulated::Truth;
 use method::trial::{Ramp, TrialError, TrialOptions, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -140,33 +140,10 @@ fn check_ramp(asked: &mut Asked<'_>, ramp: Ramp) {
     }
 }
 
+/// Measures the throughput with a few connections and with all, in this order.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let OverloadScalability { flows: few, interval } = *context.keys.get();
-    let all = context.connected("overload scalability needs connections")?;
-    measure(trials, context.settings, Flows { few, all, interval }, watch)
-}
-
-/// The flows of both searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flows {
-    /// Connections of the first search.
-    pub few: Count,
-    /// Connections of the second search, and phase 1 of both.
-    pub all: Phase2,
-    /// Time between the beginnings of two flows of the second search; none: at once.
-    pub interval: Option<Nanos>,
-}
-
-/// Measures the throughput with a few connections and with all, in this order.
-///
-/// # Errors
-/// As [`throughput::measure`]; [`TrialError::Refused`] unless `few` are less than all.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    Flows { few, all, interval }: Flows,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+    let (all, settings) = (context.connected("overload scalability needs connections")?, context.settings);
     if few == 0 || few >= all.connections {
         return Err(TrialError::Refused(format!(
             "overload scalability compares fewer flows with more: {few} are not fewer than {}",
@@ -276,7 +253,9 @@ const KNOWN: &[Known] = &[Known {
     measure: || {
         let cache = Some((1_000, Ratio::from_ppm(250_000)));
         let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
+        let keys = Keys::of_table(OverloadScalability { flows: 1, interval: None });
+        let settings = known::settings();
         let mut device = known::device(Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) });
-        measure(&mut device, &known::settings(), Flows { few: 1, all, interval: None }, &mut |_| ())
+        Context::new(&OVERLOAD_SCALABILITY, &keys, &settings).with(all).measure(&mut device)
     },
 }];

@@ -6,7 +6,7 @@ use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY, EXACT, HELD};
 use crate::metric::{Metric, Origin, Unit};
 use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
 use document::flame::Flame;
 use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, number, row};
 use key::kind::{duration, maybe, number, rate};
@@ -14,8 +14,8 @@ use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::bottleneck::{CoreLoads, Limit, LockWait, Symptoms};
-use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::bottleneck::{CoreLoads, LockWait, Symptoms};
+use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
 use method::trial::{Load, Profile, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -64,40 +64,13 @@ key::table! {
     }
 }
 
+/// Samples call stacks once. The value is the share of time that is spent waiting for locks, in parts per million.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let Stacks { duration, frequency, .. } = *context.keys.get();
-    let profiling = Profiling { rate: context.throughput()?, limit: context.limit, duration, frequency };
-    measure(trials, context.settings, context.phase2()?, profiling, watch)
-}
-
-/// Parameters of the trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profiling {
-    /// The rate per direction.
-    pub rate: Rate,
-    /// What limits it.
-    pub limit: Limit,
-    /// Its duration.
-    pub duration: Nanos,
-    /// Samples of each core per second.
-    pub frequency: u32,
-}
-
-/// Samples call stacks once. The value is the share of time that is spent waiting for locks, in parts per million.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the device cannot be profiled, or had no samples.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    profiling: Profiling,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    let Profiling { rate, limit, duration, frequency } = profiling;
+    let (rate, limit, settings) = (context.throughput()?, context.limit, context.settings);
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
     let options = TrialOptions { profiler: Some(Profiler { frequency }), sampler: None, ..settings.options.clone() };
-    let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
+    let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, context.phase2()?)? };
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let mut decider = Decider::new(trials, &settings);
     let mut result = SearchResult::empty();
@@ -215,10 +188,11 @@ const KNOWN: &[Known] = &[Known {
     unit: "ppm",
     error: EXACT,
     measure: || {
-        let (duration, frequency) = (Nanos::from_secs(10), 1_000);
-        let profiling = Profiling { rate: CAPACITY, limit: Limit::Unknown, duration, frequency };
+        let keys = Keys::of_table(Stacks { duration: Nanos::from_secs(10), frequency: 1_000, rate: None });
+        let settings = known::settings();
+        let context = Context::new(&LOCK_WAIT, &keys, &settings).with(HELD);
         let waiting = Ratio::from_ppm(125_000);
         let mut device = known::controlled(ControlTruth { waiting, ..ControlTruth::default() });
-        measure(&mut device, &known::settings(), Some(HELD), profiling, &mut |_| ())
+        Context { throughput: Some(CAPACITY), ..context }.measure(&mut device)
     },
 }];

@@ -4,13 +4,12 @@
 use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY};
 use crate::metric::{Metric, STILL_LOST, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Keys, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
-use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{ResultKind, SearchResult, data_trial};
 use method::simulated::Truth;
 use method::trial::{Load, RateStep, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
@@ -76,71 +75,33 @@ key::table! {
     }
 }
 
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let SystemRecovery { overload, after, .. } = *context.keys.get();
-    let overload = Overload { throughput: context.throughput()?, overload, after };
-    measure(trials, context.settings, context.phase2()?, overload, watch)
-}
-
 /// Overload against the throughput: 110 %.
 const OVERLOAD: (u64, u64) = (110, 100);
 /// A frame lost in this last part of the time after the overload shows no recovery.
 const LAST_PART: u64 = 10;
 
-/// Parameters of the trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overload {
-    /// Throughput of the point.
-    pub throughput: Rate,
-    /// Duration of the overload.
-    pub overload: Nanos,
-    /// Duration of the half rate.
-    pub after: Nanos,
-}
-
-impl Overload {
-    /// 110 % of the throughput, at most the highest rate.
-    pub fn rate(&self, highest: Rate) -> Rate {
-        self.throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(highest)
-    }
-}
-
 /// Measures the recovery time once, in nanoseconds: that of the slower direction, with the
 /// directions as parts. It is a lower bound if frames are lost near the end.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] without an overload.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    overload: Overload,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    let rate = overload.rate(settings.hi);
-    if rate <= overload.throughput {
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let SystemRecovery { overload: at, after, .. } = *context.keys.get();
+    let (settings, throughput) = (context.settings, context.throughput()?);
+    let rate = throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(settings.hi);
+    if rate <= throughput {
         return Err(TrialError::NotMeasurable(format!(
             "system recovery needs an overload, but the highest rate is {rate} frames/s, not above the throughput: raise max-rate"
         )));
     }
-    let (at, last) = (overload.overload, Nanos(overload.overload.0 + overload.after.0));
+    let last = Nanos(at.0 + after.0);
     let step = RateStep { at, to: Ratio::from_ppm(500_000) };
     let options = TrialOptions { step: Some(step), ..settings.options.clone() };
-    let spec = TrialSpec { rate, load: Load::For(last), options, ..data_trial(settings, phase2)? };
-    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    let settings = SearchSettings { verify: None, ..settings.clone() };
-    let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
-    let mut result = SearchResult::empty();
-    result.note(rate, &judgement);
-    if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-        return Ok(SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..result });
-    }
-    let observed = judgement.last().outcome.observed.clone();
+    let spec = TrialSpec { rate, load: Load::For(last), options, ..data_trial(settings, context.phase2()?)? };
+    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
+    let Some(observed) = observed else { return Ok(result) };
     let (mut slowest, mut lost_to_the_end, mut parts) = (0, false, BTreeMap::new());
     for (direction, losses) in observed.losses.iter() {
         let recovery = if losses.frames == 0 { 0 } else { losses.last.0.saturating_sub(at.0) };
         slowest = slowest.max(recovery);
-        lost_to_the_end |= losses.frames > 0 && losses.last.0 >= last.0 - overload.after.0 / LAST_PART;
+        lost_to_the_end |= losses.frames > 0 && losses.last.0 >= last.0 - after.0 / LAST_PART;
         parts.insert(format!("system_recovery_time_{direction}"), recovery.cast_signed());
     }
     let kind = match (parts.is_empty(), lost_to_the_end) {
@@ -159,8 +120,9 @@ const KNOWN: &[Known] = &[Known {
     // The distance of two frames at 55 % of the throughput.
     error: (3_031, 3_031),
     measure: || {
-        let overload = Overload { throughput: CAPACITY, overload: Nanos::from_secs(2), after: Nanos::SECOND };
-        let slow = Truth { recovery: Nanos::from_millis(20), ..known::simulated() };
-        measure(&mut known::device(slow), &known::settings(), None, overload, &mut |_| ())
+        let keys = Keys::of_table(SystemRecovery { overload: Nanos::from_secs(2), after: Nanos::SECOND, rate: None });
+        let settings = known::settings();
+        let context = Context { throughput: Some(CAPACITY), ..Context::new(&SYSTEM_RECOVERY_TIME, &keys, &settings) };
+        context.measure(&mut known::device(Truth { recovery: Nanos::from_millis(20), ..known::simulated() }))
     },
 }];

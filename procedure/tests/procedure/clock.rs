@@ -6,8 +6,9 @@ use method::trial::{Action, Disruption, Queries, Ramp, Stamps, WarmUp};
 use method::{
     Direction, Load, Nanos, PhaseKind, Rate, Ratio, SearchSettings, TrialError, TrialOptions, TrialSpec, Trials,
 };
+use procedure::overload::{OVERLOAD_SCALABILITY, OverloadScalability};
 use procedure::tear_down::{self, Emptying};
-use procedure::{overload, throughput};
+use procedure::{Context, Keys, throughput};
 
 const WAITS: Waits = Waits {
     start_delay: Nanos::from_secs(2),
@@ -104,8 +105,9 @@ fn a_trial_does_no_work_for_single_frames() {
 fn searches_see_the_frames_that_they_asked_for() {
     let settings = SearchSettings { hi: Rate(4_000_000), duration: Nanos::SECOND, ..SearchSettings::default() };
     let all = Phase2 { connections: 1_000_000, phase1_rate: Rate(100_000) };
-    let flows = overload::Flows { few: 1, all, interval: Some(Nanos(1_000)) };
-    let result = overload::measure(&mut clocked(WAITS), &settings, flows, &mut |_| ()).unwrap();
+    let keys = Keys::of_table(OverloadScalability { flows: 1, interval: Some(Nanos(1_000)) });
+    let context = Context::new(&OVERLOAD_SCALABILITY, &keys, &settings).with(all);
+    let result = context.measure(&mut clocked(WAITS)).unwrap();
     assert_eq!(result.parts["overload_degradation"], 0);
 }
 

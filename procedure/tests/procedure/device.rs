@@ -6,10 +6,11 @@ use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::trial::{Action, CoreSamples, Disruption, Profile};
 use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 use procedure::churn::Limits;
-use procedure::cpu_idle::{self, Sampling};
+use procedure::cpu_idle::{CPU_IDLE, CpuIdle};
 use procedure::disruption::{self, Outage};
-use procedure::profiling::{self, Profiling};
+use procedure::profiling::{LOCK_WAIT, Stacks};
 use procedure::tear_down::{self, Emptying};
+use procedure::{Context, Keys};
 
 fn settings() -> SearchSettings {
     SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(1), ..SearchSettings::default() }
@@ -149,15 +150,11 @@ fn a_trial_that_ends_before_the_disruption_is_refused() {
 
 fn sampled(idle: &[u64], limit: Limit) -> SearchResult {
     let idle = idle.iter().map(|ppm| Ratio::from_ppm(*ppm)).collect();
-    let sampling = Sampling {
-        rate: Rate(1_000_000),
-        limit,
-        duration: Nanos::from_secs(10),
-        interval: Nanos::from_secs(1),
-        boxes: 1,
-    };
+    let keys = CpuIdle { duration: Nanos::from_secs(10), interval: Nanos::from_secs(1), rate: None };
+    let (keys, settings) = (Keys::of_table(keys), settings());
+    let point = Context::new(&CPU_IDLE, &keys, &settings).with(phase2(1_000));
     let mut device = device(ControlTruth { idle, ..ControlTruth::default() });
-    cpu_idle::measure(&mut device, &settings(), Some(phase2(1_000)), sampling, &mut |_| ()).unwrap()
+    Context { throughput: Some(Rate(1_000_000)), limit, ..point }.measure(&mut device).unwrap()
 }
 
 #[test]
@@ -228,21 +225,20 @@ fn a_profile_shows_idle_times_unless_other_work_shares_the_core() {
 /// A device of which a known share of the time waits for locks.
 #[test]
 fn the_share_of_time_that_waits_for_locks_is_measured() {
-    let profiling =
-        Profiling { rate: Rate(1_000_000), limit: Limit::Device, duration: Nanos::from_secs(10), frequency: 1_000 };
-    let profiled = |waiting| {
+    let settings = settings();
+    let profiled = |waiting, frequency| {
+        let keys = Keys::of_table(Stacks { duration: Nanos::from_secs(10), frequency, rate: None });
+        let point = Context::new(&LOCK_WAIT, &keys, &settings).with(phase2(1_000));
         let mut device = device(ControlTruth { waiting, ..ControlTruth::default() });
-        profiling::measure(&mut device, &settings(), Some(phase2(1_000)), profiling, &mut |_| ())
+        Context { throughput: Some(Rate(1_000_000)), limit: Limit::Device, ..point }.measure(&mut device)
     };
-    let result = profiled(Ratio::from_ppm(125_000)).unwrap();
+    let result = profiled(Ratio::from_ppm(125_000), 1_000).unwrap();
     assert_eq!(result.evidence.bottleneck, Some(Bottleneck::Locks { of: 0, boxes: 1, waits: 125_000 }));
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(125_000)));
     let profile = result.observed.profile.unwrap();
     assert_eq!(profile.samples(), CoreSamples { all: 10_000, waiting: 1_250 });
     assert_eq!(profile.functions(), [("forward", 8_750), ("spin_lock", 1_250)]);
-    assert_eq!(profiled(Ratio::ZERO).unwrap().rate, Rate(0));
-    let profiling = Profiling { frequency: 0, ..profiling };
-    let mut device = device(ControlTruth::default());
-    let error = profiling::measure(&mut device, &settings(), Some(phase2(1_000)), profiling, &mut |_| ()).unwrap_err();
+    assert_eq!(profiled(Ratio::ZERO, 1_000).unwrap().rate, Rate(0));
+    let error = profiled(Ratio::ZERO, 0).unwrap_err();
     assert!(matches!(error, TrialError::NotMeasurable(why) if why.contains("longer trial")));
 }

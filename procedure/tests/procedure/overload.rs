@@ -6,7 +6,8 @@ use method::{
     Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec,
     Trials,
 };
-use procedure::overload::{Flows, measure};
+use procedure::overload::{OVERLOAD_SCALABILITY, OverloadScalability};
+use procedure::{Context, Keys};
 
 fn search(truth: Truth, few: u64, hi: u64) -> Result<SearchResult, TrialError> {
     let settings = SearchSettings {
@@ -15,7 +16,8 @@ fn search(truth: Truth, few: u64, hi: u64) -> Result<SearchResult, TrialError> {
         ..SearchSettings::default()
     };
     let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
-    measure(&mut SimulatedDut::new(truth, 1), &settings, Flows { few, all, interval: None }, &mut |_| ())
+    let keys = Keys::of_table(OverloadScalability { flows: few, interval: None });
+    Context::new(&OVERLOAD_SCALABILITY, &keys, &settings).with(all).measure(&mut SimulatedDut::new(truth, 1))
 }
 
 /// 1,000 connections fit into the cache: with one flow it forwards 100,000 frames per second. With 100,000 flows 1 % of the frames
@@ -51,9 +53,10 @@ fn flows_that_begin_one_after_the_other_have_the_same_degradation() {
     };
     let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
     let mut device = SimulatedDut::new(cached(), 1);
-    let flows = Flows { few: 1, all, interval: Some(Nanos::from_millis(1)) };
+    let keys = Keys::of_table(OverloadScalability { flows: 1, interval: Some(Nanos::from_millis(1)) });
     let mut longest = Nanos(0);
-    let found = measure(&mut Watched(&mut device, &mut longest), &settings, flows, &mut |_| ()).unwrap();
+    let context = Context::new(&OVERLOAD_SCALABILITY, &keys, &settings).with(all);
+    let found = context.measure(&mut Watched(&mut device, &mut longest)).unwrap();
     let all = found.parts["overload_throughput_all"];
     assert!((25_160..=25_188).contains(&all), "{all}");
     // 60 s with all flows, after 99,999 intervals.

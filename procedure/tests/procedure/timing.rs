@@ -3,9 +3,10 @@
 use method::simulated::{SimulatedDut, Truth};
 use method::trial::Stamps;
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
-use procedure::back_to_back::{self, Bursts};
+use procedure::back_to_back::{BACK_TO_BACK_FRAMES, BackToBack};
 use procedure::delay::{self, Timed, Values};
-use procedure::recovery::{self, Overload};
+use procedure::recovery::{SYSTEM_RECOVERY_TIME, SystemRecovery};
+use procedure::{Context, Keys};
 
 const CAPACITY: Rate = Rate(100_000);
 
@@ -79,14 +80,19 @@ fn too_few_frames_for_the_tags_are_refused() {
     assert!(matches!(error, Err(TrialError::Refused(text)) if text.contains("100000 frames remain")));
 }
 
+fn longest_burst(dut: &mut SimulatedDut, throughput: Rate, seconds: u64) -> Result<SearchResult, TrialError> {
+    let keys = Keys::of_table(BackToBack { longest: Nanos::from_secs(seconds), rate: None });
+    let settings = settings();
+    Context { throughput: Some(throughput), ..Context::new(&BACK_TO_BACK_FRAMES, &keys, &settings) }.measure(dut)
+}
+
 /// A buffer of 9,000 frames in front of 100,000 frames/s: at ten times this rate a burst of 10,000 frames passes, of which 1,000
 /// leave while it arrives.
 #[test]
 fn a_buffer_is_found_exactly() {
     let mut dut = device(0, 0);
     (dut.truth.queue, dut.truth.reverse_capacity) = (9_000, CAPACITY);
-    let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(30) };
-    let result = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ()).unwrap();
+    let result = longest_burst(&mut dut, CAPACITY, 30).unwrap();
     assert_eq!((result.kind, result.error), (ResultKind::Exact, Rate(1)));
     assert!(result.rate.0.abs_diff(10_000) <= 1, "{}", result.rate);
     assert!((result.parts["buffer_time_implied"] - 10_000_000).abs() <= 1_000);
@@ -97,23 +103,23 @@ fn a_buffer_is_found_exactly() {
 fn a_burst_of_the_longest_length_is_a_lower_bound_and_none_overflows_at_the_throughput() {
     let mut dut = device(0, 0);
     dut.truth.queue = 1 << 40;
-    let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(1) };
-    let result = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ()).unwrap();
+    let result = longest_burst(&mut dut, CAPACITY, 1).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(1_000_000)));
-    let bursts = Bursts { throughput: Rate(1_000_000), ..bursts };
-    let refused = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ());
+    let refused = longest_burst(&mut dut, Rate(1_000_000), 1);
     assert!(matches!(refused, Err(TrialError::NotMeasurable(_))));
 }
 
 /// At 55,000 frames/s frames are 18.2 µs apart, which bounds the error.
 #[test]
 fn the_recovery_time_is_found_within_one_frame() {
-    let overload = Overload { throughput: CAPACITY, overload: Nanos::from_secs(2), after: Nanos::from_secs(1) };
+    let keys = SystemRecovery { overload: Nanos::from_secs(2), after: Nanos::from_secs(1), rate: None };
+    let keys = Keys::of_table(keys);
     let of = |recovery: u64| {
         let mut dut = device(0, 0);
         dut.truth.recovery = Nanos(recovery);
         let settings = SearchSettings { direction: Direction::Forward, ..settings() };
-        recovery::measure(&mut dut, &settings, None, overload, &mut |_| ()).unwrap()
+        let context = Context::new(&SYSTEM_RECOVERY_TIME, &keys, &settings);
+        Context { throughput: Some(CAPACITY), ..context }.measure(&mut dut).unwrap()
     };
     let none = of(0);
     assert_eq!((none.kind, none.rate, none.trace[0].rate), (ResultKind::Observed, Rate(0), Rate(110_000)));
