@@ -149,7 +149,10 @@ impl Page {
         let label = label.clamp(20, 40.min(self.columns / 2));
         let cell = |row: &Row, i: usize| width(&row.cells[i].to_string());
         let widest = |i: usize| rows().map(|row| cell(row, i)).max().unwrap_or(0).max(width(&table.columns[i].name));
-        let column = |i: usize| (widest(i) + 2).clamp(11, 30.min(self.columns - label));
+        // Few columns may be wide.
+        let room = self.columns - label;
+        let most = 30.min(room).max(room / table.columns.len().max(1));
+        let column = |i: usize| (widest(i) + 2).clamp(11, most);
         (label, (0..table.columns.len()).map(column).collect())
     }
 
