@@ -3,6 +3,7 @@
 
 use crate::installed;
 use scenario::axis::{AXES, Axis};
+use scenario::bed::software::{self, Software};
 use scenario::quantity::show_count;
 use scenario::{VETH_IO, VethIo, book};
 use serde::Serialize;
@@ -115,7 +116,7 @@ fn devices() -> Vec<ListRow> {
         "known-truth" => {
             "a NAT44 in this process with exactly injected faults and limits, to try procedures over frames"
         }
-        software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
+        name => software::KNOWN.iter().find(|known| known.name == name).map_or("", |known| known.about),
     };
     book(tech::ALL)
         .kinds("dut")
@@ -131,9 +132,14 @@ fn axes() -> Vec<ListRow> {
     AXES.iter().map(|axis| ListRow { name: axis.name().to_owned(), about: about(axis) }).collect()
 }
 
+/// All software that natmeter configures, with the technologies that each does.
 fn software() -> Vec<ListRow> {
-    let row = |known: &&dut::software::Software| ListRow { name: known.name.to_owned(), about: known.about.to_owned() };
-    dut::software::KNOWN.iter().map(row).collect()
+    let row = |known: &Software| {
+        let mut does: Vec<&str> = known.does.iter().map(|does| does.technology).collect();
+        does.dedup();
+        ListRow { name: known.name.to_owned(), about: format!("{}: {}", known.about, does.join(", ")) }
+    };
+    software::KNOWN.iter().map(row).chain(pairs(dut::dns::SERVERS)).collect()
 }
 
 fn procedures() -> Vec<ListRow> {

@@ -51,13 +51,17 @@ fn of_point(scenario: &Scenario, point: &Point, how: Steps) -> Result<String, Du
     }
     if let Some(between) = dns::between(scenario, point) {
         let (orders, programs) = dut::dns::plan(&between)?;
-        let programs = programs.iter().map(|line| format!("{line:<60}  # in the folder of the bed: a program of it\n"));
-        return Ok(head + &listed(&orders) + &programs.collect::<String>());
+        return Ok(head + &listed(&orders) + &programs.iter().map(|line| program(line)).collect::<String>());
     }
     let Some(bed) = scenario.duts[point.dut].own_bed(scenario) else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
     };
-    Ok(head + &of_links(scenario, &bed, point)? + &of_boxes(scenario, &bed, point, how)?)
+    let server = if scenario.sends_queries() { program(&dut::dns::server_line()) } else { String::new() };
+    Ok(head + &of_links(scenario, &bed, point)? + &of_boxes(scenario, &bed, point, how)? + &server)
+}
+
+fn program(line: &str) -> String {
+    format!("{line:<60}  # in the folder of the bed: a program of it\n")
 }
 
 /// The links that natmeter makes, and addresses and routes of its boxes.

@@ -72,7 +72,7 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
     let used = match between {
         Between::Nothing => &sides[..1],
         Between::Ports(_) => &sides[..0],
-        Between::Dns64 { .. } | Between::Kernel(_) | Between::Program(_) => &sides[..],
+        Between::Dns64 { .. } | Between::Program(_) => &sides[..],
     };
     let ends: Vec<[End; 2]> = used.iter().map(|(side, target)| End::pair(side, *target)).collect();
     for [outer, dut] in &ends {
@@ -88,13 +88,6 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
             steps.extend(client.addressed(&format!("{own}/64"), &other));
             steps.extend(dut.addressed(&format!("{other}/64"), &own));
             steps.extend(addresses(&RIGHT, right));
-        }
-        Between::Kernel(configuration) => {
-            steps.extend(addresses(&LEFT, &ends[0]));
-            steps.extend(addresses(&RIGHT, &ends[1]));
-            let pool = configuration.config.pool;
-            let count = u32::from(pool.last) - u32::from(pool.first) + 1;
-            steps.extend(routes(&ends[0][0], &ends[1][0], &[AddrRange { first: pool.first, count }]));
         }
         Between::Program(program) => {
             for (side, [outer, _]) in [LEFT, RIGHT].iter().zip(&ends) {
@@ -115,9 +108,7 @@ fn quiet_everywhere(between: &Between) -> Vec<Step> {
             targets[..2].iter().flat_map(|&target| quiet6(target)).chain(quiet(Target::Server)).collect()
         }
         Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
-        Between::Kernel(_) | Between::Program(_) | Between::Ports(_) => {
-            targets.iter().flat_map(|&target| quiet(target)).collect()
-        }
+        Between::Program(_) | Between::Ports(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
     };
     let on =
         |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };

@@ -15,7 +15,6 @@ use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
 use crate::side::{LEFT, RIGHT};
-use crate::software::{Configuration, conntrack};
 use crate::started::{Role, Started};
 use crate::step::{Sink, Target, no_sink};
 use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
@@ -29,6 +28,10 @@ pub use zone::{Record, Zone};
 
 const DNS: u16 = 53;
 
+/// The servers that a bed starts, and what they are.
+pub const SERVERS: &[(&str, &str)] =
+    &[("unbound", "Unbound, a DNS64 server"), ("knot", "Knot DNS, the authoritative server of beds for DNS")];
+
 #[derive(Clone, Debug)]
 pub enum Between {
     /// A cable.
@@ -40,8 +43,6 @@ pub enum Between {
         /// Before the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
     },
-    /// The kernel, which forwards or translates.
-    Kernel(Configuration),
     /// Forwards or translates between interfaces without addresses.
     Program(Program),
     /// Ports of a test bed around boxes: client's, server's.
@@ -68,6 +69,11 @@ pub struct Interface {
     pub neighbour: [u8; 6],
 }
 
+/// The command line of the authoritative server.
+pub fn server_line() -> String {
+    knot::line()
+}
+
 /// Client's side, server's side.
 pub fn interfaces() -> [Interface; 2] {
     [LEFT, RIGHT].map(|side| Interface { name: side.name, address: side.dut.into(), neighbour: side.tester_mac() })
@@ -76,7 +82,7 @@ pub fn interfaces() -> [Interface; 2] {
 impl Between {
     fn line(&self) -> Option<String> {
         match self {
-            Between::Nothing | Between::Kernel(_) | Between::Ports(_) => None,
+            Between::Nothing | Between::Ports(_) => None,
             Between::Dns64 { .. } => Some(unbound::line()),
             Between::Program(program) => Some(program.line.clone()),
         }
@@ -91,14 +97,8 @@ impl Between {
         let own: &[Tool] = match self {
             Between::Nothing | Between::Program(_) | Between::Ports(_) => &[],
             Between::Dns64 { .. } => &[UNBOUND],
-            Between::Kernel(configuration) => configuration.software.tools,
         };
         [&[IP, ETHTOOL, KNOT][..], own].concat()
-    }
-
-    /// Whether the kernel tracks connections between client and server.
-    fn is_stateful(&self) -> bool {
-        matches!(self, Between::Kernel(configuration) if configuration.software.stateful)
     }
 
     /// Client, and destination of its queries.
@@ -106,9 +106,7 @@ impl Between {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
             Between::Ports(ports) => (ports[0].address.into(), self.server()),
-            Between::Nothing | Between::Kernel(_) | Between::Program(_) => {
-                (Ipv4Addr::from(LEFT.tester).into(), self.server())
-            }
+            Between::Nothing | Between::Program(_) => (Ipv4Addr::from(LEFT.tester).into(), self.server()),
         }
     }
 
@@ -153,7 +151,6 @@ impl Bed {
     pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
-        check(&between)?;
         let lock = Lock::take(dir, What::Bed)?;
         let host = Namespace::with_server()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
@@ -172,7 +169,7 @@ impl Bed {
                 folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
             }
             Between::Program(program) => folder.write(PROGRAM_CONFIG, &program.config)?,
-            Between::Nothing | Between::Kernel(_) | Between::Ports(_) => {}
+            Between::Nothing | Between::Ports(_) => {}
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);
@@ -189,9 +186,6 @@ impl Bed {
     pub fn clear(&mut self) -> Result<(), DutError> {
         self.see_that_programs_run()?;
         self.start_device()?;
-        if self.between.is_stateful() {
-            conntrack::clear(&mut self.changes)?;
-        }
         Ok(())
     }
 
@@ -231,11 +225,6 @@ impl Bed {
     /// Ends the programs, removes the folder and undoes all steps.
     pub fn teardown(mut self) -> Undone {
         (self.device, self.knot) = (None, None);
-        // The kernel frees the entries of a deleted namespace in the background, on the cores of
-        // the next measurement.
-        if self.between.is_stateful() {
-            let _ = conntrack::clear(&mut self.changes);
-        }
         self.changes.undo_all()
     }
 
@@ -248,7 +237,6 @@ impl Bed {
 
 /// Returns the actions of [`Bed::build`] and the programs that it would start.
 pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
-    check(between)?;
     let host = DryRun::over(Here::new());
     let orders = host.orders();
     // A dry run keeps no journal: the folder is never read.
@@ -263,24 +251,10 @@ pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
     Ok(tool::require(&between.tools())?)
 }
 
-fn check(between: &Between) -> Result<(), DutError> {
-    let Between::Kernel(configuration) = between else { return Ok(()) };
-    if configuration.software.ipv6 {
-        return Err(DutError::Refused {
-            what: format!("DNS queries through {}", configuration.software.name),
-            way_out: "the bed for DNS has IPv4 links: use linux-forwarding or a NAT44".to_owned(),
-        });
-    }
-    configuration.check()
-}
-
 fn bring_up(changes: &mut Changes, between: &Between) -> Result<(), DutError> {
     if changes.is_journal_left() {
         changes.begin_journal()?;
     }
     changes.carry_out(&links::steps(between))?;
-    if let Between::Kernel(configuration) = between {
-        configuration.bring_up(changes)?;
-    }
     Ok(())
 }

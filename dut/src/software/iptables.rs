@@ -8,7 +8,6 @@ use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
 /// iptables-legacy, with the kernel's iptables tables.
 pub const LEGACY: Software = Software {
     name: "iptables-legacy",
-    about: "stateful NAT44 by the Linux kernel, configured by iptables-legacy",
     tools: &[IPTABLES_LEGACY, CONNTRACK],
     stateful: true,
     ipv6: false,
@@ -18,7 +17,6 @@ pub const LEGACY: Software = Software {
 /// iptables-nft, on top of nftables.
 pub const NFT: Software = Software {
     name: "iptables-nft",
-    about: "stateful NAT44 by the Linux kernel, configured by iptables-nft on top of nftables",
     tools: &[IPTABLES_NFT, CONNTRACK],
     stateful: true,
     ipv6: false,

@@ -29,8 +29,6 @@ pub const KNOWN: &[&Software] = &[
 pub struct Software {
     /// Name in scenarios and reports.
     pub name: &'static str,
-    /// Description in one line.
-    pub about: &'static str,
     pub tools: &'static [Tool],
     /// Whether connections are in the kernel's connection tracking table.
     pub stateful: bool,

@@ -6,14 +6,8 @@ use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
 
 /// One `snat` rule for the outside interface.
-pub const SOFTWARE: Software = Software {
-    name: "nftables",
-    about: "stateful NAT44 by the Linux kernel, configured by nft",
-    tools: &[NFT, CONNTRACK],
-    stateful: true,
-    ipv6: false,
-    steps,
-};
+pub const SOFTWARE: Software =
+    Software { name: "nftables", tools: &[NFT, CONNTRACK], stateful: true, ipv6: false, steps };
 
 fn steps(config: &Config) -> Vec<Step> {
     let pool = &config.pool;

@@ -12,15 +12,14 @@ use scenario::{Point, Scenario};
 /// # Errors
 /// The missing programs.
 pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
-    if scenario.sends_queries() && scenario.bed.is_some() {
-        dut::dns::see_that_tools_are_there(&Between::Nothing)?;
-    }
     let mut needed: Vec<Tool> = Vec::new();
     let mut has_taps = false;
     for point in points {
-        if let Some(between) = dns::between(scenario, point) {
+        let between = dns::between(scenario, point).or(scenario.sends_queries().then_some(Between::Nothing));
+        if let Some(between) = between {
             dut::dns::see_that_tools_are_there(&between)?;
-        } else if let Some((bed, configuration)) = own(scenario, point) {
+        }
+        if let Some((bed, configuration)) = own(scenario, point) {
             let tools = [IP, ETHTOOL].iter().chain(configuration.software.tools);
             let new: Vec<Tool> = tools.copied().filter(|tool| !needed.contains(tool)).collect();
             needed.extend(new);

@@ -29,18 +29,13 @@ const _: () = assert!(
 /// Counted by the kernel for a small packet in the queue of a socket.
 const TRUE_SIZE: u64 = 768;
 
-/// The device between client and server; `None` if it gets test frames.
+/// The device between client and server; `None` for the boxes of a bed, and for one that gets test frames.
 pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
     match scenario.duts[point.dut].setup() {
         Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
         _ if !scenario.sends_queries() => None,
         Setup::Gateway { technology, .. } => Some(Between::Program(gateway(scenario, technology))),
-        _ if scenario.bed.is_some() => None,
-        _ => {
-            let bed = scenario.duts[point.dut].own_bed(scenario)?;
-            let (role, keys) = bed.boxes.first()?;
-            boxes::configuration(scenario, &bed, (role, keys), point).map(Between::Kernel)
-        }
+        _ => None,
     }
 }
 
@@ -125,8 +120,10 @@ pub fn build_over(
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
     let mut facts = boxes.facts();
     facts.extend(place.facts(bed));
-    facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
-    facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    if scenario.bed.is_some() {
+        facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
+        facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    }
     let doubts = boxes.doubts(None).into_iter().chain(place.doubts()).collect();
     let (device, restore, spread) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
