@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 /// Connections that a device and the tester counted after one phase 1.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Counts {
+    /// Entries in the device's table.
     device: Count,
     /// Connections that the tester had received.
     tester: Count,
