@@ -13,7 +13,7 @@ pub enum ArenaError {
     NoMemory {
         /// Name of the array.
         what: String,
-        /// Of the request.
+        /// Size of the request in bytes.
         bytes: usize,
         /// The kernel's error.
         source: std::io::Error,
@@ -202,7 +202,7 @@ impl AtomicArray {
         Ok(AtomicArray { map, len })
     }
 
-    /// All words.
+    /// All words of the array.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: zeroed memory is valid for AtomicU64, alignment is that of a page, the mapping lives as long as

@@ -2,7 +2,7 @@
 
 /// An Ethernet frame that may be rewritten, lengthened and shortened in place.
 pub trait Packet: 'static {
-    /// From the Ethernet header on, without FCS.
+    /// Bytes from the Ethernet header on, without FCS.
     fn bytes(&self) -> &[u8];
     /// The same, to be changed.
     fn bytes_mut(&mut self) -> &mut [u8];

@@ -9,13 +9,13 @@ use std::net::Ipv6Addr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerFault {
-    /// Another question, truncated, or no DNS message.
+    /// The message has another question, is truncated, or is no DNS message.
     Message,
-    /// Not NOERROR (RFC 1035, section 4.1.1).
+    /// The response code is not NOERROR (RFC 1035, section 4.1.1).
     Code,
-    /// No AAAA record.
+    /// The answer has no AAAA record.
     NoRecord,
-    /// Another address.
+    /// The AAAA record has another address.
     Address,
 }
 
@@ -81,7 +81,7 @@ pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), An
     if found { Ok(()) } else { Err(AnswerFault::NoRecord) }
 }
 
-/// In any case (RFC 1035, section 2.3.3).
+/// Whether `name` is name `i`, in upper or lower case (RFC 1035, section 2.3.3).
 fn is_name(name: &ParsedName<&[u8]>, i: u32) -> bool {
     let label: [u8; LABEL] = Names::label(i);
     let wanted = std::iter::once(&label[..]).chain(ZONE.split('.').map(str::as_bytes)).chain(std::iter::once(&b""[..]));

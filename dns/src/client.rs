@@ -14,12 +14,12 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// All others follow.
+/// Source port of the first socket; the other sockets have the ports that follow.
 pub const FIRST_PORT: u16 = 10_000;
 pub const MOST_PORTS: u32 = 50_000;
 /// Octets of a source port; less without privilege.
 const BUFFER: usize = 4 << 20;
-/// Before the first query.
+/// Time before the first query.
 const AHEAD: Duration = Duration::from_millis(20);
 
 /// Thread pairs, and source ports of each.
@@ -59,7 +59,7 @@ pub struct Observation {
     pub cpu: [Nanos; 2],
     /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
     pub run_delay: Option<Nanos>,
-    /// Dropped by the client's sockets.
+    /// Answers that the client's sockets dropped.
     pub drops: Count,
 }
 

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub const ZONE: &str = "dns64perf.test";
 /// Octets of a name's first label.
 pub const LABEL: usize = 15;
-/// Of name 0. Nothing is sent to 10.0.0.0/8.
+/// IPv4 address of name 0. Nothing is sent to 10.0.0.0/8.
 const FIRST: u32 = 0x0a00_0000;
 /// 10.0.0.0/8 without [`Names::probe`].
 pub const MOST: u32 = (1 << 24) - 1;
@@ -19,14 +19,14 @@ pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);
 /// The names of a zone: name `i` for `i` below `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// At most [`MOST`].
+    /// Number of names, at most [`MOST`].
     pub count: u32,
     /// Names with an AAAA record, in parts per million, spread evenly.
     pub existing_ppm: u32,
 }
 
 impl Names {
-    /// First label of name `i`.
+    /// Returns the first label of name `i`.
     pub fn label(i: u32) -> [u8; LABEL] {
         let mut label = [b'-'; LABEL];
         for (octet, digits) in Names::a(i).octets().into_iter().zip(label.chunks_mut(4)) {

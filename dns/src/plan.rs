@@ -11,7 +11,7 @@ pub const WARM: u32 = 1_000;
 pub struct QueryPlan {
     fresh: Range<u32>,
     warm: Range<u32>,
-    /// In parts per million.
+    /// Cached queries in parts per million.
     cached_ppm: u32,
 }
 
@@ -22,7 +22,7 @@ impl QueryPlan {
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
     }
 
-    /// These names in turn.
+    /// A plan that queries these names in turn.
     pub fn only(names: Range<u32>) -> QueryPlan {
         QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
     }
@@ -32,12 +32,12 @@ impl QueryPlan {
         self.warm.clone()
     }
 
-    /// Not resolved before.
+    /// Number of names that are not resolved before the trial.
     pub fn fresh(&self) -> u32 {
         self.fresh.end - self.fresh.start
     }
 
-    /// Among the first `q`.
+    /// Cached queries among the first `q`.
     fn cached_before(&self, q: Count) -> Count {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }

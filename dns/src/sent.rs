@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// In nanoseconds: 2^32 ticks are 18 minutes.
+/// Length of a tick in nanoseconds: 2^32 ticks are 18 minutes.
 const TICK: u64 = 256;
-/// In nanoseconds.
+/// Longest time to an answer, in nanoseconds.
 pub(crate) const LONGEST: u64 = (ANSWERED as u64 - 2) * TICK;
 const NOT_SENT: u32 = 0;
 const ANSWERED: u32 = u32::MAX;
@@ -18,7 +18,7 @@ pub(crate) struct SentQueries {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// In nanoseconds after the trial's start.
+    /// The query with its times in nanoseconds after the trial's start.
     Query {
         l: u64,
         sent_at: u64,
@@ -32,12 +32,12 @@ impl SentQueries {
         SentQueries { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
     }
 
-    /// Of query `l`.
+    /// Socket and identifier of query `l`.
     pub(crate) fn place(&self, l: u64) -> (usize, u16) {
         ((l % self.ports) as usize, (l / self.ports) as u16)
     }
 
-    /// Before the system call, so that no answer precedes it.
+    /// Notes a query before its system call, so that no answer precedes the note.
     pub(crate) fn note(&self, l: u64, nanos: u64) {
         self.times[l as usize].store((nanos / TICK) as u32 + 1, Ordering::Relaxed);
         self.next.store(l + 1, Ordering::Release);

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const WARM_RATE: Rate = Rate(1_000);
-/// For names that were not resolved.
+/// Tries to resolve the names that still lack an answer.
 const WARM_TRIES: u32 = 3;
-/// Of a query that asks whether anything answers.
+/// Time-out of a query that asks whether anything answers.
 const PROBE: Nanos = Nanos::from_millis(100);
-/// For a program to load its zone and answer.
+/// Time for a program to load its zone and answer.
 const READY: Duration = Duration::from_secs(120);
 
 /// The tester's demands on the device.

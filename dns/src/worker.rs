@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 
 /// Queries of a late sender.
 const BURST: u64 = 32;
-/// Before a query, the sender polls the clock.
+/// Before a query, the sender polls the clock for this long.
 const AHEAD: Duration = Duration::from_micros(150);
-/// For the end of the trial.
+/// Interval at which receivers look for the end of the trial.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Without EDNS (RFC 1035, section 4.2.1), and one octet more.
+/// Longest answer without EDNS (RFC 1035, section 4.2.1), and one octet more.
 const LONGEST: usize = 513;
 
-/// Of the time-out, at most (RFC 8219, section 9.2.1).
+/// The tester's part of the time-out, at most one in so many (RFC 8219, section 9.2.1).
 const OWN_PART: u64 = 4;
 
 pub(crate) struct Trial<'a> {
@@ -78,17 +78,17 @@ pub(crate) struct Pair<'a> {
 pub(crate) const SENDING: u64 = u64::MAX;
 
 impl Pair<'_> {
-    /// 0 before the trial.
+    /// Nanoseconds since the trial's start; 0 before.
     fn now(&self) -> u64 {
         Instant::now().saturating_duration_since(self.trial.start).as_nanos() as u64
     }
 
-    /// In the trial.
+    /// Number of this pair's query `l` in the trial.
     fn number_of(&self, l: u64) -> u64 {
         l * self.trial.pairs + self.number
     }
 
-    /// In nanoseconds.
+    /// When query `l` is due, in nanoseconds.
     fn due(&self, l: u64) -> u64 {
         (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.load.rate.0)) as u64
     }
@@ -185,7 +185,7 @@ impl Pair<'_> {
         })
     }
 
-    /// Modulo 2^32; `None` where unknown.
+    /// Packets dropped by the sockets, modulo 2^32; `None` where unknown.
     fn drops(&self) -> Option<u32> {
         self.sockets.iter().try_fold(0, |sum: u32, socket| Some(sum.wrapping_add(host::socket_drops(socket).ok()?)))
     }

@@ -8,9 +8,9 @@ use method::trial::{Emptied, Observed, Survivors, TableMemory, TearDown};
 use method::{Count, Nanos, Rate, TrialError, TrialSpec};
 use std::time::{Duration, Instant};
 
-/// Unless phase 1 was slower.
+/// Rate of the survey, unless phase 1 was slower.
 const SURVEY_RATE: Rate = Rate(100_000);
-/// Before a connection counts as gone: host noise may lose a frame.
+/// Surveys before a connection counts as gone: host noise may lose a frame.
 const SURVEYS: u32 = 3;
 /// Largest fall in a round of memory that has settled.
 const SETTLED_PART: u64 = 1_000;
@@ -52,7 +52,7 @@ impl Engine {
         Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// With the connections, and once the device has freed it.
+    /// Memory with the connections, and once the device has freed it.
     fn memory(&mut self, connections: Count) -> Result<Option<TableMemory>, TrialError> {
         let before = self.entries()?;
         let Some(filled) = self.memory_now()? else { return Ok(None) };

@@ -12,14 +12,14 @@ const LOOK: Duration = Duration::from_millis(10);
 
 pub(crate) struct PhaseClock<'a> {
     pub clock: Clock,
-    /// In ticks; 0 before the phase.
+    /// Start of the phase in ticks; 0 before it.
     pub start: &'a AtomicU64,
     /// Whether the phase is over.
     pub over: &'a AtomicBool,
 }
 
 impl PhaseClock<'_> {
-    /// False if the phase ended before.
+    /// Waits until `at`; false if the phase ended before.
     fn wait_until(&self, at: Nanos) -> bool {
         loop {
             if self.over.load(Ordering::Acquire) {
@@ -41,7 +41,7 @@ impl PhaseClock<'_> {
     }
 }
 
-/// Unless the phase ended before.
+/// Takes the action, unless the phase ended before.
 pub(crate) fn act(
     device: &mut dyn Device,
     action: Action,
@@ -56,7 +56,7 @@ pub(crate) fn act(
     Ok(Some(Acted { began, took: clock.elapsed().into(), connections: None }))
 }
 
-/// From `began` until the trial is over.
+/// Samples CPU times from `began` until the trial is over.
 pub(crate) fn sample(
     mut times: Box<dyn CpuTimes>,
     sampler: Sampler,

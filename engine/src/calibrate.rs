@@ -26,7 +26,7 @@ pub struct Basics {
     pub departure_p50_ns: u64,
     /// 99th percentile, nanoseconds.
     pub departure_p99_ns: u64,
-    /// Of the in-process link, nanoseconds.
+    /// Latency of the in-process link, nanoseconds.
     pub latency_floor_ns: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Basics {
 pub struct CalibrationSettings {
     /// The clock.
     pub clock: Clock,
-    /// Of each lane, at least one; `None`: not pinned.
+    /// Cores of the lanes, at least one lane; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
     /// Directions of phase 2.
     pub direction: Direction,
@@ -53,11 +53,11 @@ pub struct CalibrationSettings {
 
 /// Both ends of a kernel cable.
 pub struct Ends {
-    /// For both ends.
+    /// Frames for both ends.
     pub pool: Pool,
-    /// Initiator's side.
+    /// Port on the Initiator's side.
     pub left: Box<dyn Port>,
-    /// Responder's side.
+    /// Port on the Responder's side.
     pub right: Box<dyn Port>,
 }
 
@@ -76,7 +76,7 @@ pub struct Ceiling {
 
 /// The fastest gives the ceiling: host noise only makes runs slower.
 const RUNS: usize = 5;
-/// Of phase 1.
+/// Number of phases 1 that are timed.
 const FILLS: usize = 9;
 
 /// Measures on `core` what does not depend on frames and flows, in about 30 ms.
@@ -152,7 +152,7 @@ fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
 struct Cabling {
     /// Upper estimate, in nanoseconds.
     slow_frame: u64,
-    /// Of the first run of one lane.
+    /// First guess of the first run of one lane.
     first_guess: u64,
     drain: Nanos,
 }
@@ -215,7 +215,7 @@ impl Cable {
         }
     }
 
-    /// In about `time`; the most connections per second.
+    /// Fills a state table in about `time`; returns the most connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -233,7 +233,7 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// In about `time`, several times; connections per second.
+    /// Opens TCP connections in about `time`, several times; returns connections per second.
     fn open_some(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -322,7 +322,7 @@ pub fn latency(
     Ok(Latency { least: clock.nanos(times[0]), median: clock.nanos(times[PROBES / 2]) })
 }
 
-/// In picoseconds.
+/// Cost of reading the clock, in picoseconds.
 fn clock_read(clock: Clock) -> u64 {
     const READS: u64 = 10_000;
     let mut best = u64::MAX;

@@ -4,17 +4,17 @@
 use crate::schedule::Departures;
 use method::{Churn, Count, Rate};
 
-/// In new connections, between the frames of one.
+/// Distance between the frames of one connection, in new connections.
 const APART: u64 = 64;
 
-/// Shared by all senders of a trial.
+/// Churn that all senders of a trial share.
 #[derive(Clone, Copy, Debug)]
 pub struct ChurnPlan {
     /// The new connections.
     pub churn: Churn,
     /// Frame rate on all connections.
     pub rate: Rate,
-    /// Later indices are new connections.
+    /// Number of held connections; later indices are new connections.
     pub held: Count,
 }
 
@@ -81,7 +81,7 @@ impl ChurnOrder {
         index
     }
 
-    /// Unless the connection would have begun before the trial.
+    /// The next new connection's index, unless the connection would have begun before the trial.
     fn next_of_new(&mut self) -> Option<u64> {
         let before = self.frame * self.apart;
         let place = match self.next_new.checked_sub(before) {

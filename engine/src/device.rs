@@ -81,7 +81,7 @@ pub trait Device: Send {
 pub struct DeviceStalls {
     /// Longest time between two rounds.
     pub stall: Nanos,
-    /// Of all threads.
+    /// Sum of the stalls of all threads.
     pub stalled: Nanos,
     /// Total, unless unknown or included in stalls.
     pub run_delay: Option<Nanos>,
@@ -90,7 +90,7 @@ pub struct DeviceStalls {
 /// How a table was emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
-    /// Duration.
+    /// Time that clearing took.
     pub took: Nanos,
     /// Command, or what stands for it.
     pub how: String,
@@ -101,7 +101,7 @@ pub struct Cleared {
 /// Place of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockAt {
-    /// Device's side.
+    /// A clock on the device's side.
     Device,
     /// Tester's side, the way to the device included.
     Tester,
@@ -140,9 +140,9 @@ pub trait Profiling {
 pub struct CoreTime {
     /// Its name.
     pub name: String,
-    /// Idle time.
+    /// Time that the core was idle.
     pub idle: Nanos,
-    /// Idle or not.
+    /// Time of the core, idle or not.
     pub all: Nanos,
 }
 

@@ -6,33 +6,33 @@ use method::{Count, Direction, Rate};
 use port::Ticks;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// In nanoseconds.
+/// Time between two comparisons, in nanoseconds.
 pub const INTERVAL: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
 struct DirectionCounts {
     sent: AtomicU64,
     received: AtomicU64,
-    /// In an active direction.
+    /// Missing frames that are allowed in an active direction.
     missing_at_most: Option<Count>,
 }
 
-/// Shared by all lanes of a phase.
+/// Early end of a phase, shared by all lanes.
 #[derive(Debug)]
 pub struct Early {
     ways: [DirectionCounts; 2],
     interval: Ticks,
-    /// 0: not yet.
+    /// When the phase ended early; 0: not yet.
     ended_at: AtomicU64,
 }
 
-/// Sent and received by one lane, forward and reverse.
+/// Frames sent and received by one lane, forward and reverse.
 pub type Counts = [(Count, Count); 2];
 
 /// One lane's part.
 #[derive(Debug)]
 pub struct Watch {
-    /// Next comparison, if any.
+    /// When the next comparison is due, if any.
     pub next: Ticks,
     told: Counts,
 }
@@ -49,7 +49,7 @@ impl Early {
         Early { ways: [way(true), way(false)], interval, ended_at: AtomicU64::new(0) }
     }
 
-    /// `None` if not early.
+    /// When the phase ended; `None` if not early.
     pub fn ended_at(&self) -> Option<Ticks> {
         Some(self.ended_at.load(Ordering::Relaxed)).filter(|&at| at != 0)
     }

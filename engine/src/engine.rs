@@ -23,15 +23,15 @@ use wire::{Kind, View};
 /// Times and seed of all trials of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// From when the ports are ready.
+    /// Time between ready ports and the start.
     pub start_delay: Nanos,
-    /// After the last frame was sent.
+    /// Time to receive after the last frame was sent.
     pub drain: Nanos,
-    /// Before the next trial.
+    /// Pause before the next trial.
     pub settle: Nanos,
-    /// Of phase 1 (T of siitperf).
+    /// Drain time of phase 1 (T of siitperf).
     pub phase1_drain: Nanos,
-    /// Of the order of phase 2.
+    /// Seed of the order of phase 2.
     pub seed: u64,
     /// Which thread does the device's work.
     pub dut_loop: Loop,
@@ -40,7 +40,7 @@ pub struct Settings {
 /// Why an engine cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Memory of the state table.
+    /// The state table gets no memory.
     #[error(transparent)]
     Memory(#[from] arena::ArenaError),
     /// No lane has the port.
@@ -54,7 +54,7 @@ pub struct Engine {
     pub(crate) device: Box<dyn Device>,
     pub(crate) settings: Settings,
     pub(crate) held: Count,
-    /// Of each phase of the trial.
+    /// Beginning and end of each phase of the trial.
     marks: Vec<(Kind, [Instant; 2])>,
 }
 
@@ -156,7 +156,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Only samples of the data count.
+    /// Runs a profiled trial; only samples of the data phase count.
     fn profiled(&mut self, spec: &TrialSpec, profiler: Profiler) -> Result<TrialOutcome, TrialError> {
         let profiling = self.device.profile(profiler)?;
         let mut outcome = self.carry_out(spec)?;
@@ -258,7 +258,7 @@ impl Engine {
         })
     }
 
-    /// In a phase of its own.
+    /// Warms up in a phase of its own.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
@@ -299,7 +299,7 @@ impl Engine {
         Ok((facts, last.1.host, last.1.forward))
     }
 
-    /// In nanoseconds, with pauses, in which real-time threads poll, too.
+    /// Length of a trial in nanoseconds, with pauses, in which real-time threads poll, too.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
         let warm_up =
@@ -321,7 +321,7 @@ impl Engine {
         self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
     }
 
-    /// In nanoseconds.
+    /// Announces that the trial lasts `lasts` nanoseconds.
     pub(crate) fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -478,7 +478,7 @@ const BREATHER: u64 = 15;
 const SECOND: u64 = 1_000_000_000;
 const SENT_AGAIN: u32 = 20;
 
-/// If so, the missing connections are opened again.
+/// Whether the host lost connections, so that the engine opens the missing ones again.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec { responder_order: Order::RoundRobin, ..TrialSpec::establish(rate, *frames) };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());

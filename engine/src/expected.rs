@@ -18,7 +18,7 @@ pub struct JudgePlan<'a> {
     pub expect: &'a Expect,
     /// Outside addresses and ports.
     pub learn: bool,
-    /// And the trial that fills it.
+    /// State table, and the trial that fills it.
     pub store: Option<(&'a StateTable, u16)>,
     /// The trial whose frames are expected.
     pub trial: u16,
@@ -28,7 +28,7 @@ pub struct JudgePlan<'a> {
     pub connections: u64,
 }
 
-/// Never cleared.
+/// Buffers of a judge, which are never cleared.
 #[derive(Default)]
 pub(crate) struct Work {
     tags: [u64; BATCH],
@@ -193,7 +193,7 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Another outside address or port than in phase 1.
+    /// Whether the connection has another outside address or port than in phase 1.
     #[inline(always)]
     fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
         let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
@@ -225,7 +225,7 @@ impl JudgePlan<'_> {
     }
 }
 
-/// Not inlined: frames without an IPv6 header must not pay for it.
+/// Prefetches IPv6 addresses; not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows(ends: &Ends6, values: &Batch) {
     values.rows_ahead(ends, arena::prefetch);

@@ -8,25 +8,25 @@ use wire::{Hops, Mismatch};
 /// Counters of one receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Distinct and right.
+    /// Distinct correct frames.
     pub received: u64,
-    /// Of these, reordered frames.
+    /// Reordered frames among the received ones.
     pub reordered: u64,
-    /// Other frames.
+    /// Frames with a fault.
     pub faults: FaultCounts,
     /// Connections learned.
     pub learned: u64,
-    /// Of the first right frame.
+    /// Hop limit of the first right frame.
     pub hop_limit: Option<u8>,
-    /// Outer header's, 0 without one.
+    /// Outer hop limit of the first right frame, 0 without an outer header.
     pub outer_hop_limit: u8,
     /// Right frames, also in [`Fault::WrongHopLimit`].
     pub other_hops: HopTally,
-    /// With a background.
+    /// Findings on native frames, with a background.
     pub native: Option<Box<Findings>>,
-    /// Judging.
+    /// Time spent on judging.
     pub own: Ticks,
-    /// In back-end calls that returned frames.
+    /// Time in back-end calls that returned frames.
     pub backend: Ticks,
 }
 
@@ -59,7 +59,8 @@ impl Findings {
         Ok(())
     }
 
-    /// These may become the most frequent, so their duplicates are recognised, too.
+    /// Counts a frame with other hop limits and recognises its duplicates, for they may become the
+    /// most frequent.
     #[cold]
     fn other_hop(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Fault {
         if !seen.arrive_otherwise(sequence) {

@@ -9,7 +9,7 @@ use wire::perm::splitmix;
 /// Connection indices of a sender.
 #[derive(Clone, Debug)]
 pub enum Indices {
-    /// Each once: first, first + step, …, wrapping at N.
+    /// Indices drawn once each: first, first + step, …, wrapping at N.
     Sequence {
         /// Next index.
         next: u64,
@@ -18,19 +18,19 @@ pub enum Indices {
         /// N.
         n: u64,
     },
-    /// With replacement (phase 2).
+    /// Indices drawn with replacement (phase 2).
     Random {
         /// State of the generator.
         state: u64,
         /// N.
         n: u64,
     },
-    /// Each once (connections that a phase 1 lacks).
+    /// Listed indices, once each (connections that a phase 1 lacks).
     These {
-        /// Last first.
+        /// Indices that are left, the next one last.
         left: Vec<u32>,
     },
-    /// With replacement and popularity.
+    /// Indices drawn with replacement and popularity.
     Popular(Box<Popular>),
     /// Held connections and new ones.
     Churn(Box<ChurnOrder>),

@@ -19,9 +19,9 @@ pub struct Judge<'a> {
     burst: Burst,
     desk: Desk<'a>,
     work: Work,
-    /// These keep what phase 1 learned, although others are learned.
+    /// Connections below this index keep what phase 1 learned, although others are learned.
     held: u32,
-    /// Instead of the expectation's.
+    /// Expectations by size, instead of the view's.
     mix: Option<&'a Sizes<Expect>>,
     native: Option<Box<NativeJudge<'a>>>,
     stamps: Option<&'a FrameStamps>,
@@ -62,7 +62,7 @@ impl<'a> Judge<'a> {
         self
     }
 
-    /// Expects several sizes.
+    /// Expects frames of several sizes.
     #[must_use]
     pub fn of_sizes(self, mix: Option<&'a Sizes<Expect>>) -> Judge<'a> {
         Judge { mix, ..self }
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Of one sender and in sequence.
+    /// Notes the stamps of frames of one sender in sequence.
     #[inline(never)]
     fn note(&self, stamps: &FrameStamps, at: usize, n: usize) {
         let frames = &self.burst[at..at + n];

@@ -19,21 +19,21 @@ pub type Companion = Box<dyn FnMut() + Send>;
 
 /// One tester thread.
 pub struct Lane {
-    /// If pinned.
+    /// Core of a pinned thread.
     pub core: Option<usize>,
     /// Frame pool.
     pub pool: Pool,
-    /// Initiator's side.
+    /// Port on the Initiator's side.
     pub left: Option<Box<dyn Port>>,
-    /// Responder's side.
+    /// Port on the Responder's side.
     pub right: Option<Box<dyn Port>>,
-    /// Polled by this thread.
+    /// Companion that this thread polls.
     pub companion: Option<Companion>,
-    /// For frames without a tag, which are foreign otherwise.
+    /// Service for frames without a tag, which are foreign otherwise.
     pub service: Option<Service>,
 }
 
-/// From a port, so that a flood does not block the thread.
+/// Most bursts from a port, so that a flood does not block the thread.
 const BURSTS: usize = 64;
 
 pub(crate) struct LaneStart {
@@ -65,7 +65,7 @@ impl Lane {
         Ok(LaneStart { start, in_process, queued })
     }
 
-    /// Between phases; discards frames that are not the service's.
+    /// Serves requests between phases; discards frames that are not the service's.
     pub(crate) fn serve(&mut self) -> Result<(), PortError> {
         let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
         let (mut burst, mut answers) = (port::burst(), port::burst());
@@ -91,13 +91,13 @@ pub fn back_to_sender(expect: &Expect) -> Steer {
     Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
 
-/// Shared by all lanes of a phase.
+/// State that all lanes of a phase share.
 pub struct Shared {
     /// Lanes that do not run on their cores yet.
     pub starting: AtomicUsize,
-    /// In ticks, 0 until the last lane runs on its core.
+    /// Start in ticks, 0 until the last lane runs on its core.
     pub start: Arc<AtomicU64>,
-    /// From then to the start.
+    /// Ticks from the readiness of the last lane to the start.
     pub start_delay: Ticks,
     /// Senders that have not finished.
     pub sending: AtomicUsize,
@@ -105,11 +105,11 @@ pub struct Shared {
     pub sent_at: AtomicU64,
     /// Kept without a schedule: the slower direction waits for the faster one.
     pub held: Option<DirectionRatio>,
-    /// If wanted.
+    /// Early end, if wanted.
     pub early: Option<Early>,
     /// Whether lanes can keep real-time priority to the end of the trial.
     pub short: bool,
-    /// Ends the phase at once.
+    /// Ends the phase at once when true.
     pub stop: Arc<AtomicBool>,
     /// A port of some lane has failed.
     pub broken: AtomicBool,
@@ -140,17 +140,17 @@ impl Shared {
 /// The report of one lane on a phase.
 #[derive(Default)]
 pub struct Report {
-    /// Of the Left sender.
+    /// What the Left sender sent.
     pub left_sent: Option<Leg>,
-    /// Of the Right sender.
+    /// What the Right sender sent.
     pub right_sent: Option<Leg>,
-    /// Of the receiver at Left.
+    /// Findings of the receiver at Left.
     pub at_left: Findings,
-    /// Of the receiver at Right.
+    /// Findings of the receiver at Right.
     pub at_right: Findings,
     /// Longest, without the companion's and the kernel ports' time.
     pub stall: Nanos,
-    /// Sum of stalls.
+    /// Sum of this lane's stalls.
     pub stalled: Nanos,
     /// If the lane calls into the kernel, which reports it; else stalls include it.
     pub run_delay: Option<Nanos>,
@@ -222,7 +222,7 @@ pub fn run(
     })
 }
 
-/// Read from a file before and after the rounds.
+/// Run delay of a thread, read from a file before and after the rounds.
 pub(crate) struct RunDelay(Option<u64>);
 
 impl RunDelay {
@@ -257,7 +257,7 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
-    /// Calls run no device.
+    /// True if back-end calls run no device.
     in_process: bool,
     rounds: Rounds,
     early: Watch,
@@ -321,7 +321,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// In the companion and kernel ports, but not in in-process links.
+    /// Time in the companion and kernel ports, but not in in-process links.
     #[inline(always)]
     fn inside(&self) -> Ticks {
         if self.in_process {

@@ -16,9 +16,9 @@ pub struct NativeSender<'a> {
     pub foreground: Foreground,
     /// The kind of frames.
     pub template: &'a Template,
-    /// Instead of the template's.
+    /// Templates by size, instead of `template`.
     pub sizes: Option<&'a Sizes<Template>>,
-    /// Of the flows.
+    /// Order of the flows.
     pub indices: Indices,
 }
 
@@ -27,7 +27,7 @@ impl NativeSender<'_> {
         !self.foreground.has(sequence)
     }
 
-    /// Without its index; false if the pool is empty.
+    /// Builds a native frame, without its index; false if the pool is empty.
     pub(crate) fn build(&mut self, tag: Tag, pool: &mut Pool, burst: &mut Burst) -> bool {
         let template = self.sizes.map_or(self.template, |sizes| sizes.of(tag.sequence));
         if pool.alloc_burst_to_grow(1, template.len(), 0, burst) == 0 {
@@ -42,7 +42,7 @@ impl NativeSender<'_> {
         true
     }
 
-    /// Among the first `frames`.
+    /// Native frames among the first `frames`.
     pub(crate) fn among(&self, frames: u64) -> u64 {
         frames - self.foreground.among(frames)
     }
@@ -54,13 +54,13 @@ pub struct NativeJudge<'a> {
     pub plan: JudgePlan<'a>,
     /// Which frames are foreground.
     pub foreground: Foreground,
-    /// Instead of the expectation's.
+    /// Expectations by size, instead of the view's.
     pub sizes: Option<&'a Sizes<Expect>>,
-    /// In this phase.
+    /// Whether this phase has native frames.
     pub are_sent: bool,
     /// Counters of native frames.
     pub findings: Findings,
-    /// With flow numbers of its view.
+    /// Buffers with flow numbers of the background's view.
     pub(crate) work: Work,
 }
 

@@ -8,14 +8,14 @@ use method::{Count, Delays, Nanos};
 use port::{Clock, Ticks};
 use std::sync::Arc;
 
-/// Beside sending at one rate and counting.
+/// What a phase does beside sending at one rate and counting.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// And the delay that stands for a lost frame.
+    /// Latency stamps, and the delay that stands for a lost frame.
     pub stamps: Option<(Stamps, Nanos)>,
     /// How connections are drawn.
     pub popularity: Popularity,
-    /// With different rates or flows, if any.
+    /// Pieces with different rates or flows, if any.
     pub pieces: Arc<[Piece]>,
     /// Whether to report the times of lost frames.
     pub losses: bool,
@@ -88,7 +88,7 @@ impl FrameStamps {
 
 /// Due times, from the start of the phase.
 pub(crate) struct DueTimes {
-    /// Of all senders, with the number of the first frame of each.
+    /// Schedules of all senders, with the number of the first frame of each.
     pub schedules: Vec<(Count, Departures)>,
 }
 

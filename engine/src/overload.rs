@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// Of each lane; keeps the sender behind schedule.
+/// Offered rate of each lane; keeps the sender behind schedule.
 const OFFERED: u64 = 1_000_000_000;
-/// Of a lane in a second.
+/// Most frames of a lane in a second.
 const MOST: u64 = 100_000_000;
 const DRAIN: Nanos = Nanos::from_millis(2);
 /// Connections per second of a lane.
 const SLOW: u64 = 2_000_000;
 const FAST: u64 = 16_000_000;
-/// With four slow phases 1; then missing connections are given up.
+/// Time for four slow phases 1; then missing connections are given up.
 const ALLOWED: Duration = Duration::from_secs(3);
 const AROUND: Nanos = Nanos::from_millis(10);
-/// In which nothing came back.
+/// Number of windows in which nothing came back.
 const WINDOWS: u32 = 5;
-/// Of missing connections, each at a lower rate.
+/// Passes over missing connections, each at a lower rate.
 const PASSES: u32 = 30;
 
 /// Frames of a window.

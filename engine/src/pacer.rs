@@ -21,13 +21,13 @@ pub(crate) struct Pacer {
     timing: Timing,
     worst_late: Ticks,
     late_at_change: Ticks,
-    /// When it last transmitted frames.
+    /// When the sender last transmitted frames.
     pub(crate) last_handed: Ticks,
     last_taken: Ticks,
     own: Ticks,
     /// Time inside the back-end.
     pub(crate) backend: Ticks,
-    /// On purpose, before its last frame.
+    /// Whether the sender ended on purpose, before its last frame.
     pub(crate) ended: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Due {
     Nothing,
     /// So late that the sender gives up.
     TooLate,
-    /// At most a batch.
+    /// So many frames are due, at most a batch.
     Frames(usize),
 }
 

@@ -25,7 +25,7 @@ pub struct Phase {
     pub learn: bool,
     /// Right overwrites what it learned with every right frame.
     pub update: bool,
-    /// Only connections that the last phase 1 lacks; `frames` is then
+    /// Whether only connections that the last phase 1 lacks are sent; `frames` is then
     /// [`Stage::missing`](crate::stage::Stage::missing).
     pub only_missing: bool,
     /// Time after the last frame was sent.
@@ -33,7 +33,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// To so many connections in turn, Left to Right.
+    /// A phase that sends to so many connections in turn, Left to Right.
     pub fn of(kind: Kind, rate: Rate, connections: Count) -> Phase {
         Phase {
             kind,

@@ -8,12 +8,12 @@ pub(crate) struct Rounds {
     last: Ticks,
     inside: Ticks,
     gaps: Gaps,
-    /// DUT included.
+    /// Longest round, DUT included.
     longest: Ticks,
 }
 
 impl Rounds {
-    /// After the start of the phase, the lane has waited since then.
+    /// Rounds of a lane; after the start of the phase, the lane has waited since then.
     pub(crate) fn new(clock: Clock, start: Ticks, now: Ticks) -> Rounds {
         Rounds { start, last: now.min(start), inside: 0, gaps: Gaps::new(clock), longest: 0 }
     }

@@ -4,10 +4,10 @@
 #[derive(Default)]
 pub struct Arrivals {
     bits: Vec<u64>,
-    /// For hop limits other than the first frame's.
+    /// Bitmap for hop limits other than the first frame's.
     otherwise: Vec<u64>,
     frames: u64,
-    /// Expected at another receiver.
+    /// Frames expected at another receiver.
     unexpected: u64,
     highest: u64,
 }
@@ -69,7 +69,7 @@ impl Arrivals {
         Some(out_of_order)
     }
 
-    /// False for a duplicate.
+    /// Marks a frame with other hop limits; false for a duplicate.
     #[cold]
     pub(crate) fn arrive_otherwise(&mut self, sequence: u64) -> bool {
         self.otherwise.resize(self.bits.len(), 0);

@@ -16,17 +16,17 @@ const _: () = assert!(port::BATCH == wire::BATCH);
 pub struct SenderPlan<'a> {
     /// Flows and order.
     pub view: &'a View,
-    /// Of the frames.
+    /// Template of the frames.
     pub template: &'a Template,
-    /// And the trial that learned it.
+    /// State table, and the trial that learned it.
     pub outer: Option<(&'a StateTable, u16)>,
     /// Octets by which the DUT lengthens frames.
     pub growth: usize,
     /// Departure times of the first schedule.
     pub departures: Departures,
-    /// Of connections.
+    /// Order of the connections.
     pub indices: Indices,
-    /// Without sequence and index.
+    /// Tag of each frame, without sequence and index.
     pub tag: Tag,
 }
 
@@ -34,22 +34,22 @@ pub struct SenderPlan<'a> {
 pub struct Sender<'a> {
     plan: SenderPlan<'a>,
     pacer: Pacer,
-    /// Last first.
+    /// Schedules that follow, the next one last.
     later: Vec<LaterSchedule>,
-    /// Instead of the template's.
+    /// Templates by size, instead of the plan's.
     mix: Option<&'a Sizes<Template>>,
     native: Option<Box<NativeSender<'a>>>,
     stamps: Option<&'a FrameStamps>,
-    /// Drawn early for prefetching.
+    /// Indices drawn early for prefetching.
     ahead: [u32; BATCH],
     ahead_flows: [u32; BATCH],
     burst: Burst,
     work: Work,
 }
 
-/// Follows another schedule.
+/// Schedule that follows another one.
 pub struct LaterSchedule {
-    /// From the start of the first.
+    /// Ticks from the start of the first schedule.
     pub after: Ticks,
     /// Its departure times.
     pub departures: Departures,
@@ -57,13 +57,13 @@ pub struct LaterSchedule {
     pub flows: Count,
 }
 
-/// Never cleared.
+/// Buffers of a sender, which are never cleared.
 #[derive(Default)]
 struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// After those in `ahead`.
+    /// Indices after those in `ahead`.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],
     fresh_values: Batch,
@@ -90,7 +90,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends several sizes.
+    /// Sends frames of several sizes.
     #[must_use]
     pub fn of_sizes(self, mix: Option<&'a Sizes<Template>>) -> Sender<'a> {
         Sender { mix, ..self }
@@ -116,7 +116,7 @@ impl<'a> Sender<'a> {
         Sender { later, ..self }
     }
 
-    /// If need be in the next schedule.
+    /// Whether frames are left, if need be in the next schedule.
     #[inline(always)]
     fn more(&mut self) -> bool {
         self.pacer.has_more() || self.change_rate()
@@ -200,7 +200,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Not inlined: frames of one kind must not pay for it.
+    /// Builds frames one by one; not inlined: frames of one kind must not pay for it.
     #[inline(never)]
     fn build_each(&mut self, n: usize, pool: &mut Pool) {
         let mut used = 0;
@@ -220,7 +220,7 @@ impl<'a> Sender<'a> {
         self.use_up(used);
     }
 
-    /// False if the pool is empty.
+    /// Builds a frame; false if the pool is empty.
     fn build_one(&mut self, place: usize, tag: Tag, pool: &mut Pool) -> bool {
         let SenderPlan { view, template, outer, growth, .. } = &self.plan;
         let template = self.mix.map_or(*template, |mix| mix.of(tag.sequence));
@@ -251,7 +251,7 @@ impl<'a> Sender<'a> {
         view.order.fill(fresh, &mut self.ahead_flows[BATCH - used..]);
     }
 
-    /// When it last transmitted frames.
+    /// When the sender last transmitted frames.
     #[inline(always)]
     pub fn last_handed(&self) -> Ticks {
         self.pacer.last_handed
@@ -263,12 +263,12 @@ impl<'a> Sender<'a> {
         self.pacer.backend
     }
 
-    /// Once all lanes are ready.
+    /// Sets the start, once all lanes are ready.
     pub fn start_at(&mut self, start: Ticks) {
         self.pacer.start_at(start);
     }
 
-    /// Frames transmitted.
+    /// Number of frames transmitted.
     #[inline(always)]
     pub fn progress(&self) -> u64 {
         self.pacer.next
@@ -279,7 +279,7 @@ impl<'a> Sender<'a> {
         self.pacer.ended = true;
     }
 
-    /// As part of a leg.
+    /// Ends the sender and returns its counters as part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let sent = self.pacer.next;
@@ -288,7 +288,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Not inlined: frames without an IPv6 header must not pay for it.
+/// Prefetches IPv6 addresses; not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {

@@ -8,9 +8,9 @@ use std::time::Duration;
 /// Result of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceVerdict {
-    /// For the port of its arrival.
+    /// The frame is an answer for the port of its arrival.
     Answer,
-    /// Without an answer.
+    /// The service took the frame and has no answer.
     Taken,
     /// A foreign frame.
     Foreign,
@@ -19,9 +19,9 @@ pub enum ServiceVerdict {
 /// Handles a frame without a tag at Left (`true`) or Right. It must not allocate, lock or make system calls.
 pub type Service = Box<dyn FnMut(bool, &mut Frame) -> ServiceVerdict + Send>;
 
-/// Between phases: a requester's longest wait.
+/// Interval of polls between phases: a requester's longest wait.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
-/// To transmit an answer; the requester asks again.
+/// Attempts to transmit an answer; the requester asks again.
 const ATTEMPTS: usize = 16;
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl<'a> Desk<'a> {
         foreign
     }
 
-    /// False with a [`Desk::error`] if the port failed.
+    /// Sends the answers; false with a [`Desk::error`] if the port failed.
     #[cold]
     pub(crate) fn send(&mut self, port: &mut impl Port, pool: &mut Pool) -> bool {
         self.failed = send(&mut self.answers, port, pool).err();

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::{PortRange, View};
 
-/// Shared by all phases of one set-up.
+/// What all phases of one set-up share.
 pub struct Stage {
     pub(crate) clock: Clock,
     pub(crate) lanes: Vec<Lane>,
@@ -31,26 +31,26 @@ pub struct Stage {
     pub(crate) store: Option<StateTable>,
     pub(crate) start_delay: Nanos,
     seed: u64,
-    /// In every tag; never 0.
+    /// Number of the phase in every tag; never 0.
     pub(crate) phase: u16,
     /// Phases that complete a phase 1 keep its number.
     pub(crate) learned_in: u16,
-    /// From [`Stage::missing`].
+    /// Missing connections as of [`Stage::missing`].
     missing: Vec<u32>,
-    /// Of each lane, at Left and at Right, one per sender.
+    /// Bitmaps of each lane, at Left and at Right, one per sender.
     seen: Vec<[Vec<Arrivals>; 2]>,
     pub(crate) give_up: Nanos,
-    /// As fast as they can, with no schedule for their ratio.
+    /// Whether lanes send as fast as they can, with no schedule for their ratio.
     unpaced: bool,
     churn: Option<Churn>,
-    /// If announced.
+    /// Announced length of the trial.
     pub(crate) lasts: Nanos,
-    /// Once opened.
+    /// Stages of TCP connections, once opened.
     pub(crate) stages: Option<Stages>,
     early: Option<EarlyEnd>,
-    /// To the early end of the last phase.
+    /// Time to the early end of the last phase.
     ended: Option<Nanos>,
-    /// In ticks; 0 before.
+    /// Start of the phase in ticks; 0 before.
     start: Arc<AtomicU64>,
     /// Ends the current phase.
     pub interrupted: Arc<AtomicBool>,
@@ -227,7 +227,7 @@ impl Stage {
         self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
     }
 
-    /// Counts learned connections with the `known` outside address and port, and others.
+    /// Counts learned connections whose outside address and port are among `known`, and others.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
     }
@@ -267,7 +267,7 @@ impl Stage {
         }
     }
 
-    /// If the side sends.
+    /// Frames of each lane's sender, if the side sends.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
         let (senders, frames) = (self.senders(left), phase.direction.frames(left, phase.frames));
@@ -303,7 +303,7 @@ impl Stage {
         }
     }
 
-    /// Dropped by the tester's ports, and whether a link is down.
+    /// Frames that the tester's ports dropped, and whether a link is down.
     pub(crate) fn own_side_now(&mut self) -> (Count, bool) {
         self.own_side();
         self.own_side()
@@ -491,7 +491,7 @@ fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Co
     })
 }
 
-/// If it has a port there.
+/// The number of the next end, if the lane has a port there.
 fn number(has_end: bool, next: &mut usize) -> Option<usize> {
     has_end.then(|| {
         *next += 1;
@@ -533,7 +533,7 @@ fn add_native(leg: &mut Leg, native: &Leg) {
     }
 }
 
-/// With several receivers.
+/// Frames by receiver, if there are several.
 fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
     let of_kind = |f: &Findings| f.received + f.faults.total();
     let arrived: Vec<Count> = found.map(|f| of_kind(f) + f.native.as_deref().map_or(0, of_kind)).collect();

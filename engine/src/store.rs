@@ -26,7 +26,7 @@ impl StateTable {
         known
     }
 
-    /// If `trial` learned the connection.
+    /// Outside address and port, if `trial` learned the connection.
     #[inline(always)]
     pub fn get(&self, index: u32, trial: u16) -> Option<(u32, u16)> {
         let w = self.words.load(index as usize);

@@ -15,10 +15,10 @@ use method::{Count, Order};
 use port::{Clock, Ticks};
 use wire::{Background, Kind, StreamId, Tag, View};
 
-/// Another order than in phase 1.
+/// Salt for another order than in phase 1.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
 
-/// Another order than that of connections.
+/// Salt for another order than that of connections.
 const NATIVE: u64 = 0x6e61_7469_7665_2136;
 
 pub(crate) struct TaskMaker<'a> {

@@ -14,9 +14,9 @@ const LOST: Duration = Duration::from_secs(1);
 struct End {
     port: Box<dyn Port>,
     clock: Clock,
-    /// Sent by this end and not yet received.
+    /// Frames sent by this end and not yet received.
     out: Arc<AtomicU64>,
-    /// Sent by the other end and not yet received.
+    /// Frames sent by the other end and not yet received.
     back: Arc<AtomicU64>,
     /// Since when the window is full, and with how many frames.
     held: Option<(Ticks, u64)>,
@@ -31,7 +31,8 @@ pub(crate) fn ends(clock: Clock, left: Box<dyn Port>, right: Box<dyn Port>) -> (
 }
 
 impl End {
-    /// Since the last call.
+    /// Waits for frames on their way; an error if none has arrived since an earlier call for too
+    /// long.
     fn waits(&mut self, on_their_way: u64) -> Result<(), PortError> {
         let now = self.clock.now();
         match self.held {

@@ -17,11 +17,11 @@ pub struct Control {
     clients: VecDeque<Client>,
 }
 
-/// For a client's line.
+/// Time limit for a client's line.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
-/// For taking the answer.
+/// Time limit for taking the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Of a request, in octets.
+/// Longest request in octets.
 const LONGEST: usize = 4096;
 /// A further client replaces the oldest, so that silent ones cannot block others.
 const MOST_CLIENTS: usize = 256;
@@ -87,7 +87,7 @@ struct Client {
 
 enum Talk {
     Request(Vec<u8>),
-    /// And how many octets are sent.
+    /// The answer, and how many octets are sent.
     Answer(Vec<u8>, usize),
 }
 
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// False when the connection is over.
+    /// Goes on with the talk; false when the connection is over.
     fn step(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
         if let Talk::Request(so_far) = &mut self.talk {
             let Some(line) = read_line(&mut self.stream, so_far)? else { return Ok(true) };
@@ -141,7 +141,7 @@ fn read_line(stream: &mut UnixStream, so_far: &mut Vec<u8>) -> io::Result<Option
     }
 }
 
-/// True while there is more.
+/// Writes what the socket takes; true while there is more.
 fn write_rest(stream: &mut UnixStream, text: &[u8], sent: &mut usize) -> io::Result<bool> {
     while *sent < text.len() {
         match stream.write(&text[*sent..]) {

@@ -61,7 +61,7 @@ impl ControlQueue {
         self.have(move |i, worker| work(i, &mut *worker.function))
     }
 
-    /// With the worker.
+    /// Has each worker do `work` and returns the answers.
     fn have<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut Worker) -> T + Send + Sync + 'static,
@@ -161,7 +161,7 @@ impl ControlQueue {
     }
 }
 
-/// After its answer, a worker releases its old configuration.
+/// Time within which a worker releases its old configuration after its answer.
 const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, PartialEq, Eq)]

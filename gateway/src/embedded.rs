@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 /// Ports, frames and cores of the workers.
 pub struct EmbeddedConfig {
-    /// Of each worker: customer side, Internet side.
+    /// Ports of each worker: customer side, Internet side.
     pub ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
-    /// Of each worker.
+    /// Pool of each worker.
     pub pools: Vec<Pool>,
-    /// Of each worker; `None`: not pinned.
+    /// Core of each worker; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
     /// Priority over ordinary threads of their cores; never if threads of the kernel forward packets there.
     pub preempt: bool,
@@ -55,7 +55,7 @@ struct Control {
     stop: AtomicBool,
     /// Sleep after a round without frames.
     resting: AtomicBool,
-    /// Too long for priority over all others.
+    /// Whether the trial is too long for priority over all others.
     long: AtomicBool,
     /// Answered in `cleared`.
     clear: AtomicU64,
@@ -81,12 +81,12 @@ struct Control {
 pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
-    /// Or why the worker did not start.
+    /// Threads of the workers, or why one did not start.
     threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
     /// Workers answer only while polled: requests wait for the next poll, and entries are those of
     /// the last round without frames.
     polled: bool,
-    /// For a worker that runs.
+    /// Time limit for an answer of a running worker.
     patience: Duration,
 }
 
@@ -95,7 +95,7 @@ pub struct Embedded {
 pub struct WorkerStalls {
     /// Longest time between two rounds.
     pub stall: u64,
-    /// Of all workers ([`port::Gaps`]).
+    /// Sum of the stalls of all workers ([`port::Gaps`]).
     pub stalled: u64,
 }
 
@@ -320,7 +320,7 @@ struct Rounds {
     control: Arc<Control>,
     jobs: Arc<Jobs>,
     polled: bool,
-    /// Except in long trials.
+    /// Whether the worker has priority, as it has except in long trials.
     preempts: bool,
     long: bool,
     cleared: u64,
@@ -367,7 +367,7 @@ impl Rounds {
         parts.map(make).unzip()
     }
 
-    /// False when told to stop.
+    /// Runs a round; false when told to stop.
     fn once(&mut self) -> Result<bool, PortError> {
         let control = &*self.control;
         let now = self.clock.now();

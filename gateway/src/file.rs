@@ -29,7 +29,7 @@ pub enum FileError {
     Wrong {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Number of the packet, from 1.
         packet: u64,
         /// What is wrong, and what to do.
         why: String,
@@ -42,7 +42,7 @@ pub struct Heap {
     start: usize,
 }
 
-/// For headers.
+/// Octets in front of a packet, for headers.
 const HEADROOM: usize = 128;
 /// Largest IPv6 packet with Ethernet header and a margin.
 const LARGEST: usize = 65_535 + 128;
@@ -182,7 +182,7 @@ impl Reader {
     }
 }
 
-/// Of a pcapng file.
+/// Block type of a pcapng file's section header.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Below that of its type and length fields, in either byte order. The parser relies on longer blocks.
@@ -309,17 +309,17 @@ pub struct PacketCounts {
     pub received: u64,
     /// Packets written.
     pub sent: u64,
-    /// By the function; waiting fragments when their lifetime is over.
+    /// Packets that the function dropped; waiting fragments when their lifetime is over.
     pub dropped: u64,
     /// Stored or reassembled.
     pub held: u64,
-    /// For the gateway itself, answered.
+    /// Packets for the gateway itself, answered.
     pub answered: u64,
-    /// For the gateway itself, not answered.
+    /// Packets for the gateway itself, not answered.
     pub local: u64,
-    /// For a side without a file.
+    /// Packets for a side without a file.
     pub unwritten: u64,
-    /// Of another VLAN, or untagged for a side with one.
+    /// Packets of another VLAN, or untagged for a side with one.
     pub other_vlan: u64,
 }
 
@@ -329,11 +329,11 @@ fn late(counters: &Drops) -> u64 {
     late.map(|(_, n)| n).sum()
 }
 
-/// For timed work, in the packets' time.
+/// Interval of timed work, in the packets' time.
 const STEP: u64 = 1_000_000_000;
 /// Longer gaps are skipped: all timers have expired.
 const MOST_STEPS: u64 = 3_600;
-/// At the first packet, so that earlier times can be represented.
+/// Time of the first packet, so that earlier times can be represented.
 const EPOCH: u64 = 1_000_000_000;
 
 /// Passes all packets through a function, continues for `linger` nanoseconds for delayed packets,
@@ -469,7 +469,7 @@ impl Replay<'_> {
     }
 }
 
-/// Customers' first.
+/// Index of a side, the customers' first.
 fn number(side: Side) -> usize {
     usize::from(side == Side::Internet)
 }

@@ -11,13 +11,13 @@ use wire::{AddrRange, Prefix6, header as h};
 pub struct Own {
     /// Ethernet address.
     pub mac: Mac,
-    /// A NAT's pool included.
+    /// Ethernet address of the side.
     pub ipv4: Vec<AddrRange>,
     /// The side's own address is a prefix of 128 bits.
     pub ipv6: Vec<Prefix6>,
 }
 
-/// Both sides.
+/// Addresses that the gateway answers for, on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owns {
     /// Customers' side.
@@ -44,7 +44,7 @@ const ECHO: [u8; 2] = [8, 0];
 const ECHO6: [u8; 2] = [128, 129];
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// RFC 4861, section 7.1.
+/// Hop limit of valid messages (RFC 4861, section 7.1).
 const ND_HOP_LIMIT: u8 = 255;
 const TTL: u8 = 64;
 const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
@@ -76,7 +76,7 @@ impl Own {
         b[6..12].copy_from_slice(&self.mac.0);
     }
 
-    /// RFC 826.
+    /// Turns an ARP request into its answer (RFC 826).
     fn arp(&self, b: &mut [u8]) -> bool {
         let right = b.len() >= 42
             && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604)
@@ -152,7 +152,7 @@ impl Own {
         true
     }
 
-    /// RFC 4861, section 7.2.4.
+    /// Turns a neighbour solicitation into an advertisement (RFC 4861, section 7.2.4).
     fn advertise<P: Packet>(&self, packet: &mut P, head: &Head6) -> bool {
         let target = be128(packet.bytes(), head.l4 + 8);
         if !self.has6(target) || !packet.set_len(ADVERTISEMENT_LEN) {

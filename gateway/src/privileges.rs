@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Why a thread keeps a right.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// Or `no_new_privs`.
+    /// The kernel refuses to drop capabilities or to set `no_new_privs`.
     #[error("giving up capabilities: {0}")]
     Capabilities(#[from] Errno),
     /// Landlock.
@@ -146,7 +146,7 @@ const CALLS: &[i64] = &[
     libc::SYS_sigaltstack,
 ];
 
-/// Of this processor's C libraries.
+/// Older system calls of this processor's C libraries.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[i64] = &[libc::SYS_lstat, libc::SYS_poll, libc::SYS_stat, libc::SYS_unlink];
 #[cfg(not(target_arch = "x86_64"))]

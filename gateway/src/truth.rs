@@ -30,21 +30,21 @@ pub struct TruthConfig {
     pub after: u64,
     /// Frames per second and side; more are lost.
     pub capacity: u64,
-    /// From the Internet's side, if different.
+    /// Capacity from the Internet's side, if different.
     pub reverse_capacity: Option<u64>,
     /// New connections per second; frames that would open more are lost.
     pub set_up_rate: u64,
     /// Connections in the table; frames of others are lost in both directions.
     pub table: usize,
-    /// Of a full table.
+    /// What a full table does.
     pub when_full: WhenFull,
-    /// From a trial's first frame on, every second frame is lost.
+    /// How long, from a trial's first frame on, every second frame is lost.
     pub slow_start: Duration,
-    /// From `stall_at` on, every frame is lost.
+    /// How long, from `stall_at` on, every frame is lost.
     pub stall: Duration,
-    /// After a trial's first frame.
+    /// Time of the stall after a trial's first frame.
     pub stall_at: Duration,
-    /// After a frame above the capacity, every frame is lost.
+    /// How long every frame is lost after a frame above the capacity.
     pub recovery: Duration,
     /// Deleting the table takes this long, even if empty.
     pub tear_down: Duration,
@@ -69,7 +69,7 @@ struct Bucket {
     rate: u64,
     /// × 10^9; below zero while lent.
     level: i128,
-    /// Of this trial.
+    /// When the trial began.
     began: u64,
     last: u64,
 }
@@ -81,7 +81,7 @@ impl Bucket {
     const ROOM: i128 = 512 * Bucket::ONE;
     /// Shorter than the pause between trials, in nanoseconds.
     const PAUSE: u64 = 10_000_000;
-    /// Until all lent tokens are back, in nanoseconds.
+    /// Time until all lent tokens are back, in nanoseconds.
     const LENT_FOR: u64 = 32_000_000;
 
     fn take(&mut self, now: u64) -> bool {
@@ -130,7 +130,7 @@ pub struct Truth {
     held: Option<DelayedFrame>,
 }
 
-/// To be sent after the next frame of its direction.
+/// Frame that waits for the next frame of its direction.
 struct DelayedFrame {
     to: Side,
     frame: Vec<u8>,
@@ -175,7 +175,7 @@ impl Truth {
         }
     }
 
-    /// Once another has passed the held frame.
+    /// Sends the held frame once another has passed it.
     fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         if let Some(held) = self.held.take_if(|held| held.overtaken)
             && let Some(mut late) = spare.fresh(held.frame.len())
@@ -331,7 +331,7 @@ impl Wrapper for Truth {
     }
 }
 
-/// Ethernet/IPv4/UDP.
+/// Offset in Ethernet/IPv4/UDP.
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 const UDP_CHECKSUM: usize = 40;

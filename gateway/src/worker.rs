@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 struct Outgoing<'a> {
     pool: &'a mut Pool,
-    /// By side, sent after the batch.
+    /// Frames by side, sent after the batch.
     after: &'a mut [Burst; 2],
     mail: &'a mut Mail,
     counters: &'a mut WorkerCounters,
@@ -40,9 +40,9 @@ type Handover = (Side, Frame);
 /// A worker's ends of all inboxes.
 #[derive(Default)]
 pub struct Mail {
-    /// Of each other worker.
+    /// Queues from the other workers.
     inbox: Vec<Consumer<Handover>>,
-    /// Of each other worker.
+    /// Queues to the other workers.
     outbox: Vec<Option<Producer<Handover>>>,
 }
 
@@ -85,23 +85,23 @@ pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
 /// Counters of the worker itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// On both sides.
+    /// Frames received on both sides.
     pub received: u64,
-    /// Passed to the links.
+    /// Frames passed to the links.
     pub sent: u64,
-    /// By a link.
+    /// Frames refused by a link.
     pub refused: u64,
-    /// By the function.
+    /// Frames dropped by the function.
     pub dropped: u64,
     /// Copied fragments, or those of a datagram already sent. A copy that leaves counts as sent.
     pub held: u64,
-    /// To another worker.
+    /// Frames handed over to another worker.
     pub handed_over: u64,
     /// Lost because another worker's inbox was full.
     pub inbox_full: u64,
-    /// For the machine itself, answered.
+    /// Frames for the machine itself, answered.
     pub answered: u64,
-    /// For the machine itself, not answered.
+    /// Frames for the machine itself, not answered.
     pub local: u64,
 }
 
@@ -119,7 +119,7 @@ pub struct Worker {
     rounds: u32,
     /// `None` leaves answers to the machine.
     pub owns: Option<Owns>,
-    /// With Ethernet addresses that all workers learn.
+    /// Next hops, whose Ethernet addresses all workers learn.
     pub next_hops: Option<Arc<NextHops>>,
     /// Its counters.
     pub counters: WorkerCounters,

@@ -13,7 +13,7 @@ enum Source {
     System,
 }
 
-/// All copies agree.
+/// A clock whose copies all agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
@@ -21,7 +21,7 @@ pub struct Clock {
     frequency: u64,
     /// Times 2^[`SHIFT`]: dividing 128 bits for every frame is too slow.
     ticks_a_nano: u64,
-    /// Times 2^[`SHIFT`].
+    /// Nanoseconds a tick, times 2^[`SHIFT`].
     nanos_a_tick: u64,
 }
 
@@ -34,7 +34,7 @@ impl Clock {
         if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
     }
 
-    /// `CLOCK_MONOTONIC`.
+    /// A clock that reads `CLOCK_MONOTONIC`.
     pub fn system() -> Clock {
         Clock::new(Source::System, 1_000_000_000)
     }

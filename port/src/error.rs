@@ -15,7 +15,7 @@ pub enum PortError {
         /// How to fix it; may be empty.
         advice: &'static str,
     },
-    /// The text names an alternative.
+    /// The kernel or interface lacks a feature; the text names an alternative.
     #[error("{0}")]
     Unsupported(String),
 }

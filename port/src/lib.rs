@@ -40,7 +40,7 @@ pub const BATCH: usize = 32;
 /// Frames between a port and its user, with capacity [`BATCH`], reused so that a trial allocates no memory.
 pub type Burst = Vec<Frame>;
 
-/// Empty, with its capacity.
+/// An empty burst with its capacity.
 pub fn burst() -> Burst {
     Vec::with_capacity(BATCH)
 }
@@ -54,12 +54,12 @@ pub struct Sent {
     pub refused: usize,
 }
 
-/// Since the port was opened.
+/// Counters since the port was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Returned by [`Port::receive`].
+    /// Frames returned by [`Port::receive`].
     pub received: u64,
-    /// Handed over by [`Port::transmit`].
+    /// Frames handed over by [`Port::transmit`].
     pub accepted: u64,
     /// Refused by the other side's ingress queue.
     pub refused: u64,
@@ -111,7 +111,7 @@ pub trait Port: Send {
     /// The port fails; not for refusal or back-pressure.
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError>;
 
-    /// Since the port was opened.
+    /// Returns the counters since the port was opened.
     fn counters(&mut self) -> Counters;
 
     /// Back-end, name, mode and queue depths.

@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 /// Keeps the kernel away while it lives.
 #[derive(Debug)]
 pub struct Mute {
-    /// Each removes its program when it is closed.
+    /// Links of the programs; closing one removes its program.
     _links: Vec<OwnedFd>,
     /// Makes the card accept frames to any address.
     _promiscuous: OwnedFd,

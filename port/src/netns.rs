@@ -135,13 +135,13 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
         .map_err(|e| PortError::system("making the mounts of a new namespace private", e, PRIVILEGE))
 }
 
-/// Other than the initial one.
+/// Whether the process is in a user namespace other than the initial one.
 pub fn in_user_namespace() -> bool {
     // The initial namespace maps all 2^32 - 1 users to themselves.
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// The most likely one.
+/// The setting that most likely forbids user namespaces.
 fn setting_that_forbids_user_namespaces() -> &'static str {
     let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|s| s.trim() == value);
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
@@ -167,7 +167,7 @@ fn open_namespace(path: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// In a forked child, so only by system calls.
+/// Mounts sysfs in a forked child, so only by system calls.
 fn mount_own_sysfs() -> io::Result<()> {
     // SAFETY: the child has one thread and then calls exec; only its own view of mounts changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;

@@ -22,7 +22,7 @@ pub enum Lost {
     /// No interface, or another one, has this name.
     #[error("interface {0} is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
-    /// `ip link set DEV down`.
+    /// `ip link set DEV down` switched the interface off.
     #[error("interface {0} was switched off")]
     SwitchedOff(String),
 }

@@ -51,7 +51,7 @@ pub(crate) fn set_send_buffer(socket: impl AsFd, bytes: i32) -> io::Result<()> {
         .or_else(|_| set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
 }
 
-/// Shared with the kernel or private; unmapped when dropped.
+/// Memory that is private or shared with the kernel; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub struct AddrRange {
     /// First address.
     pub first: Ipv4Addr,
-    /// At least 1.
+    /// Number of addresses, at least 1.
     pub count: u32,
 }
 
@@ -22,7 +22,7 @@ impl AddrRange {
     pub fn last(&self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.first).saturating_add(self.count - 1))
     }
-    /// Whether it has an address.
+    /// Whether the range contains `a`.
     pub fn contains(&self, a: Ipv4Addr) -> bool {
         (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
     }
@@ -71,7 +71,7 @@ fn prefixes(mut from: u64, to: u64) -> Vec<Prefix4> {
 pub struct Prefix4 {
     /// Any address inside.
     pub addr: Ipv4Addr,
-    /// 0 to 32.
+    /// Prefix length, 0 to 32.
     pub len: u8,
 }
 
@@ -80,7 +80,7 @@ impl Prefix4 {
     pub fn mask(&self) -> u32 {
         (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
     }
-    /// Whether it has an address.
+    /// Whether the prefix contains `addr`.
     #[inline]
     pub fn contains(&self, addr: u32) -> bool {
         (addr ^ u32::from(self.addr)) & self.mask() == 0
@@ -102,7 +102,7 @@ impl fmt::Display for Prefix4 {
 pub struct Prefix6 {
     /// Any address inside.
     pub addr: Ipv6Addr,
-    /// 0 to 128.
+    /// Prefix length, 0 to 128.
     pub len: u8,
 }
 
@@ -111,11 +111,11 @@ impl Prefix6 {
     pub fn mask(&self) -> u128 {
         u128::MAX.checked_shl(128 - u32::from(self.len.min(128))).unwrap_or(0)
     }
-    /// All other bits zero.
+    /// First address: all bits behind the prefix are zero.
     pub fn first(&self) -> u128 {
         self.addr.to_bits() & self.mask()
     }
-    /// Whether it has an address.
+    /// Whether the prefix contains `addr`.
     #[inline]
     pub fn contains(&self, addr: u128) -> bool {
         (addr ^ self.addr.to_bits()) & self.mask() == 0

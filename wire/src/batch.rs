@@ -20,7 +20,7 @@ pub struct Words {
     pub ports: [u32; BATCH],
     /// Both IPv6 addresses.
     pub(crate) ends: [[Row; 2]; BATCH],
-    /// 35 bits each.
+    /// Sums of the IPv6 addresses, 35 bits each.
     pub(crate) end_sums: [u64; BATCH],
 }
 

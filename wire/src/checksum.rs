@@ -50,7 +50,7 @@ impl Sum {
         let s = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
         (s.wrapping_add(s.rotate_left(16)) >> 16) as u16
     }
-    /// Checksum field.
+    /// Returns the octets of a checksum field.
     #[inline(always)]
     pub fn checksum(self) -> [u8; 2] {
         (!self.fold()).to_ne_bytes()

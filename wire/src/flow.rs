@@ -194,7 +194,7 @@ impl FlowSpace {
         (0..parts).map(|n| PortRange { first: at(n * ports), last: at((n + 1) * ports - 1) }).collect()
     }
 
-    /// The same for all subscribers.
+    /// Whether all subscribers have the same ports.
     fn has_plain_ports(&self) -> bool {
         self.inside.set == PortSet::ALL && self.list.is_none()
     }
@@ -259,7 +259,7 @@ impl FlowSpace {
         let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
         PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
     }
-    /// All ports without sharing.
+    /// The subscriber's port set; all ports without sharing.
     pub fn port_set(&self, subscriber: u32) -> PortSet {
         if let Some(list) = &self.list {
             return list.each[subscriber as usize].set;
@@ -272,7 +272,7 @@ impl FlowSpace {
         let further = ((self.inside.subscribers - 1) & self.remote_by_subscriber) << NETWORK;
         AddrRange { count: self.remote.count + further, ..self.remote }
     }
-    /// As of [`Self::of_networks`].
+    /// Whether subscribers have networks as of [`Self::of_networks`].
     pub fn has_networks(&self) -> bool {
         self.remote_by_subscriber != 0
     }
@@ -309,7 +309,8 @@ impl FlowSpace {
         u32::from(self.remote.first).wrapping_add(network).wrapping_add(remote)
     }
 
-    /// As [`Self::flow`]: inside addresses, inside ports, remote addresses, remote ports, subscribers.
+    /// Computes [`Self::flow`] for many: inside addresses, inside ports, remote addresses, remote
+    /// ports, subscribers.
     #[inline(always)]
     pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 5]) {
         let [inside_addr, inside_port, remote_addr, remote_port, subscriber] = out;

@@ -11,7 +11,7 @@ pub const IPV4: usize = 20;
 pub const IPV6: usize = 40;
 /// Length of a UDP header.
 pub const UDP: usize = 8;
-/// Never in a buffer.
+/// Length of the FCS, which no buffer contains.
 pub const FCS: usize = 4;
 
 /// EtherType of IPv4.

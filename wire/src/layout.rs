@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Row(pub [u8; 16]);
 
 impl Row {
-    /// 34 bits.
+    /// Sum for checksums, 34 bits.
     #[inline(always)]
     pub(crate) fn sum(&self) -> u64 {
         let parts: [u64; 4] =
@@ -83,9 +83,9 @@ const LARGE: usize = 1536;
 pub enum Address6 {
     /// The same in all frames.
     Constant(Row),
-    /// For each subscriber.
+    /// An address for each subscriber.
     BySubscriber(Rows),
-    /// For each remote address, of which this is the first.
+    /// An address for each remote address, of which this is the first.
     ByRemote(u32, Rows),
     /// Outside address whose lowest 32 bits, zeros here, phase 1 teaches.
     ByOuter(Row),
@@ -102,12 +102,12 @@ impl Address6 {
         Address6::ByOuter((prefix >> 32 << 32).into())
     }
 
-    /// Phase 1 teaches it.
+    /// Whether phase 1 teaches the address.
     pub(crate) fn is_outer(&self) -> bool {
         matches!(self, Address6::ByOuter(_))
     }
 
-    /// Too large for the first-level cache.
+    /// Whether the addresses are too large for the first-level cache.
     pub(crate) fn is_large(&self) -> bool {
         match self {
             Address6::Constant(_) | Address6::ByOuter(_) => false,
@@ -202,7 +202,7 @@ impl Layout {
     }
 }
 
-/// All of the smallest frame.
+/// Length of all headers and the tag of the smallest frame.
 pub(crate) const IPV4: usize = header::ETH + header::IPV4 + header::UDP + tag::LEN;
 /// [`Layout::head`] of IPv6.
 pub(crate) const IPV6: usize = header::ETH + header::IPV6 + header::UDP + tag::LEN;
@@ -224,7 +224,7 @@ pub(crate) use by_head;
 /// Headers and tag have `HEAD` bytes.
 pub(crate) struct At<const HEAD: usize>;
 
-/// Of the IPv6 header, the first.
+/// Addresses of the first IPv6 header.
 pub(crate) const ENDS6: std::ops::Range<usize> = 22..54;
 
 impl<const HEAD: usize> At<HEAD> {
@@ -241,7 +241,7 @@ impl<const HEAD: usize> At<HEAD> {
     /// and the hop limit's position in the four.
     pub(crate) const FIRST: (usize, usize, u32) =
         if Self::HAS6 { (12, 18, hop_byte(3)) } else { (12, 20, hop_byte(2)) };
-    /// Of the IPv4 header inside IPv6.
+    /// Header offsets and hop limit of the IPv4 header inside IPv6.
     pub(crate) const SECOND: (usize, usize, u32) = (Self::IP4, Self::IP4 + 6, hop_byte(2));
 }
 

@@ -11,16 +11,16 @@ pub struct Sizes<T> {
     kinds: Vec<T>,
 }
 
-/// Both sides' frames.
+/// Frames of both sides by size.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// Left sends these.
+    /// Frames that Left sends.
     pub left: Sizes<Template>,
-    /// Right sends these.
+    /// Frames that Right sends.
     pub right: Sizes<Template>,
-    /// Right receives these.
+    /// Frames that Right receives.
     pub expect_right: Sizes<Expect>,
-    /// Left receives these.
+    /// Frames that Left receives.
     pub expect_left: Sizes<Expect>,
 }
 

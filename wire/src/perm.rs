@@ -130,7 +130,7 @@ impl Permutation {
         std::array::from_fn(|j| (l[j] as u32) << k | r[j] as u32)
     }
 
-    /// As [`Self::lanes`], with the shortest latency.
+    /// Permutes one number as [`Self::lanes`] does, with the shortest latency.
     #[inline(always)]
     fn once(&self, i: u32) -> u32 {
         let (a, k) = (self.a, self.k);
@@ -149,7 +149,7 @@ impl Permutation {
 
 /// The latencies of their multiplications overlap.
 const LANES: usize = 32;
-/// For fewer, one by one is faster.
+/// Below this number, one by one is faster than lanes.
 const FEW: usize = 5;
 
 /// XORed with x, it gives two factors, the second odd.
@@ -164,14 +164,14 @@ fn hash(x: u16, key: Key) -> u16 {
     u.wrapping_mul(v) ^ high(u, v)
 }
 
-/// In the upper half; the lower half is arbitrary.
+/// A hash in the upper half; the lower half is arbitrary.
 #[inline(always)]
 fn hash_above(x: u32, key: Key) -> u32 {
     let p = (x ^ key.0 as u32).wrapping_mul(x ^ key.1 as u32 | 1);
     p ^ p << 16
 }
 
-/// For uniform x, uniform on [0, y).
+/// A number that is uniform on [0, y) for uniform x.
 #[inline(always)]
 fn high(x: u16, y: u16) -> u16 {
     ((x as u32 * y as u32) >> 16) as u16

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// the lowest ports belong to no set, and sets are not contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet {
-    /// a, in bits.
+    /// Offset a, in bits.
     pub offset: u8,
-    /// k, in bits.
+    /// PSID length k, in bits.
     pub len: u8,
     /// PSID below 2^k.
     pub psid: u16,
@@ -17,16 +17,16 @@ pub struct PortSet {
 /// Why a port set is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortSetError {
-    /// A port has fewer bits.
+    /// Offset and PSID have more bits than a port.
     #[error("a PSID offset of {0} and a PSID length of {1} need more than the 16 bits of a port")]
     Bits(u8, u8),
-    /// Too large for its length.
+    /// The PSID is too large for its length.
     #[error("PSID {0} does not fit the {1} bits of its length")]
     Psid(u16, u8),
 }
 
 impl PortSet {
-    /// An unshared address.
+    /// The port set of an unshared address.
     pub const ALL: PortSet = PortSet { offset: 0, len: 0, psid: 0 };
 
     /// Checks that the numbers fit.
@@ -48,7 +48,7 @@ impl PortSet {
         16 - u32::from(self.offset) - u32::from(self.len)
     }
 
-    /// 2^(16-k) without offset, else (2^a - 1) · 2^(16-a-k).
+    /// Number of ports: 2^(16-k) without offset, else (2^a - 1) · 2^(16-a-k).
     #[inline]
     pub fn count(self) -> u32 {
         let runs = if self.offset == 0 { 1 } else { (1 << self.offset) - 1 };
@@ -69,7 +69,7 @@ impl PortSet {
         (0..self.count() / size).map(move |i| (self.nth(i * size), self.nth(i * size + size - 1)))
     }
 
-    /// `None` in no set.
+    /// The PSID of a port; `None` for a port in no set.
     #[inline(always)]
     pub fn psid_of(self, port: u16) -> Option<u16> {
         let reserved = self.offset > 0 && u32::from(port) >> (16 - self.offset) == 0;
@@ -83,7 +83,7 @@ impl PortSet {
         self.psid_of(port) == Some(self.psid)
     }
 
-    /// Inverts [`Self::nth`].
+    /// Index of a port; inverts [`Self::nth`].
     #[inline]
     pub fn index_of(self, port: u16) -> Option<u32> {
         if !self.contains(port) {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Inclusive.
+/// An inclusive range of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRange {
     /// First port.
     pub first: u16,
-    /// Not below the first.
+    /// Last port, not below the first.
     pub last: u16,
 }
 
@@ -16,7 +16,7 @@ impl PortRange {
     pub fn count(&self) -> u32 {
         self.last as u32 - self.first as u32 + 1
     }
-    /// Whether it has a port.
+    /// Whether the range contains `port`.
     pub fn contains(&self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }

@@ -30,7 +30,7 @@ pub(crate) struct Inside {
     pub(crate) own_address: u32,
     /// log2 of the distance of addresses.
     pub(crate) apart: u8,
-    /// Of PSID 0; all ports without sharing.
+    /// Port set of PSID 0; all ports without sharing.
     pub(crate) set: PortSet,
     pub(crate) first_place: u32,
     pub(crate) places: u32,

@@ -24,7 +24,7 @@ pub enum Kind {
 /// The tag as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Recognises late frames.
+    /// Trial number, which recognises late frames.
     pub trial: u16,
     /// Kind in the low bits, direction in the top bit ([`Tag::stream`]).
     pub stream: u8,

@@ -13,17 +13,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
-    /// Of `bytes`.
+    /// First 32 octets of `bytes`.
     start: [u8; 32],
-    /// Inside IPv6.
+    /// Header inside IPv6.
     inner: [u8; 16],
     /// Length and checksum at their places in the UDP header.
     udp: u64,
     fields: Fields,
     layout: Layout,
-    /// Without addresses and checksum.
+    /// Sum of the IPv4 header without addresses and checksum.
     ip_sum: Sum,
-    /// Instead of the template's, or none.
+    /// Source addresses that replace the template's, or none.
     sources: Arc<[header::Mac]>,
 }
 
@@ -39,9 +39,9 @@ pub struct Prepared {
 /// Parameters of a [`Template`].
 #[derive(Clone, Copy, Debug)]
 pub struct UdpFrame {
-    /// The DUT.
+    /// Ethernet address of the DUT.
     pub to: header::Mac,
-    /// The tester.
+    /// Ethernet address of the tester.
     pub from: header::Mac,
     /// Octets **with** FCS, at least 64, with IPv4 only: other layouts are longer by their overhead.
     pub size: usize,
@@ -151,7 +151,7 @@ impl Template {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
-    /// Variable fields are zero.
+    /// Octets of the frame, in which variable fields are zero.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -15,13 +15,13 @@ pub struct View {
     pub order: Permutation,
     /// N.
     pub connections: u64,
-    /// Left sends this.
+    /// Frames that Left sends.
     pub left: Template,
-    /// Right sends this.
+    /// Frames that Right sends.
     pub right: Template,
-    /// Right receives this.
+    /// Frames that Right receives.
     pub expect_right: Expect,
-    /// Left receives this.
+    /// Frames that Left receives.
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends only to these (RFC 9693).
     pub stateful: bool,

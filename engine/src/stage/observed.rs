@@ -10,7 +10,7 @@ use method::trial::{Observed, PerDirection, Stamps};
 use method::{Count, Nanos, TrialError};
 
 impl Stage {
-    /// After [`Stage::collect`] has merged the bitmaps.
+    /// Returns observations, after [`Stage::collect`] has merged the bitmaps.
     pub(super) fn observe(
         &self,
         (phase, extra): (&Phase, &Extra),

@@ -20,7 +20,7 @@ pub(super) struct EndPlan<'a> {
     pub(super) numbers: Numbers,
     pub(super) phase: u16,
     pub(super) stages: &'a Stages,
-    /// Where this side learns them.
+    /// State table where this side learns connections.
     pub(super) store: Option<&'a StateTable>,
     /// A bound on indices.
     pub(super) connections: u64,
@@ -29,15 +29,15 @@ pub(super) struct EndPlan<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TcpFindings {
     pub(super) received: Count,
-    /// At the Responder.
+    /// Connections established at the Responder.
     pub(super) established: Count,
     /// Connections that ended, at the Responder; answered exchanges, at the Initiator.
     pub(super) completed: Count,
     pub(super) learned: Count,
     pub(super) answered: Count,
-    /// By the DUT's ingress queue.
+    /// Segments refused by the DUT's ingress queue.
     pub(super) refused: Count,
-    /// Without a free frame: the tester's fault.
+    /// Segments without a free frame: the tester's fault.
     pub(super) starved: Count,
     pub(super) faults: FaultCounts,
     pub(super) own: Ticks,
@@ -53,9 +53,9 @@ struct SegmentArrival {
 
 #[derive(Clone, Copy, Debug)]
 enum Expectation<'a> {
-    /// And the segments that follow it.
+    /// A segment of a script, and the segments that follow it.
     Script(u16, &'a [Segment]),
-    /// After which the side has received this.
+    /// An exchange, after which the side has received this progress.
     Exchange(Exchanges, u16, Progress),
 }
 
@@ -188,7 +188,7 @@ impl<'a> EndPlan<'a> {
         if self.side == Side::Initiator { Side::Responder } else { Side::Initiator }
     }
 
-    /// Counts segments of no connection.
+    /// Reads segments, and counts those of no connection.
     fn read(&self, frames: &[Frame], work: &mut Work, findings: &mut TcpFindings) -> u32 {
         work.arrived.clear();
         let (from, mut foreign) = (self.other(), 0);

@@ -12,7 +12,7 @@ pub(super) struct TcpTasks<'a> {
     pub(super) opener: Option<Opener<'a>>,
     pub(super) left: Option<End<'a>>,
     pub(super) right: Option<End<'a>>,
-    /// Of an end: about the segments of a burst of connections.
+    /// Most bursts that an end polls in a round: about the segments of a burst of connections.
     pub(super) bursts: usize,
 }
 
@@ -21,10 +21,10 @@ pub(super) struct TcpReport {
     pub(super) begun: Option<Leg>,
     pub(super) left: TcpFindings,
     pub(super) right: TcpFindings,
-    /// Without the DUT's time.
+    /// Longest stall, without the DUT's time.
     pub(super) stall: Nanos,
     pub(super) stalled: Nanos,
-    /// If the kernel reports it.
+    /// Run delay, if the kernel reports it.
     pub(super) run_delay: Option<Nanos>,
 }
 
@@ -74,7 +74,7 @@ struct Round<'r> {
 }
 
 impl Round<'_> {
-    /// At most `queued` more frames are received.
+    /// Receives at most `queued` more frames.
     fn until_drained(
         &mut self,
         tasks: &mut TcpTasks<'_>,

@@ -20,7 +20,7 @@ use wire::tcp::{Close, Exchanges, Script, Segment};
 pub enum Course {
     /// Opened, used and closed at once.
     Life {
-        /// From each side.
+        /// Exchanges from each side.
         exchanges: u16,
         /// How it ends.
         close: Close,
@@ -38,7 +38,7 @@ pub struct TcpPhase {
     pub rate: Rate,
     /// Connections, or exchanges.
     pub count: Count,
-    /// Index.
+    /// Index of the first connection.
     pub first: u32,
     /// Connections.
     pub different: Count,

@@ -13,7 +13,7 @@ pub(super) struct OpenerPlan<'a> {
     pub(super) view: &'a View,
     pub(super) segments: &'a SegmentTemplate,
     pub(super) steps: Steps<'a>,
-    /// For acknowledgements.
+    /// Stages of connections, for acknowledgements.
     pub(super) stages: &'a Stages,
     pub(super) numbers: Numbers,
     pub(super) first: u32,
@@ -52,7 +52,7 @@ impl<'a> Opener<'a> {
         self.pacer.backend
     }
 
-    /// False once all have begun or it has given up.
+    /// Opens due connections; false once all have begun or the opener has given up.
     pub(super) fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
         match self.pacer.due(now) {
             Due::Nothing => return Ok(self.pacer.has_more()),

@@ -9,7 +9,7 @@ use method::{Count, Leg, Nanos, Rate, StoreFacts, TrialError, TrialOutcome, Tria
 use std::time::Instant;
 use wire::tcp::Close;
 
-/// Between readings of the device's table.
+/// Time between readings of the device's table.
 const INTERVAL: Nanos = Nanos::from_millis(200);
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// Until it is as small as before the trial.
+    /// Watches the table until it is as small as before the trial.
     fn emptying(
         &mut self,
         tcp: Tcp,

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wire::Mac;
 
-/// Named by its IP address.
+/// A next hop, named by its IP address.
 #[derive(Debug)]
 pub struct NextHop {
     address: IpAddr,
@@ -33,7 +33,7 @@ impl NextHop {
         NextHop { address, built: word.into(), current: word.into(), heard: 0.into() }
     }
 
-    /// IP address.
+    /// IP address of the next hop.
     pub fn address(&self) -> IpAddr {
         self.address
     }

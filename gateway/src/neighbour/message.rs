@@ -63,7 +63,7 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b
 }
 
-/// If the frame is a valid message about `neighbour`.
+/// What the frame announces, if it is a valid message about `neighbour`.
 pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Announcement> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;
@@ -96,7 +96,7 @@ fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Announcement> {
 
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// In an advertisement's fifth octet.
+/// Flag in an advertisement's fifth octet.
 const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
 /// Of the sender, of the target.

@@ -11,16 +11,16 @@ use wire::Mac;
 /// Why a neighbour was not resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum NeighbourError {
-    /// No answer.
+    /// The neighbour does not answer.
     #[error(
         "asking for the neighbour {address} on {port}: no answer in {waited:?}; is it there, and on this link? Its Ethernet address can be given instead as next-hop"
     )]
     Silent {
         /// The next hop.
         address: IpAddr,
-        /// Of the request.
+        /// Port of the request.
         port: String,
-        /// For an answer.
+        /// How long natmeter waited for an answer.
         waited: Duration,
     },
     /// The gateway is to end.

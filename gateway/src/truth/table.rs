@@ -19,7 +19,7 @@ pub(super) type Flow = [u8; 12];
 
 #[derive(Default)]
 pub(super) struct Table {
-    /// 0 is no limit.
+    /// Most entries; 0 is no limit.
     size: usize,
     when_full: WhenFull,
     known: HashSet<Flow>,
@@ -27,7 +27,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Never grows in a trial unless unlimited.
+    /// A table that never grows in a trial unless it is unlimited.
     pub(super) fn new(size: usize, when_full: WhenFull) -> Table {
         let known = HashSet::with_capacity(size.saturating_mul(2));
         Table { size, when_full, known, order: VecDeque::with_capacity(size) }

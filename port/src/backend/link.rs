@@ -18,14 +18,14 @@ pub enum Steer {
     Hash(Vec<(usize, usize)>),
     /// By blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo queues.
     Block {
-        /// Of the field.
+        /// Offset of the field.
         at: usize,
         /// log2 of the block size.
         shift: u32,
     },
     /// By a byte, modulo queues; frames too short go to the first queue.
     Byte {
-        /// Of the byte.
+        /// Offset of the byte.
         at: usize,
     },
 }
@@ -151,7 +151,7 @@ impl LinkPort {
         Sent { accepted: room, refused }
     }
 
-    /// With one store of the ring's index.
+    /// Pops frames with one store of the ring's index.
     #[inline]
     fn pop_all(ring: &mut Consumer<Parcel>, n: usize, now: u64, into: &mut Burst) {
         let Ok(chunk) = ring.read_chunk(n) else { return };

@@ -16,7 +16,7 @@ pub struct TapConfig {
     pub name: String,
     /// Ethernet address; else the kernel's choice.
     pub mac: Option<[u8; 6]>,
-    /// Towards the tester, in frames.
+    /// Queue towards the tester, in frames.
     pub queue: u32,
     /// Whether the DUT works on another core than the sender (RPS).
     pub steered: bool,
@@ -46,7 +46,7 @@ pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
     config: TapConfig,
-    /// Of the missing Ethernet header: 0 or 14 octets.
+    /// Length of the missing Ethernet header: 0 or 14 octets.
     front: usize,
     clock: Clock,
     counters: Counters,

@@ -166,7 +166,7 @@ pub struct Pool {
     config: PoolConfig,
     region: Arc<Region>,
     free: Vec<Slot>,
-    /// With a placeholder slot.
+    /// A new frame, with a placeholder slot.
     fresh: ManuallyDrop<Frame>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 /// Configuration of the pools of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Each has its [`Pool`](super::Pool).
+    /// Number of workers, each with its [`Pool`](super::Pool).
     pub workers: usize,
     /// Slots of each worker.
     pub frames: usize,

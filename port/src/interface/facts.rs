@@ -16,7 +16,7 @@ pub struct LinkFacts {
     pub driver: String,
     /// Firmware version.
     pub firmware: String,
-    /// Such as a PCI address.
+    /// Address on the bus, such as a PCI address.
     pub bus: String,
     /// Speed in Mbit/s.
     pub speed: Option<u32>,
@@ -133,7 +133,7 @@ fn numa_node(bus: &str) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Of each message-signalled interrupt of a PCI device, read below `root`.
+/// Cores of each message-signalled interrupt of a PCI device, read below `root`.
 fn irq_cores(root: &Path, bus: &str) -> Vec<String> {
     if bus.is_empty() || bus.contains('/') {
         return Vec::new();

@@ -25,7 +25,7 @@ pub struct Interfaces {
 pub struct Interface {
     /// ifindex, unique in its namespace.
     pub index: u32,
-    /// At most 15 octets.
+    /// Name of at most 15 octets.
     pub name: String,
     /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
@@ -43,9 +43,9 @@ pub struct Interface {
     pub up: bool,
     /// Switched on, with a carrier (IFF_RUNNING).
     pub running: bool,
-    /// Since it was made.
+    /// Carrier losses since the interface was made.
     pub carrier_losses: u32,
-    /// Since it was made.
+    /// Counters since the interface was made.
     pub stats: Stats,
 }
 
@@ -56,13 +56,13 @@ pub struct Stats {
     pub rx_packets: u64,
     /// Packets transmitted.
     pub tx_packets: u64,
-    /// Such as by a full backlog.
+    /// Received frames that were dropped, such as by a full backlog.
     pub rx_dropped: u64,
     /// Frames dropped on transmission, such as by a full queue.
     pub tx_dropped: u64,
-    /// Wrong length, FCS or alignment.
+    /// Frames with wrong length, FCS or alignment.
     pub rx_errors: u64,
-    /// Driver or link errors.
+    /// Frames lost by driver or link errors.
     pub tx_errors: u64,
 }
 

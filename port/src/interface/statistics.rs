@@ -44,7 +44,7 @@ const OF_KERNEL: [&str; 25] = [
 ];
 const LINK: &str = "link.";
 
-/// With reasons.
+/// The kernel's counters of losses, with reasons.
 const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host; also frames that the kernel did not know, unless it is muted"),
     ("rx_missed_errors", "the host did not take frames out of the card in time"),

@@ -30,7 +30,7 @@ pub struct Captured {
 pub struct Pages(Arc<Mutex<Page>>);
 
 impl Pages {
-    /// Empty.
+    /// Pages without a frame.
     pub fn new(scope: Scope) -> Pages {
         Pages(Arc::new(Mutex::new(Page::new(scope))))
     }
@@ -81,7 +81,7 @@ impl Slots {
 /// The first frames, and a ring of the last ones.
 struct Page {
     slots: Slots,
-    /// The other slots are the ring.
+    /// Number of first slots; the other slots are the ring.
     firsts: usize,
     seen: usize,
 }

@@ -5,7 +5,7 @@ use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFac
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// All 0 change nothing.
+/// Impairments of a link; all 0 change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
     /// Determines, with a frame's number, its impairments.
@@ -28,12 +28,12 @@ pub struct Impairment {
     pub jitter: u64,
 }
 
-/// Counters.
+/// Counters of impaired frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Freed instead of passed on.
+    /// Frames freed instead of passed on.
     pub lost: u64,
-    /// Passed on twice.
+    /// Frames passed on twice.
     pub duplicated: u64,
     /// Frames reordered by exactly the displacement; those without enough successors do not count.
     pub reordered: u64,
@@ -54,7 +54,7 @@ pub struct Impair<P> {
     delay: u64,
     patience: u64,
     next: u64,
-    /// Oldest first.
+    /// Frames set aside, the oldest first.
     aside: Vec<OvertakenFrame>,
     /// The first due at the top.
     held: BinaryHeap<Reverse<DelayedFrame>>,
@@ -95,7 +95,7 @@ impl Ord for DelayedFrame {
     }
 }
 
-/// Each decision has its own random bits.
+/// A random decision; each has its own random bits.
 #[derive(Clone, Copy)]
 enum Ask {
     Loss = 1,

@@ -16,7 +16,7 @@ const AT: usize = 12;
 const LEN: usize = 4;
 const TYPE: [u8; 2] = [0x81, 0x00];
 const ID: u16 = 0x0fff;
-/// In octets, without tag and FCS.
+/// Minimum frame length in octets, without tag and FCS.
 const SHORTEST: usize = 60;
 
 impl Tag {
@@ -75,7 +75,7 @@ impl<P: Port> Vlan<P> {
     }
 }
 
-/// From `first` on. Returns how many were freed.
+/// Keeps some of the frames from `first` on; returns how many were freed.
 fn retain(pool: &mut Pool, burst: &mut Burst, first: usize, mut keep: impl FnMut(&mut crate::Frame) -> bool) -> u64 {
     let mut kept = first;
     for i in first..burst.len() {

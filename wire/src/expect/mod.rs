@@ -18,7 +18,7 @@ use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 /// The first reason why a frame is wrong, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Another length.
+    /// The frame has another length.
     Length,
     /// A wrong address.
     Address,
@@ -26,9 +26,9 @@ pub enum Mismatch {
     Port,
     /// Outside address or port that the DUT must not use.
     Pool,
-    /// Another header field.
+    /// Another header field is wrong.
     Header,
-    /// Of the IPv4 header or UDP.
+    /// The checksum of the IPv4 header or UDP is wrong.
     Checksum,
     /// Payload.
     Payload,
@@ -59,10 +59,10 @@ pub struct Expect {
     /// 0 or 1: its lowest 32 bits of an IPv6 address are learned.
     outer_end: Option<usize>,
     outer: Option<OuterRange>,
-    /// With the same ports.
+    /// Other outside addresses with the same ports.
     also: Vec<AddrRange>,
     set: PortSet,
-    /// Zero in every outside address.
+    /// Bits that are zero in every outside address.
     clear: u32,
     tail: Vec<u8>,
 }
@@ -119,22 +119,22 @@ impl Expect {
             .with_clear(self.clear)
     }
 
-    /// Learned ports must belong to this set.
+    /// Requires learned ports to belong to this set.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }
     }
 
-    /// Learned addresses may be these, too.
+    /// Allows further addresses to be learned.
     pub fn or_of(self, also: Vec<AddrRange>) -> Expect {
         Expect { also, ..self }
     }
 
-    /// Learned addresses lack these bits.
+    /// Requires learned addresses to lack these bits.
     pub fn with_clear(self, clear: u32) -> Expect {
         Expect { clear, ..self }
     }
 
-    /// Or their lowest 32 bits; empty if none is learned.
+    /// Outside addresses, or their lowest 32 bits; empty if none is learned.
     pub(crate) fn outer_addresses(&self) -> impl Iterator<Item = u32> {
         let ranges = self.outer.iter().map(|outer| outer.addrs).chain(self.also.iter().copied());
         ranges.flat_map(|range| (0..range.count).map(move |k| u32::from(range.first).wrapping_add(k)))
@@ -212,7 +212,8 @@ impl Expect {
         true
     }
 
-    /// As [`Self::all_right`] in phase 1: stores outside addresses and ports in `flows`.
+    /// Judges as [`Self::all_right`] does in phase 1: stores outside addresses and ports in
+    /// `flows`.
     #[inline(always)]
     pub fn all_right_and_new<'f>(
         &self,
@@ -312,7 +313,7 @@ impl Expect {
         (row.right(frame, &words) && self.in_pool::<HEAD>(addr, port)).then_some((addr, port))
     }
 
-    /// For correct frames with these hop limits.
+    /// Constant octets of correct frames with these hop limits.
     #[inline(always)]
     fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
         let [first, second] = self.headers;

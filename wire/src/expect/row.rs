@@ -12,7 +12,7 @@ pub(super) struct Constant {
     mask: (u64, u32),
 }
 
-/// And which of the four are the hop limit, as in [`At`].
+/// Offsets, and which of the four octets are the hop limit, as in [`At`].
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
@@ -37,9 +37,9 @@ impl Constant {
 
 /// For IPv4 behind an EtherType: type, version and header length; total length. More fragments and offset; protocol.
 pub(super) const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-/// For IPv4 behind an IPv6 header.
+/// Masks for IPv4 behind an IPv6 header.
 pub(super) const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
-/// For IPv6: type, version; payload length. Payload length, next header.
+/// Masks for IPv6: type, version, payload length; payload length, next header.
 pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
 
 /// Ports and length, without the checksum.
@@ -96,7 +96,7 @@ impl<const HEAD: usize> Row<'_, HEAD> {
         if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
     }
 
-    /// Only for correct addresses, whose sums are known.
+    /// Whether checksums are valid; only for correct addresses, whose sums are known.
     #[inline(always)]
     pub(super) fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
         let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);

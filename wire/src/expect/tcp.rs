@@ -97,7 +97,7 @@ fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) ->
     v4 || At::<HEAD>::HAS6 && (head[at..at + 16] != src.0 || head[at + 16..at + 32] != dst.0)
 }
 
-/// Masked as for UDP.
+/// Compares headers under the masks of UDP frames.
 #[inline(always)]
 fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -116,7 +116,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
     (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
 }
 
-/// Only for correct data, whose sum is known.
+/// Whether checksums are valid; only for correct data, whose sum is known.
 #[inline(always)]
 fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);

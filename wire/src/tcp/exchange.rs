@@ -22,7 +22,7 @@ impl Exchanges {
         (payload > 0 && most > 0).then_some(Exchanges { payload, most: most.min(Self::MOST) as u16 })
     }
 
-    /// Largest number of one connection.
+    /// Largest number of exchanges of one connection.
     pub fn most(self) -> u16 {
         self.most
     }
@@ -74,7 +74,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Other words are none.
+    /// Bit of a word with progress; other words have none.
     const MARK: u32 = 1 << 31;
 
     /// `None` if `n` or a later one came before.

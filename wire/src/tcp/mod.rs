@@ -15,7 +15,7 @@ pub use segment::{Ends, SegmentTemplate, Wanted};
 pub const HEADER: usize = 20;
 /// The window, in octets: the largest without RFC 7323.
 pub const WINDOW: u16 = u16::MAX;
-/// RFC 9293, section 3.1.
+/// Flags of a TCP header (RFC 9293, section 3.1).
 pub mod flag {
     /// No more data from the sender.
     pub const FIN: u8 = 0x01;

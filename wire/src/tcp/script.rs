@@ -22,20 +22,20 @@ pub enum Close {
     Fin,
     /// RST by the Initiator (RFC 9293, section 3.5.2).
     Rst,
-    /// It stays open.
+    /// The connection stays open.
     Open,
 }
 
-/// Relative to the initial sequence numbers.
+/// A segment with numbers relative to the initial sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The side that sends it.
+    /// Side that sends the segment.
     pub from: Side,
     /// Flags.
     pub flags: u8,
-    /// Number of the Initiator in SEG.SEQ or SEG.ACK, relative.
+    /// Number of the Initiator in SEG.SEQ or SEG.ACK, relative to its initial sequence number.
     pub initiator: u16,
-    /// Likewise.
+    /// Number of the Responder in SEG.SEQ or SEG.ACK, relative to its initial sequence number.
     pub responder: u16,
     /// Whether it carries data.
     pub data: bool,
@@ -74,7 +74,7 @@ impl Script {
         self.segments
     }
 
-    /// Sent by the Initiator.
+    /// Number of segments that the Initiator sends.
     pub fn of_initiator(self) -> u16 {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }

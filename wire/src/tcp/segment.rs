@@ -9,7 +9,7 @@ use crate::layout::{ENDS6, Layout};
 use crate::template::Template;
 use std::sync::Arc;
 
-/// Without FCS.
+/// Minimum frame length in octets, without FCS.
 const SHORTEST: usize = 60;
 
 /// Addresses and ports of one segment.
@@ -43,11 +43,11 @@ impl Ends {
 pub struct Wanted<'a> {
     /// SEG.SEQ.
     pub seq: u32,
-    /// 0 without the flag ACK.
+    /// Acknowledgement number; 0 without the flag ACK.
     pub ack: u32,
     /// Flags.
     pub flags: u8,
-    /// Empty without data.
+    /// Expected payload, empty without data.
     pub payload: &'a [u8],
     /// Their sum.
     pub payload_sum: Sum,
@@ -56,10 +56,10 @@ pub struct Wanted<'a> {
 /// All segments of one side.
 #[derive(Clone, Debug)]
 pub struct SegmentTemplate {
-    /// In front of TCP: without and with data.
+    /// Headers in front of TCP: without and with data.
     heads: [Vec<u8>; 2],
     ip_sums: [Sum; 2],
-    /// Of constant parts.
+    /// Sums of the constant parts.
     sums: [Sum; 2],
     payload: Vec<u8>,
     payload_sum: Sum,
@@ -125,7 +125,7 @@ impl SegmentTemplate {
         }
     }
 
-    /// Padding included, without FCS.
+    /// Frame length with padding, without FCS.
     #[inline(always)]
     pub fn len(&self, data: bool) -> usize {
         (self.tcp_at + HEADER + if data { self.payload.len() } else { 0 }).max(SHORTEST)

@@ -178,7 +178,7 @@ fn sender(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Each buffer, in octets: some thousand frames.
+/// Size of each buffer, in octets: some thousand frames.
 const BOTH_WAYS_BUFFER: i32 = 4 << 20;
 
 /// A socket without a ring.
@@ -250,7 +250,7 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
 }
 
-/// Returns how many the kernel accepted before the first refusal.
+/// Sends frames; returns how many the kernel accepted before the first refusal.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];

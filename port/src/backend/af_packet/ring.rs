@@ -60,7 +60,7 @@ pub(super) struct Waiting<'a> {
     bytes: &'a [u8],
     /// `struct virtio_net_hdr`.
     offloads: [u8; OFFLOADS],
-    /// Above that of the data if the frame was truncated.
+    /// Length on the wire, above that of the data if the frame was truncated.
     wire_len: usize,
     vlan: Option<[u8; 4]>,
     /// Receive time, in nanoseconds since 1970.

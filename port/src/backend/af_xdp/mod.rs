@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub enum XdpMode {
     /// In the driver; on a veth pair faster only if the DUT works on another core.
     Native,
-    /// In the general receive path, with every interface.
+    /// The program runs in the general receive path, with every interface.
     Generic,
 }
 

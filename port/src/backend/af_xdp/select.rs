@@ -7,7 +7,7 @@ use crate::bpf::{EXIT, Instruction, set};
 /// Frames that meet all conditions of at least one alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    /// None selects no frame.
+    /// Alternatives; an empty list selects no frame.
     pub any_of: Vec<Vec<Condition>>,
 }
 
@@ -20,7 +20,7 @@ pub struct Condition {
     pub width: Width,
     /// Bits that are compared.
     pub mask: u64,
-    /// Most significant byte first.
+    /// Value to compare, most significant byte first.
     pub value: u64,
 }
 
@@ -172,7 +172,7 @@ fn check_condition(c: &Condition) -> Result<(), PortError> {
     Ok(())
 }
 
-/// In the machine's order.
+/// The value in the machine's byte order.
 fn as_loaded(value: u64, width: Width) -> u64 {
     match width {
         Width::One => value,
