@@ -27,7 +27,7 @@ pub(crate) fn octets(prefix: u8) -> usize {
     usize::from(prefix / 8).min(16)
 }
 
-/// As [`STEER_CUSTOMER`], by a common prefix of this length.
+/// Steers as [`STEER_CUSTOMER`] does, by a common prefix of this length.
 #[must_use]
 pub fn steering(prefix: u8) -> Steering {
     Steering::Hash(&FIRST[octets(prefix)])

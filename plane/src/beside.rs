@@ -28,7 +28,7 @@ impl NativeIpv6 {
         be16(h, 12) == TYPE_IPV6 && self.networks[usize::from(from == Side::Customer)].contains(be128(h, DST))
     }
 
-    /// Returns how many leading packets were native, and how many others follow.
+    /// Forwards leading native packets; returns their number, and how many others follow.
     fn forward_first<P: Packet>(
         &mut self,
         (now, from): (u64, Side),

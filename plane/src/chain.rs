@@ -88,10 +88,10 @@ fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
 struct Run<'a, P> {
     now: u64,
     spare: &'a mut dyn Spare<P>,
-    /// By the half they go to.
+    /// Packets by the half they go to.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
-    /// Sent after packets that have waited, so that fragments keep their order.
+    /// Packets sent after waiting ones, so that fragments keep their order.
     behind: Option<Vec<(Side, P)>>,
 }
 
@@ -180,7 +180,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Until there are no more packets.
+    /// Passes packets between the halves until none is left.
     fn cross<P: Packet>(&mut self, run: &mut Run<P>) {
         for round in 0..=MOST_CROSSINGS {
             for half in [Half::Internet, Half::Customer] {
@@ -213,7 +213,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
-    /// For a batch that may contain packets handed over between the halves.
+    /// Sorts a batch that may contain packets handed over between the halves.
     fn sort<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -360,7 +360,7 @@ pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]
     }
 }
 
-/// Names of counters are never freed.
+/// Returns a counter's name, which is never freed.
 pub(crate) fn prefixed(prefix: &str, name: &str) -> &'static str {
     static MADE: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let name = format!("{prefix}.{name}");

@@ -23,7 +23,7 @@ pub trait Key: Copy + Eq + Send + 'static {
     fn hash(&self, hasher: &Hasher) -> u64;
 }
 
-/// Never the unspecified address.
+/// An IPv6 address other than the unspecified one.
 impl Key for u128 {
     const NONE: u128 = 0;
     #[inline(always)]
@@ -96,7 +96,7 @@ pub struct Customers<K: Key> {
     /// Past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// These have the first entries.
+    /// Permanent customers, which have the first entries.
     permanent: Vec<K>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Lookup<K>>; KEPT],
@@ -276,7 +276,7 @@ impl<K: Key> Customers<K> {
         hash
     }
 
-    /// Probable and prefetched; [`NONE`] without one.
+    /// Probable, prefetched entry; [`NONE`] without one.
     #[inline(always)]
     pub(crate) fn guess(&self, hash: u64) -> u32 {
         match self.index.guess(hash) {

@@ -10,9 +10,9 @@ const MORE: u16 = 0x2000;
 pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
-    /// In all fragments but the last.
+    /// Octets of all fragments but the last.
     piece: usize,
-    /// Fragments may be fragmented again.
+    /// Fragment field of the header: fragments may be fragmented again.
     fragment: u16,
 }
 

@@ -18,7 +18,7 @@ pub enum Verdict {
     Drop,
     /// Put it into that worker's inbox, with its side. The function may have written into it.
     HandOver(u16),
-    /// For the machine itself (ARP, ND, management).
+    /// The packet is for the machine itself (ARP, ND, management).
     Local,
     /// Copied, or part of a datagram already sent: the caller frees the packet.
     Held,
@@ -45,7 +45,7 @@ impl<P> Spare<P> for NoSpare {
     fn hand_over(&mut self, _: u16, _: Side, _: P) {}
 }
 
-/// In octets, without FCS.
+/// Minimum frame length in octets, without FCS.
 pub(crate) const LEAST_FRAME: usize = 60;
 
 /// Zeroed, of at least the minimum length.
@@ -69,7 +69,7 @@ impl<'a, P: Packet> Followers<'a, P> {
         Followers { spare, emitted: Vec::new() }
     }
 
-    /// Then sends the kept packets.
+    /// Sends the packet, then the kept ones.
     pub(crate) fn send(self, verdict: Verdict, from: Side, packet: P) {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
@@ -83,7 +83,7 @@ impl<'a, P: Packet> Followers<'a, P> {
         self.emitted.into_iter().for_each(|(to, p)| self.spare.emit(to, p));
     }
 
-    /// False without memory.
+    /// Sends a copy; false without memory.
     #[must_use]
     fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
         if matches!(verdict, Verdict::Drop | Verdict::Held | Verdict::Local) {
@@ -204,7 +204,7 @@ pub struct Entry {
     pub idle: Duration,
 }
 
-/// Names the first setting that differs.
+/// An error names the first setting that differs.
 pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
     let differs = settings.iter().find(|(_, differs)| *differs);
     differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))

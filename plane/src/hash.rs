@@ -8,7 +8,7 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// Keyed by a seed.
+    /// A hasher keyed by a seed.
     pub fn new(seed: u64) -> Hasher {
         let mut state = seed;
         Hasher { keys: std::array::from_fn(|_| splitmix(&mut state) | 1) }

@@ -18,7 +18,7 @@ const CONTROL: u8 = 0xc0;
 /// Back to back after a pause.
 const BURST: u64 = 32;
 
-/// `rest` is behind the checksum.
+/// An ICMP error; `rest` is behind the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Error {
     pub kind: u8,
@@ -35,12 +35,12 @@ impl Error {
         Error { kind, code, rest: 0 }
     }
 
-    /// RFC 1191.
+    /// The error that announces an MTU (RFC 1191).
     pub(crate) const fn fragmentation_needed(mtu: u32) -> Error {
         Error { kind: 3, code: 4, rest: mtu }
     }
 
-    /// `b` is all zeros.
+    /// Writes the packet to `b`, which is all zeros.
     pub(crate) fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
         (b[0], b[1]) = (0x45, CONTROL);
         put16(b, 2, b.len() as u16);
@@ -53,7 +53,7 @@ impl Error {
         self.message(&mut b[IPV4..], quote, Sum::default());
     }
 
-    /// `b` is all zeros.
+    /// Writes the packet to `b`, which is all zeros.
     pub(crate) fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
         let len = b.len() - IPV6;
         b[0] = 0x60;
@@ -78,12 +78,12 @@ impl Error {
 /// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limiter {
-    /// At an even rate.
+    /// When the next error is due, at an even rate.
     due: u64,
 }
 
 impl Limiter {
-    /// `now` is in nanoseconds.
+    /// Whether an error may be sent; `now` is in nanoseconds.
     pub(crate) fn allow(&mut self, now: u64, per_second: u32) -> bool {
         let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
         if self.due > now + BURST * apart {

@@ -59,7 +59,7 @@ impl Marks {
         if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
     }
 
-    /// Must process the packet next.
+    /// The half that must process the packet next.
     #[inline(always)]
     pub(crate) fn half(self, b: &[u8]) -> Option<Half> {
         self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })

@@ -8,15 +8,15 @@ use wire::header::{self, be16, be32};
 /// Why a header is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Than any header.
+    /// The packet is shorter than any header.
     Short,
     /// Version or header length.
     Header,
-    /// Does not fit another length.
+    /// A length does not fit another length.
     Length,
     /// Header checksum.
     Checksum,
-    /// These do not parse.
+    /// The options do not parse.
     Option,
 }
 
@@ -35,9 +35,9 @@ impl From<Fault> for Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Free,
-    /// To its end.
+    /// The packet has followed its route to the end.
     Followed,
-    /// With hops left.
+    /// The packet's route has hops left.
     Fixed,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Head4 {
     pub offset: usize,
     pub l3: usize,
     pub l4: usize,
-    /// Padding may follow.
+    /// End of the packet; padding may follow.
     pub end: usize,
 }
 
@@ -125,7 +125,7 @@ impl Head4 {
         route(&b[self.l3 + header::IPV4..self.l4])
     }
 
-    /// RFC 7126, 4.3 and 4.4.
+    /// Refuses a source route (RFC 7126, 4.3 and 4.4).
     pub(crate) fn without_route(&self, b: &[u8]) -> Result<(), Fault> {
         if self.route(b)? == Route::Free { Ok(()) } else { Err(Fault::Option) }
     }

@@ -108,12 +108,12 @@ pub(crate) fn is_common(a: u128) -> bool {
     ((a >> 64) as u64).wrapping_sub(1) < 0xfe00_0000_0000_0000 - 1
 }
 
-/// Other than ESP (RFC 7045, section 4).
+/// Whether the protocol is an extension header other than ESP (RFC 7045, section 4).
 pub(crate) fn is_extension(protocol: u8) -> bool {
     matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
 }
 
-/// Of neighbour discovery.
+/// ICMPv6 types of neighbour discovery.
 const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
 /// A fragment header.
@@ -163,9 +163,9 @@ pub struct Head6 {
     pub hop_limit: u8,
     /// Protocol at `l4`.
     pub protocol: u8,
-    /// Where `protocol` is named.
+    /// Offset of the field that names `protocol`.
     pub protocol_at: usize,
-    /// If there is one.
+    /// Fragment header, if there is one.
     pub part: Option<Part>,
     /// Position of a routing header with segments left (RFC 7915, section 5.1).
     pub source_route: Option<usize>,
@@ -304,9 +304,9 @@ impl Head6 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadOption {
     Length,
-    /// Not to be skipped.
+    /// The packet must not skip the option.
     Unknown,
-    /// At this offset; the sender gets an error.
+    /// The option at this offset is unknown; the sender gets an error.
     Told(usize),
 }
 

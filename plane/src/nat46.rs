@@ -54,13 +54,13 @@ pub enum Nat46Error {
         "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
     )]
     NoRemotes,
-    /// Too few IPv4 addresses to represent the pool.
+    /// Too few IPv4 addresses are left to represent the pool.
     #[error("a NAT46 whose customers and maps have every IPv4 address: leave a /16 free, for its own use")]
     Full,
-    /// Of the NAT44.
+    /// The NAT44 is misconfigured.
     #[error("state of a NAT46: {0}")]
     Nat(#[from] NatError),
-    /// Of the translator.
+    /// The translator is misconfigured.
     #[error("translation of a NAT46, {0}")]
     Translator(#[from] translate::ConfigError),
 }
@@ -69,7 +69,7 @@ pub enum Nat46Error {
 pub type Nat46 = Chain<Nat44, Translate<Outside>>;
 
 impl Config {
-    /// Defaults of the RFCs.
+    /// A configuration with the RFCs' defaults.
     pub fn new(customer: Side4, internet: Side6, inside: Vec<Prefix4>, pool: Pool6) -> Config {
         let nat = nat44::Config::new(customer, customer, inside, Vec::new());
         Config {
@@ -104,12 +104,12 @@ impl Config {
         Ok(Chain::new(("nat44", nat), ("translate", translate), workers, seed))
     }
 
-    /// As NAT44.
+    /// Steering of customers' packets, as of a NAT44.
     pub const STEER_CUSTOMER: Steering = Nat44::STEER_CUSTOMER;
     /// Steers by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// Its pool is the numbers of the outside addresses.
+    /// Configuration of a NAT whose pool is the numbers of the outside addresses.
     fn nat_before(&self, first: Ipv4Addr) -> nat44::Config {
         let mtu = self.internet.mtu.saturating_sub(GROWTH);
         nat44::Config {
@@ -146,7 +146,7 @@ fn range(p: Prefix4) -> AddrRange {
 /// A number for each outside address, and the rules of SIIT for remote hosts.
 pub struct Outside {
     pool: Pool6,
-    /// Of the first outside address.
+    /// Number of the first outside address.
     first: u32,
     /// The numbers must not overlap these: the customers' and the gateway's.
     inside: Vec<Prefix4>,

@@ -162,12 +162,12 @@ impl<H: Numbering> Function for NumberedNat<H> {
     }
 }
 
-/// Each worker has `customers` in its dictionary.
+/// Memory, with `customers` in each worker's dictionary.
 pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: usize) -> u64 {
     Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
 }
 
-/// Each once: the permanent customers.
+/// The permanent customers, each once.
 pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
     hosts.sort_unstable();

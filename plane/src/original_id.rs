@@ -22,7 +22,7 @@ pub(crate) fn keep(b: &mut [u8], identification: u16) {
     put16(b, 10, identification);
 }
 
-/// Also changes the header checksum; returns the old identification.
+/// Changes identification and header checksum; returns the old identification.
 #[inline]
 pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     let old = be16(b, ETH + 4);

@@ -9,7 +9,7 @@ use wire::header::{TYPE_IPV4, be16};
 /// Ethernet addresses of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
-    /// Our own.
+    /// The router's own address.
     pub own: Mac,
     /// Address of the next hop.
     pub next: Mac,
@@ -25,7 +25,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// One next hop a side.
+    /// A router with one next hop a side.
     pub fn new(customer: Hop, internet: Hop) -> Router {
         Router { customer, internet, forwarded: 0, ttl_expired: 0, not_ipv4: 0 }
     }

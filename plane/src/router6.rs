@@ -41,7 +41,7 @@ events! {
     NoMemory = "no-memory",
 }
 
-/// RFC 4443, section 3.3.
+/// The hop limit is exceeded (RFC 4443, section 3.3).
 const TIME_EXCEEDED: Error = Error::new(3, 0);
 const L3: usize = header::ETH;
 const L4: usize = L3 + header::IPV6;
@@ -56,7 +56,7 @@ pub struct Config {
     pub customer: Side6,
     /// The Internet's side.
     pub internet: Side6,
-    /// 0 for none.
+    /// Most ICMP errors per second; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
@@ -90,7 +90,7 @@ pub struct Router6 {
 }
 
 impl Router6 {
-    /// One next hop a side.
+    /// A router with one next hop a side.
     pub fn new(config: Config) -> Router6 {
         let sides = [config.customer, config.internet];
         Router6 {
@@ -148,7 +148,7 @@ impl Router6 {
         Ok(())
     }
 
-    /// RFC 4291, sections 2.5.2, 2.5.3, 2.5.6 and 2.7.
+    /// Refuses addresses by RFC 4291, sections 2.5.2, 2.5.3, 2.5.6 and 2.7.
     #[inline]
     fn route(&self, src: u128, dst: u128, is_group: bool, b: &[u8]) -> Result<(), Event> {
         let is_own = self.addresses.contains(&dst) || is_link_local(dst) || is_link_local(src);

@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
 use wire::header::word;
 
-/// Where a packet arrives or leaves.
+/// Side where a packet arrives or leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Left, inside.
+    /// Left side, inside.
     Customer,
-    /// Right, outside.
+    /// Right side, outside.
     Internet,
 }
 
@@ -56,7 +56,7 @@ pub fn inner_address(customer: Ipv4Addr) -> Ipv4Addr {
     ADDRESSES[usize::from(customer == ADDRESSES[0])]
 }
 
-/// As a word, compared in one step.
+/// An Ethernet address as a word, compared in one step.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnMac(u64);
 

@@ -7,7 +7,7 @@ pub enum Steering {
     Hash(&'static [(usize, usize)]),
     /// Blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo workers.
     Block {
-        /// Of the field.
+        /// Offset of the field.
         at: usize,
         /// log2 of the block size.
         shift: u32,

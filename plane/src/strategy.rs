@@ -214,7 +214,7 @@ pub trait Softwires: Send {
         self.wrap(customer, remote)
     }
 
-    /// As [`Self::seek_wrap`], for [`Self::unwrap_at`].
+    /// Seeks as [`Self::seek_wrap`] does, for [`Self::unwrap_at`].
     #[inline(always)]
     fn seek_unwrap(&self, src: u128, customer: Point4) -> u32 {
         self.prefetch_unwrap(src, customer);

@@ -8,19 +8,19 @@ use arena::{ArenaError, Array, AtomicArray};
 use std::sync::Arc;
 use wire::Prefix4;
 
-/// Numbered above zero.
+/// Subscribers numbered above zero.
 pub(crate) struct Subscribers {
     ends: Slab<u128>,
     index: Index,
     hasher: Hasher,
     customers: Array<u32>,
-    /// For the NAT.
+    /// Subscriber of each customer, for the NAT.
     of: Arc<AtomicArray>,
     numbers: Prefix4,
 }
 
 impl Subscribers {
-    /// As many as customers.
+    /// Room for as many subscribers as customers.
     pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
@@ -58,7 +58,7 @@ impl Subscribers {
         self.of.store(self.place(number), u64::from(e) + 1);
     }
 
-    /// `None` without numbered customers.
+    /// The subscriber's number; `None` without numbered customers.
     pub(crate) fn known(&self, end: u128) -> Option<u32> {
         self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
     }

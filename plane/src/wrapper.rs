@@ -17,7 +17,7 @@ pub trait Wrapper: Send + Sized + 'static {
         spare: &mut dyn Spare<P>,
     );
 
-    /// Its own counters, which follow those of the function inside.
+    /// The wrapper's own counters, which follow those of the function inside.
     fn counters(&self) -> Drops {
         Drops::new()
     }
@@ -31,7 +31,7 @@ pub trait Wrapper: Send + Sized + 'static {
     }
 }
 
-/// Never adopts another configuration.
+/// A wrapped function, which never adopts another configuration.
 struct WrappedFunction<P, W> {
     function: Boxed<P>,
     wrapper: W,

@@ -32,7 +32,7 @@ impl Inside for Host {
 /// An AFTR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Its address is the AFTR's end of every tunnel.
+    /// Customers' side, whose address is the AFTR's end of every tunnel.
     pub customer: Side6,
     /// Where the far ends of tunnels may be; anywhere when empty.
     pub softwires: Vec<Prefix6>,
@@ -60,7 +60,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Defaults of the RFCs.
+    /// A configuration with the RFCs' defaults.
     pub fn new(customer: Side6, internet: Side4, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,

@@ -27,13 +27,13 @@ pub const AFTR: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 1);
 /// Why an AFTR cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum AftrError {
-    /// Of the tunnel.
+    /// The tunnel is misconfigured.
     #[error("tunnels of an AFTR: {0}")]
     Tunnel(#[from] tunnel::ConfigError),
-    /// Of the static mappings.
+    /// A static mapping is invalid.
     #[error("AFTR configuration, {0}")]
     Static(ConfigError),
-    /// Of the NAT.
+    /// The NAT is misconfigured.
     #[error("state of an AFTR: {0}")]
     Nat(#[from] NatError),
     /// Too many customers.

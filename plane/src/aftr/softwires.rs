@@ -20,9 +20,9 @@ pub struct Customer {
     customers: Customers<SoftwireHost>,
     subscribers: Option<Subscribers>,
     own: u128,
-    /// Anywhere when empty.
+    /// Allowed softwire ends; any when empty.
     ends: Vec<Prefix6>,
-    /// Anything when empty.
+    /// Allowed inner addresses; any when empty.
     inner: Vec<Prefix4>,
 }
 

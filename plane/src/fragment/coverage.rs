@@ -10,18 +10,18 @@ const RUNS: usize = 24;
 pub(super) struct Coverage {
     runs: [(u32, u32); RUNS],
     used: u8,
-    /// 0 until the last fragment has arrived.
+    /// Octets of the datagram, 0 until the last fragment has arrived.
     total: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     New,
-    /// None is missing.
+    /// No octet is missing.
     Complete,
     /// A duplicate.
     Again,
-    /// In part, or it disagrees about the end.
+    /// The fragment overlaps in part, or disagrees about the end.
     Overlap,
     /// More gaps than are kept.
     Scattered,
@@ -30,7 +30,7 @@ pub(crate) enum Fit {
 impl Coverage {
     pub(super) const NOTHING: Coverage = Coverage { runs: [(0, 0); RUNS], used: 0, total: 0 };
 
-    /// Only `New` and `Complete` add something.
+    /// Adds a fragment; only `New` and `Complete` change something.
     pub(super) fn add(&mut self, piece: Piece) -> Fit {
         let (first, end, last) = (piece.offset as u32, (piece.offset + piece.len) as u32, !piece.more);
         let used = usize::from(self.used);

@@ -12,7 +12,7 @@ pub(crate) struct Fragment<'a> {
     /// Offset in octets.
     pub offset: usize,
     pub more: bool,
-    /// Those of the first fragment are kept.
+    /// Headers of the fragment; those of the first are kept.
     pub headers: &'a [u8],
     pub payload: &'a [u8],
     /// ECN in the lowest bits.
@@ -21,16 +21,14 @@ pub(crate) struct Fragment<'a> {
 
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    /// Of the first fragment.
     headers: usize,
     /// ECN fields of the fragments, a bit each.
     ecn: u8,
-    /// Fragments overlapped.
     dead: bool,
 }
 
 pub(crate) struct Datagram {
-    /// By offset, the headers in front of the first.
+    /// Fragments by offset, the headers in front of the first.
     kept: Vec<StoredFragment>,
     seen: Progress,
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The largest datagram has 52 at a path MTU of 1280 octets.
 const MOST_KEPT: usize = 128;
-/// Of a kept fragment, in octets.
+/// Overhead of a kept fragment, in octets.
 const EXTRA: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ struct Entry<V> {
 
 pub(crate) enum Whose {
     Known(Ports),
-    /// Or another worker has the ports.
+    /// The fragment waits, or another worker has its ports.
     Not(Verdict),
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     number: u64,
     fragments: usize,
     octets: usize,
-    /// Since the last call of [`Self::take_lost`].
+    /// Lost fragments since the last call of [`Self::take_lost`].
     lost: u64,
 }
 
@@ -160,7 +160,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         kept
     }
 
-    /// Returns how many fragments waited.
+    /// Forgets a datagram; returns how many fragments waited.
     pub(crate) fn forget(&mut self, key: &K) -> u64 {
         let waited = self.take_kept(key).len() as u64;
         if let Some(d) = self.datagrams.remove(key) {
@@ -179,7 +179,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.get(key).filter(|d| d.due <= now).map(|_| *key)
     }
 
-    /// Returns how many fragments waited.
+    /// Drops expired datagrams; returns how many fragments waited.
     pub(crate) fn expire(&mut self, now: u64) -> u64 {
         let mut late = 0;
         while let Some(key) = self.expired(now) {
@@ -232,7 +232,7 @@ impl<K: Ord + Copy> Tracker<K> {
         Ok(Some(ports))
     }
 
-    /// As [`Self::ports`], counted.
+    /// Counts, and asks for [`Self::ports`].
     pub(crate) fn whose(
         &mut self,
         now: u64,

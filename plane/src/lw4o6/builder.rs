@@ -160,7 +160,7 @@ impl Builder {
         self.name.clone()
     }
 
-    /// Begins with the softwires of a table.
+    /// A builder with the softwires of a table.
     pub fn of(name: &str, table: &Table) -> Builder {
         let rows = Vec::with_capacity(table.len() as usize);
         let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };

@@ -7,7 +7,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Shared by workers and by the caller that changes it.
+/// A table shared by workers and by the caller that changes it.
 pub struct Live {
     state: Mutex<State>,
     version: AtomicU64,
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl Live {
-    /// Begins with this table.
+    /// Starts with `table`.
     pub fn new(table: Table) -> Arc<Live> {
         let state = State { current: Arc::new(table), former: Vec::new() };
         Arc::new(Live { state: Mutex::new(state), version: AtomicU64::new(0) })
@@ -47,7 +47,7 @@ impl Live {
         self.tidy();
     }
 
-    /// Leaves freeing to [`Live::tidy`].
+    /// Puts a table in force; [`Live::tidy`] frees the former one.
     fn put(&self, table: &Arc<Table>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
@@ -140,7 +140,7 @@ impl Softwires for Bindings {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 
-    /// The other one's table replaces this one's for all its workers.
+    /// Replaces this table by the other one's, for all its workers.
     fn adopt(&mut self, new: &mut Bindings) {
         if !Arc::ptr_eq(&self.live, &new.live) {
             self.live.put(&new.table);

@@ -15,11 +15,11 @@ use wire::PortSet;
 pub struct Softwire {
     /// IPv6 address of the lwB4.
     pub b4: Ipv6Addr,
-    /// Shared or not.
+    /// IPv4 address, shared or not.
     pub ipv4: Ipv4Addr,
-    /// [`PortSet::ALL`] for an unshared address.
+    /// Ports; [`PortSet::ALL`] for an unshared address.
     pub ports: PortSet,
-    /// `None`: the table's address.
+    /// The softwire's own lwAFTR address; `None`: the table's.
     pub own: Option<Ipv6Addr>,
 }
 
@@ -74,7 +74,7 @@ impl Segment {
     }
 }
 
-/// Does not end before the address.
+/// The first segment that does not end before the address.
 #[inline(never)]
 fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
     segments.get(segments.partition_point(|s| s.last < addr))
@@ -82,19 +82,19 @@ fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
 
 /// All softwires of a lwAFTR.
 pub struct Table {
-    /// 0 for none.
+    /// lwB4s by place; 0 for none.
     pub(super) b4: Array<u128>,
     pub(super) segments: Vec<Segment>,
-    /// For each upper half of addresses, and one past the last.
+    /// First segments of each upper half of addresses, and one past the last.
     pub(super) starts: Box<[u32; STARTS]>,
     /// A bit for each upper half with segments: fits the first-level cache.
     pub(super) inhabited: [u64; 1024],
-    /// Ascending.
+    /// PSIDs in ascending order.
     pub(super) psids: Vec<u16>,
     pub(super) own: Vec<u128>,
     pub(super) forbidden: Forbidden,
     pub(super) gateway: Vec<IpAddr>,
-    /// By place, if there are several.
+    /// Own lwAFTR addresses by place, if there are several.
     pub(super) own_of: Option<Array<u16>>,
     pub(super) softwires: u64,
 }
@@ -150,7 +150,7 @@ impl Table {
         (addr >= s.first && addr <= s.last).then_some(s)
     }
 
-    /// If it is in use.
+    /// The place of a softwire in use.
     #[inline(always)]
     fn place(&self, point: Point4) -> Result<usize, Event> {
         let s = self.segment(point.addr).ok_or(Event::DestinationUnmapped)?;

@@ -12,7 +12,7 @@ pub const MOST_RULES: usize = 1 << 20;
 /// What the first-level cache holds.
 const NEAR: usize = 128;
 
-/// Rules are counted from 0.
+/// Error of a domain, whose rules are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
     /// A single rule is invalid.
@@ -30,7 +30,7 @@ pub enum DomainError {
         at: usize,
         /// Number of the earlier one.
         other: usize,
-        /// Of both.
+        /// IPv6 prefix of both rules.
         prefix: Prefix6,
     },
     /// The same addresses twice, without different explicit PSIDs.
@@ -71,10 +71,10 @@ struct Slot {
     mapping: Mapping,
     /// Following rules with the same IPv4 prefix, by PSID.
     siblings: u32,
-    /// Of the enclosing IPv4 prefix, or [`NONE`].
+    /// Slot of the enclosing IPv4 prefix, or [`NONE`].
     around: u32,
     given: u32,
-    /// Another rule's IPv6 prefix lies inside this one's.
+    /// Whether another rule's IPv6 prefix lies inside this one's.
     pierced: bool,
 }
 
@@ -244,7 +244,7 @@ impl Domain {
         Ok((found, slot.mapping.customer_id(addr, port)?))
     }
 
-    /// Where a later rule may match.
+    /// Finds a rule where a later one may match.
     #[inline(never)]
     fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let mut at = first;

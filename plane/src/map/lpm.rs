@@ -10,7 +10,7 @@ const MOST_BITS: u32 = 16;
 /// A prefix of up to 64 bits with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Zeros behind its length.
+    /// The prefix, with zeros behind its length.
     pub key: u64,
     /// Length in bits.
     pub len: u8,

@@ -78,7 +78,7 @@ impl Edge {
         self.mesh.as_deref()
     }
 
-    /// RFC 7599, section 8.1.
+    /// Checks the source of a CE's packet (RFC 7599, section 8.1).
     #[inline(always)]
     pub(super) fn may_send(&self, point: Point4) -> Result<(), Event> {
         let own =
@@ -86,7 +86,7 @@ impl Edge {
         if own { Ok(()) } else { Err(Event::Spoofed) }
     }
 
-    /// RFC 7599, section 8.2.
+    /// Checks the destination at a CE (RFC 7599, section 8.2).
     #[inline(always)]
     pub(super) fn may_receive(&self, point: Point4) -> Result<(), Event> {
         if !self.customer.ipv4.contains(point.addr) {

@@ -31,7 +31,7 @@ pub struct Rule {
     pub ea_bits: u8,
     /// a; without meaning where addresses are not shared.
     pub offset: u8,
-    /// Where the EA bits hold none.
+    /// PSID of a rule whose EA bits hold none.
     pub psid: Option<Psid>,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Rule {
 /// Why a rule, or a customer's prefix under it, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// 0, or no room for the interface identifier.
+    /// The IPv6 prefix length is 0, or leaves no room for the interface identifier.
     #[error("a rule's IPv6 prefix of length {0}: 1 to 64, where the interface identifier begins")]
     Ipv6Length(u8),
     /// No such IPv4 prefix.
@@ -108,12 +108,12 @@ pub enum RuleError {
     /// Bits behind the prefix.
     #[error("{0} has bits set behind its length: write zeros there")]
     Ipv4Bits(Prefix4),
-    /// Address and port have fewer.
+    /// Address and port have fewer bits than the EA bits.
     #[error("{ea} EA bits: at most {most}, the rest of the IPv4 address and 16 bits of port")]
     EaBits {
         /// As written.
         ea: u8,
-        /// Largest number.
+        /// Largest number of EA bits.
         most: u8,
     },
     /// The customer's prefix reaches into the interface identifier.
@@ -155,12 +155,11 @@ pub struct Mapping {
     reserved: u32,
     /// Explicit PSID, else [`DERIVED`].
     fixed: u32,
-    /// Position in a port.
     psid_shift: u8,
     psid_mask: u16,
-    /// Among the EA bits.
+    /// Bits of the PSID among the EA bits.
     embedded: u8,
-    /// Within a customer's own IPv4 prefix.
+    /// Bits within a customer's own IPv4 prefix.
     own: u8,
     /// Bits behind the EA bits in the upper half.
     ea_shift: u8,
@@ -176,7 +175,7 @@ const DERIVED: u32 = u32::MAX;
 pub struct CustomerId {
     /// Upper half of its IPv6 addresses.
     pub upper: u64,
-    /// 0 where the address is not shared.
+    /// PSID, 0 where the address is not shared.
     pub psid: u16,
 }
 

@@ -8,7 +8,7 @@ use crate::strategy::{Addressing, End, Point4};
 use crate::translate::Pref64;
 use std::sync::Arc;
 
-/// In the interface identifier of a MAP address (RFC 7599, section 6).
+/// IPv4 address in the interface identifier of a MAP address (RFC 7599, section 6).
 #[inline(always)]
 fn embedded(addr: u128) -> u32 {
     (addr >> 16) as u32
@@ -141,12 +141,12 @@ impl Addressing for MapTCe {
         mesh.check_translated(addr, point).map(|()| point.addr)
     }
 
-    /// Except for a wrong source port (RFC 7599, section 8.2).
+    /// Only a wrong source port gets an answer (RFC 7599, section 8.2).
     fn is_silent(&self) -> bool {
         true
     }
 
-    /// In mesh mode, addresses of others are shared.
+    /// Whether others share the address, in mesh mode.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
     }

@@ -71,7 +71,7 @@ impl Census {
         }
     }
 
-    /// Modulo 256.
+    /// The epoch modulo 256.
     pub(super) fn epoch(&self) -> u8 {
         self.epoch
     }

@@ -17,7 +17,7 @@ use wire::{AddrRange, PortRange, PortSet, Prefix4};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mapping {
-    /// All of them (RFC 4787, REQ-1).
+    /// Uses one mapping for all remote endpoints (RFC 4787, REQ-1).
     #[default]
     EndpointIndependent,
     /// Those to the same remote address and port, as in Linux: an outside port serves many remote end points.
@@ -28,12 +28,12 @@ pub enum Mapping {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filtering {
-    /// From any remote endpoint.
+    /// Admits packets from any remote endpoint.
     #[default]
     EndpointIndependent,
-    /// From remote addresses to which the inside endpoint has sent.
+    /// Admits remote addresses to which the inside endpoint has sent.
     AddressDependent,
-    /// From remote addresses and ports to which the inside endpoint has sent.
+    /// Admits remote addresses and ports to which the inside endpoint has sent.
     AddressAndPortDependent,
 }
 
@@ -50,7 +50,7 @@ pub enum Pooling {
 /// Timeouts for state without traffic that refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// At least two minutes (RFC 4787, REQ-5).
+    /// Time-out of UDP, at least two minutes (RFC 4787, REQ-5).
     pub udp: Duration,
     /// UDP lifetimes by destination port, all below 1024 (RFC 4787, REQ-5a).
     pub udp_by_port: Vec<(u16, Duration)>,
@@ -58,7 +58,7 @@ pub struct Timeouts {
     pub tcp_established: Duration,
     /// Being opened or closed; at least 4 min (RFC 5382, REQ-5).
     pub tcp_transitory: Duration,
-    /// At least 60 s (RFC 5508, REQ-2).
+    /// Time-out of ICMP queries, at least 60 s (RFC 5508, REQ-2).
     pub icmp: Duration,
 }
 
@@ -79,23 +79,23 @@ impl Default for Timeouts {
 pub struct Blocks {
     /// Ports of a block: 64, 128, 256, … 4096.
     pub size: u16,
-    /// 1 to 8.
+    /// Blocks of a subscriber, 1 to 8.
     pub per_subscriber: u16,
 }
 
-/// Forwarded without translation (RFC 6888, REQ-6).
+/// Traffic forwarded without translation (RFC 6888, REQ-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exempt {
     /// Remote addresses.
     pub remote: Prefix4,
-    /// If absent, all ports and all protocols.
+    /// Remote ports; all ports and all protocols if absent.
     pub ports: Option<PortRange>,
 }
 
 /// Bounds of the fragment store (RFC 4787, REQ-14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentLimits {
-    /// Known at once.
+    /// Datagrams known at once.
     pub datagrams: u16,
     /// Waiting for the first fragment of their datagram.
     pub held: u16,
@@ -177,7 +177,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Defaults of the RFCs.
+    /// A configuration with the RFCs' defaults.
     pub fn new(customer: SideConfig, internet: SideConfig, inside: Vec<Prefix4>, pool: Vec<AddrRange>) -> Config {
         Config {
             customer,
@@ -222,7 +222,7 @@ impl Config {
         share_of_a_worker(self.sessions, workers)
     }
 
-    /// Limited by ports and sessions.
+    /// Largest number of mappings, limited by ports and sessions.
     pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
         let ports = self.pool_size() * u64::from(self.usable_ports()) * 3;
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)

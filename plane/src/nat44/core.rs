@@ -6,7 +6,7 @@ use super::session::{HAIRPIN, addr, endpoint, port, protocol};
 use super::{Nat44, SWEEP_BATCH, SWEEP_IDLE, tcp};
 use wire::header::{ICMP, TCP};
 
-/// Or the number of an address, or an identifier.
+/// An address or its number, with a port or an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     pub addr: u32,
@@ -24,7 +24,7 @@ impl Point {
         endpoint(self.addr, self.port, protocol)
     }
 
-    /// As remote end point: a query's identifier is at one end only.
+    /// The point as remote end point: a query's identifier is at one end only.
     #[inline(always)]
     pub(crate) fn remote(self, protocol: u8) -> u64 {
         endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
@@ -35,7 +35,6 @@ impl Point {
 pub(crate) struct Asks {
     /// ICMP stands for any version.
     pub protocol: u8,
-    /// Translated.
     pub own: Point,
     pub remote: Point,
     /// Flags of TCP, or 0.
@@ -130,7 +129,7 @@ impl Nat44 {
         Some((Point::of(s.outside), s.flags() & HAIRPIN != 0))
     }
 
-    /// For ICMP errors: the inside end point.
+    /// The inside end point of an ICMP error.
     pub(crate) fn seen_in(&mut self, a: &Asks) -> Option<Point> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_outer(self.hash(own, remote), own, remote)?;
@@ -155,7 +154,7 @@ impl Nat44 {
         self.make_room_of(subscriber)
     }
 
-    /// Unless it is this one.
+    /// The worker that owns the port, unless it is this one.
     pub(crate) fn owner(&self, outside_port: u16) -> Option<u16> {
         let owner = self.ports.all.owner(outside_port);
         (owner != self.workers.own).then_some(owner as u16)

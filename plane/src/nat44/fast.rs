@@ -22,7 +22,7 @@ pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
     hash: [u64; BATCH],
-    /// Probable; [`NONE`] without one.
+    /// Probable entries, or [`NONE`].
     entry: [u32; BATCH],
     plain: [bool; BATCH],
 }
@@ -79,7 +79,7 @@ impl Nat44 {
         if OUT { &self.sessions.inner } else { &self.sessions.outer }
     }
 
-    /// And prefetches where its session is looked up.
+    /// Asks for a session, and prefetches where it is looked up.
     #[inline(always)]
     pub(crate) fn ask<const OUT: bool>(&self, w: &mut Work, i: usize, own: u64, remote: u64) {
         let hash = self.hash(own, remote);
@@ -89,7 +89,7 @@ impl Nat44 {
         }
     }
 
-    /// Or the memory that opening them will touch.
+    /// Prefetches sessions, or the memory that opening them will touch.
     #[inline(always)]
     pub(crate) fn look<const OUT: bool>(&mut self, w: &mut Work, n: usize) {
         let (far, index) = (self.is_far(), self.index::<OUT>());
@@ -140,7 +140,7 @@ impl Nat44 {
         plain.then(|| (e, Point::of(if OUT { s.outside } else { s.inside })))
     }
 
-    /// Only for prefetching.
+    /// The probable entry, only for prefetching.
     #[inline(always)]
     pub(crate) fn guessed<const OUT: bool>(&self, w: &Work, i: usize) -> u32 {
         let e = w.entry[i];
@@ -158,7 +158,7 @@ impl Nat44 {
         }
     }
 
-    /// Only guesses.
+    /// Guesses what new sessions touch.
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
         if let Some(m) = &self.mappings {
@@ -261,7 +261,7 @@ impl Nat44 {
         Some(self.forward::<true>(b, e))
     }
 
-    /// Checked by [`Self::parse`].
+    /// Forwards a packet that [`Self::parse`] has checked.
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         if OUT && self.shared && b[20] & 0x40 == 0 {

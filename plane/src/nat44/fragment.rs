@@ -35,7 +35,7 @@ enum Fate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Datagram {
     fate: Fate,
-    /// Of translated fragments, if drawn here.
+    /// Identification of translated fragments, if drawn here.
     identification: Option<u16>,
 }
 
@@ -271,7 +271,7 @@ impl Nat44 {
         }
     }
 
-    /// Unless it is this one.
+    /// The worker of the fragment, unless it is this one.
     fn fragment_worker(&self, key: &Key) -> Option<u16> {
         if self.workers.is_alone() {
             return None;

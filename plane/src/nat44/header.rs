@@ -42,7 +42,7 @@ impl Head4 {
         be16(b, self.l4 + 4)
     }
 
-    /// As far as a NAT needs it.
+    /// Checks the transport header as far as a NAT needs it.
     pub(super) fn transport(&self, b: &[u8]) -> Result<(), Event> {
         let need = if self.protocol == header::TCP { 20 } else { 8 };
         if self.end - self.l4 < need {

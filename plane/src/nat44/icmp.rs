@@ -36,13 +36,13 @@ pub(super) fn is_query(icmp_type: u8) -> bool {
 
 struct Quote {
     head: Head4,
-    /// Before padding and extensions.
+    /// End before padding and extensions.
     end: usize,
     source: u64,
     destination: u64,
 }
 
-/// RFC 5508, REQ-3.
+/// Reads the quoted packet (RFC 5508, REQ-3).
 fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
     let message = &b[..outer.end];
     if outer.is_fragment() || !Sum::default().bytes(&message[outer.l4..]).is_valid() {

@@ -4,11 +4,11 @@
 use crate::hash::Hasher;
 use wire::PortSet;
 
-/// Each once before the first repeats, in a seeded order.
+/// Identifications in a seeded order, each once before the first repeats.
 #[derive(Clone, Debug)]
 pub(super) struct Identifications {
     set: PortSet,
-    /// And the distance to the next.
+    /// First number, and the distance to the next.
     first: u32,
     apart: u32,
     /// Count, present position, and the step to the next.
@@ -18,7 +18,7 @@ pub(super) struct Identifications {
 }
 
 impl Identifications {
-    /// If a set has fewer numbers than workers, some share one.
+    /// A worker's part; if a set has fewer numbers than workers, some share one.
     pub(super) fn new(set: PortSet, worker: usize, workers: usize, hasher: Hasher) -> Identifications {
         // Without a PSID no other gateway uses the rest.
         let set = if set.len == 0 { PortSet::ALL } else { set };

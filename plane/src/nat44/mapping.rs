@@ -12,11 +12,11 @@ use arena::ArenaError;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mapped {
-    /// With protocol, without alias bits, or with them and marked as [`ALONE`].
+    /// Inside end point with protocol, without alias bits, or with them and marked as [`ALONE`].
     key: u64,
     /// Outside address and port, with protocol.
     pub outside: u64,
-    /// It ends with the last one.
+    /// Number of sessions; the mapping ends with the last one.
     pub sessions: u32,
     addr: u32,
 }
@@ -105,7 +105,7 @@ impl Mappings {
         }
     }
 
-    /// Only for prefetching.
+    /// A probable outside end point, only for prefetching.
     #[inline(always)]
     pub(super) fn guess(&self, inside: u64) -> Option<u64> {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -114,7 +114,7 @@ impl Mappings {
         }
     }
 
-    /// `key` as in [`Mapped`].
+    /// The mapping with a `key` as in [`Mapped`].
     #[inline]
     pub(super) fn by_inside(&self, key: u64) -> Option<u32> {
         self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)
@@ -195,7 +195,7 @@ impl Mappings {
         self.ports.release(address, protocol(mapped.outside), port(mapped.outside), tick);
     }
 
-    /// Under address-dependent filtering.
+    /// Whether address-dependent filtering admits `remote`.
     pub(super) fn permits(&self, m: u32, remote: u32) -> bool {
         self.permits.as_ref().is_some_and(|p| {
             p.index
@@ -208,7 +208,6 @@ impl Mappings {
         self.hasher.pair(m as u64, remote as u64)
     }
 
-    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.ports.clear();

@@ -99,7 +99,7 @@ pub struct Nat44 {
     /// [`Config::aliases`] as bits of an end point.
     aliases: u64,
     subscribers: Option<Subscribers>,
-    /// Of each numbered customer, where several may be one subscriber.
+    /// Subscriber of each numbered customer, where several may be one.
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
@@ -236,7 +236,7 @@ impl Nat44 {
         self.config.inside.iter().any(|p| p.contains(a))
     }
 
-    /// With a restricted port set, other gateways have the other ports.
+    /// Whether the port is this gateway's: with a restricted port set, others have the other ports.
     #[inline(always)]
     fn is_own_point(&self, a: u32, port: u16) -> bool {
         self.pool.contains(a) && self.config.port_set.contains(port)

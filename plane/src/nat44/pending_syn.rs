@@ -8,7 +8,7 @@ use crate::ip4::Head4;
 use std::collections::VecDeque;
 
 const MOST: usize = 256;
-/// In nanoseconds.
+/// How long a SYN is held, in nanoseconds.
 const HOLD: u64 = 6_000_000_000;
 /// What an ICMP error must quote of an IPv4 packet.
 const KEPT: usize = 68;
@@ -20,7 +20,7 @@ struct PendingSyn<K, const KEPT: usize> {
     len: usize,
 }
 
-/// Oldest first, identified by their two end points.
+/// Held SYNs, oldest first, identified by their two end points.
 pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
 /// Outside and remote end point.
@@ -35,7 +35,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.is_empty()
     }
 
-    /// A full queue never answers.
+    /// Holds a SYN; a full queue never answers.
     pub(crate) fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
         if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
@@ -46,7 +46,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.push_back(PendingSyn { between, due: now + HOLD, packet: kept, len });
     }
 
-    /// The customer opened this connection.
+    /// Forgets the SYN, since the customer opened this connection.
     pub(crate) fn forget(&mut self, between: &K) -> bool {
         let before = self.0.len();
         if before > 0 {
@@ -80,7 +80,7 @@ impl Nat44 {
         }
     }
 
-    /// As an error from the outside address that the sender sent to.
+    /// Answers with an error from the outside address that the sender sent to.
     fn answer_hairpinned<P: Packet>(&mut self, packet: &[u8], head: &Head4, spare: &mut dyn Spare<P>) {
         let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
         let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));

@@ -56,7 +56,7 @@ struct Layout {
     set: PortSet,
     worker: u32,
     workers: u32,
-    /// log2 of its length.
+    /// log2 of the length of a run.
     run: u32,
     /// Steering: `port >> shift` modulo workers.
     shift: u32,
@@ -134,7 +134,7 @@ pub(super) fn below(set: PortSet, limit: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     layout: Layout,
-    /// And one past the last.
+    /// First place of the share, and one past the last.
     start: u32,
     end: u32,
 }
@@ -166,7 +166,7 @@ impl Ports {
         self.layout.shift
     }
 
-    /// The place in this share.
+    /// The port's place in this share.
     #[inline]
     pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
@@ -218,7 +218,7 @@ impl Ports {
         upto(self.end) & !upto(self.start)
     }
 
-    /// All bits if the set's ports have one parity.
+    /// Places of one parity; all bits if the set's ports have one parity.
     pub(super) fn parity(&self, odd: bool) -> u64 {
         let single = self.layout.set.offset + self.layout.set.len == 16;
         match odd {

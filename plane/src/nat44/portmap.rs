@@ -21,7 +21,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub inside: u16,
-    /// First.
+    /// Whether the same port is tried first.
     pub same: bool,
     /// Whether the parity is the customer's.
     pub parity: bool,
@@ -33,7 +33,7 @@ pub(super) struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
-    /// In order.
+    /// Reserved places in order.
     reserved: Vec<(u32, u32)>,
     chunks: u32,
     ports: PortClasses,
@@ -61,7 +61,7 @@ impl PortMap {
         config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
-    /// Takes a port; with `within`, only out of these chunks.
+    /// Takes a port; with `within`, only from these chunks.
     pub(super) fn take(
         &mut self,
         address: u32,
@@ -224,7 +224,7 @@ impl BlockMap {
         })
     }
 
-    /// Takes a free block, from a random one on.
+    /// Takes a free block, beginning at a random one.
     pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
         let n = self.per_address;
         if n == 0 {
@@ -254,7 +254,6 @@ impl BlockMap {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }
 
-    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }

@@ -5,7 +5,7 @@
 /// ports of a quota; their sessions count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// No limit when absent.
+    /// Most sessions; no limit when absent.
     pub sessions: Option<u32>,
     /// Ports and identifiers. Needs endpoint-independent mapping.
     pub ports: Option<u32>,

@@ -10,9 +10,9 @@ use wire::header::{self, ICMP, put16};
 
 /// RFC 6888, REQ-11b, replaced code 13 of RFC 5508, REQ-8, by code 1, which does not abort TCP connections.
 pub(super) use crate::icmp_error::HOST_UNREACHABLE;
-/// RFC 6146, section 3.4.
+/// Destination unreachable: protocol (RFC 6146, section 3.4).
 pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
-/// RFC 5382, REQ-4.
+/// Destination unreachable: port (RFC 5382, REQ-4).
 pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {

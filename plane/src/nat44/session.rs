@@ -26,7 +26,7 @@ pub(super) const ALONE: u64 = 1 << 63;
 
 pub(super) const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 
-/// Translate twice.
+/// Flag of a session between customers, translated twice.
 pub(super) const HAIRPIN: u8 = 1 << 7;
 
 /// Opened from outside, and the customer has not answered yet.
@@ -35,7 +35,7 @@ pub(super) const UNANSWERED: u8 = 1 << 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(super) struct Session {
-    /// Inside address and port, with protocol; 0 when the entry is free.
+    /// Inside address and port, with protocol; 0 in a free entry.
     pub inside: u64,
     /// Outside address and port, with protocol.
     pub outside: u64,

@@ -237,7 +237,7 @@ impl Nat44 {
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// RFC 6888, REQ-6.
+    /// Whether the packet passes untranslated (RFC 6888, REQ-6).
     fn is_exempt(&self, b: &[u8], head: &Head4, from: Side) -> bool {
         let (remote, inside, at) =
             if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
@@ -260,7 +260,7 @@ impl Nat44 {
         ports && self.is_own_point(head.src, be16(b, head.l4))
     }
 
-    /// RFC 4787, REQ-13.
+    /// Whether the packet fits the MTU (RFC 4787, REQ-13).
     pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }

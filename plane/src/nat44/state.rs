@@ -12,9 +12,9 @@ use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-/// Under address-and-port-dependent mapping.
+/// Ports tried under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Of a full table, for an expired session.
+/// Entries of a full table searched for an expired session.
 const RECLAIM: u32 = 64;
 
 /// Part of the table for unanswered sessions from outside.
@@ -77,7 +77,7 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags, mapping))
     }
 
-    /// And its mapping or none.
+    /// The outside end point, and its mapping or none.
     #[inline]
     fn outside_for(&mut self, inside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(outside) = self.static_outside(inside)
@@ -283,7 +283,7 @@ impl Nat44 {
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
     }
 
-    /// Not used towards this remote end point.
+    /// An outside end point not used towards this remote end point.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
         for &parity in self.parities() {
@@ -339,7 +339,7 @@ impl Nat44 {
         Ok((outside, m))
     }
 
-    /// Out of the subscriber's blocks if there are blocks.
+    /// Takes a port, out of the subscriber's blocks if there are blocks.
     fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);

@@ -19,7 +19,7 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
-    /// With an identifier in place of the port.
+    /// ICMP, with an identifier in place of the port.
     Icmp,
 }
 
@@ -43,9 +43,9 @@ impl fmt::Display for Protocol {
 pub trait Inside: Copy + Ord + Send + 'static {
     /// An example for errors, with a port.
     const EXAMPLE: &'static str;
-    /// As text.
+    /// The address as text.
     fn text(&self) -> String;
-    /// Reads from text.
+    /// Reads the address from text.
     fn read(text: &str) -> Option<Self>;
 }
 
@@ -74,13 +74,13 @@ impl Inside for Ipv6Addr {
 pub struct StaticMapping<A = Ipv4Addr> {
     /// Protocol.
     pub protocol: Protocol,
-    /// One of the pool.
+    /// Outside address of the pool.
     pub outside: Ipv4Addr,
-    /// Or identifiers of ICMP queries.
+    /// Outside ports, or identifiers of ICMP queries.
     pub outside_ports: PortRange,
     /// Inside address.
     pub inside: A,
-    /// As many inside ports as outside.
+    /// Inside ports, as many as outside.
     pub inside_ports: PortRange,
 }
 

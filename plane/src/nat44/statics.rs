@@ -14,13 +14,13 @@ use wire::header::ICMP;
 struct Line {
     first: u64,
     last: u64,
-    /// Of the first one.
+    /// First end point after translation.
     to: u64,
-    /// Of the sessions; `None` where the inside end point determines it.
+    /// Worker of the sessions; `None` where the inside end point determines it.
     worker: Option<u16>,
 }
 
-/// All static mappings, at every worker.
+/// Static mappings, all of them at every worker.
 pub(super) struct Statics {
     by_outside: Vec<Line>,
     by_inside: Vec<Line>,
@@ -66,7 +66,7 @@ impl Statics {
 }
 
 impl Nat44 {
-    /// Where customers are numbered: the worker of each number.
+    /// Sets the worker of each numbered customer.
     pub(crate) fn place_statics(&mut self, worker: impl Fn(Ipv4Addr) -> u16) {
         for line in self.statics.iter_mut().flat_map(|s| &mut s.by_outside) {
             line.worker = Some(worker(addr(line.to).into()));
@@ -104,7 +104,7 @@ impl Nat44 {
         (u32::from(owner) != self.workers.own).then_some(owner)
     }
 
-    /// Unless it is this one.
+    /// The worker of a static mapping, unless it is this one.
     pub(super) fn owner_inside(&self, inside: u64) -> Option<u16> {
         if self.workers.is_alone() || self.config.numbered.is_some() {
             return None;

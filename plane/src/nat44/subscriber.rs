@@ -16,7 +16,7 @@ struct Subscriber {
     addr: u32,
     sessions: u32,
     ports: u32,
-    /// And how many ports of each are in use.
+    /// Blocks, and how many ports of each are in use.
     blocks: [u16; BLOCKS],
     used: [u16; BLOCKS],
 }
@@ -78,7 +78,7 @@ impl Subscribers {
         self.index.find(self.hasher.one(addr as u64), |e| self.slab[e].addr == addr)
     }
 
-    /// Made if need be; `None` when the table is full.
+    /// Finds or makes an entry; `None` when the table is full.
     fn entry(&mut self, addr: u32) -> Option<u32> {
         if let Some(e) = self.find(addr) {
             return Some(e);
@@ -142,7 +142,7 @@ impl Subscribers {
         }
     }
 
-    /// True when that freed a block.
+    /// Frees a port; true when that freed a block.
     pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };
         self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
@@ -161,7 +161,7 @@ impl Subscribers {
         released
     }
 
-    /// True when there was one.
+    /// Releases an unused address; true when there was one.
     pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
         let Some(e) = self.find(addr) else { return false };
         let mut released = false;
@@ -194,7 +194,6 @@ impl Subscribers {
         }
     }
 
-    /// In constant time.
     pub(super) fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();

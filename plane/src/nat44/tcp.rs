@@ -40,7 +40,7 @@ pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 
     kept | (s & !RESET)
 }
 
-/// Both SYNs seen, not both FINs, no reset.
+/// Whether both SYNs were seen, not both FINs, and no reset.
 #[inline(always)]
 pub(crate) fn is_established(state: u8) -> bool {
     state & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !is_closed(state)

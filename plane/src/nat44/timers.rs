@@ -7,7 +7,7 @@ use super::tcp;
 use std::time::Duration;
 use wire::header::{PROTO_UDP, TCP};
 
-/// log2 of nanoseconds.
+/// Length of a tick as log2 of nanoseconds.
 const TICK_SHIFT: u32 = 28;
 
 #[inline(always)]
@@ -27,7 +27,7 @@ pub(super) fn duration(ticks: u32) -> Duration {
 #[derive(Clone, Debug)]
 pub(super) struct Lifetimes {
     udp: u32,
-    /// Below 1024.
+    /// Lifetimes of ports below 1024.
     udp_by_port: Vec<u32>,
     tcp_established: u32,
     tcp_transitory: u32,
@@ -91,7 +91,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// `round` in ticks.
+    /// The entries due at `tick`; `round` is in ticks.
     #[inline]
     pub(super) fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
         let passed = tick.wrapping_sub(self.last);

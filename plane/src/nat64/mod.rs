@@ -34,16 +34,16 @@ pub enum Nat64Error {
     /// None, or too many.
     #[error("pref64 of a NAT64: {0} prefixes; name 1 to {1}")]
     Prefixes(usize, usize),
-    /// One lies in the other.
+    /// One prefix lies in the other.
     #[error("pref64 of a NAT64: {0} and {1} overlap; name prefixes of which none lies in another")]
     Overlap(Prefix6, Prefix6),
-    /// Static mapping.
+    /// A static mapping is invalid.
     #[error("NAT64 configuration, {0}")]
     Static(ConfigError),
-    /// Of the translation.
+    /// The translation is misconfigured.
     #[error("translation of a NAT64, {0}")]
     Translate(#[from] translate::ConfigError),
-    /// Of the NAT.
+    /// The NAT is misconfigured.
     #[error("state of a NAT64: {0}")]
     Nat(#[from] NatError),
     /// Too many customers.
@@ -146,7 +146,7 @@ impl Numbering for Translate<Plat> {
 }
 
 impl Config {
-    /// With an alias for each `pref64`.
+    /// Numbers for `capacity` customers, with an alias for each `pref64`.
     fn numbers(&self, capacity: u64) -> Option<Prefix4> {
         let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
         numbers(aliased, &self.nat.pool, &[self.nat.internet.address])

@@ -12,15 +12,15 @@ use wire::Prefix6;
 /// Addresses of a NAT64.
 pub struct Plat {
     customers: Customers<u128>,
-    /// With the length of their prefixes.
+    /// Subscribers, and the length of their prefixes.
     subscribers: Option<(Subscribers, u8)>,
     prefixes: Prefixes,
-    /// Of the current packet, as bits of a customer's number, set by the first look-up (see [`Addressing`]).
+    /// Alias of the current packet, as bits of a customer's number, set by the first look-up (see [`Addressing`]).
     alias: Cell<u32>,
-    /// Among the customers; `inner` represents it on the inner link.
+    /// The gateway's address among the customers; `inner` represents it on the inner link.
     gateway: u128,
     inner: u32,
-    /// Anywhere when empty.
+    /// Customers' prefixes; any when empty.
     inside: Vec<Prefix6>,
 }
 

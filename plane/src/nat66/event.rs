@@ -89,7 +89,7 @@ events! {
     NoMemory = "no-memory",
 }
 
-/// From the checks of a packet and of its fragments.
+/// Events of the checks of a packet and of its fragments.
 impl From<Reading> for Event {
     fn from(e: Reading) -> Event {
         match e {
@@ -103,7 +103,7 @@ impl From<Reading> for Event {
     }
 }
 
-/// From the state.
+/// Events of the state.
 impl From<State> for Event {
     fn from(e: State) -> Event {
         match e {

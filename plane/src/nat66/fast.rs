@@ -14,7 +14,7 @@ use crate::nat44::fast::Work;
 use crate::table::NONE;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// And how much of the transport header is read.
+/// Offset of the transport header.
 const L4: usize = header::ETH + header::IPV6;
 const LEAST: usize = L4 + 8;
 
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     own: [u128; 2],
     pool: u128,
     pool_mask: u128,
-    /// Largest packets.
+    /// Largest packet to a customer.
     to_customer: usize,
     to_internet: usize,
 }
@@ -175,7 +175,7 @@ impl Nat66 {
         self.nat.ask::<OUT>(w, i, own, Point { addr: remote, port: far }.remote(protocol));
     }
 
-    /// False, with nothing changed, for the slow path.
+    /// Forwards a packet; false, with nothing changed, for the slow path.
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], i: usize, w: &Work) -> bool {
         let Some((e, point)) = self.nat.ordinary::<OUT>(w, i) else { return false };

@@ -7,7 +7,7 @@ use crate::fragment::{Buffer, Piece};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::steer::by_hash;
 
-/// RFC 8200, section 4.5.
+/// A fragmented datagram (RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Datagram {
     ends: (u128, u128),

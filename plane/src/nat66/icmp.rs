@@ -13,14 +13,14 @@ use crate::nat44::core::{Asks, Point};
 use wire::checksum::Sum;
 use wire::header::{ICMPV6, PROTO_UDP, TCP, be16};
 
-/// In front of the quote.
+/// Length in front of the quote.
 const HEADER: usize = 8;
 
 struct Quote {
     head: Head6,
-    /// Before padding and extensions.
+    /// End before padding and extensions.
     end: usize,
-    /// Or the identifier for both.
+    /// Ports, or an identifier for both.
     ports: [u16; 2],
 }
 
@@ -96,7 +96,7 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// Or of an outside address.
+    /// The number of a remote or outside address.
     fn number_of_remote(&self, addr: u128) -> Option<u32> {
         let outside = self.config.pool.number(addr).map(|n| u32::from(POOL) + n);
         outside.or_else(|| self.remotes.known(addr))

@@ -56,7 +56,7 @@ pub enum Nat66Error {
         most = crate::customers::MOST
     )]
     Addresses(u64, u64),
-    /// Of the state.
+    /// The state is misconfigured.
     #[error("state of a NAT66: {0}")]
     Nat(#[from] NatError),
     /// Not enough memory.
@@ -97,7 +97,7 @@ pub struct Nat66 {
     now: u64,
 }
 
-/// These count no verdict.
+/// Counters of the state, which count no verdict.
 const OF_STATE: [&str; 6] =
     ["session-new", "session-expired", "mapping-new", "parity-changed", "block-allocated", "block-released"];
 
@@ -188,7 +188,7 @@ impl Nat66 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// And ends some sessions.
+    /// Tidies up, and ends some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
         let Nat66 { nat, customers, subscribers, remotes, .. } = self;
@@ -212,13 +212,13 @@ impl Nat66 {
         Ok(number)
     }
 
-    /// 0 without a number.
+    /// Subscriber's number, or 0.
     fn subscriber(&self, addr: u128) -> u32 {
         let counted = self.subscribers.as_ref();
         counted.and_then(|s| s.known(prefix(addr, self.config.subscriber_prefix))).unwrap_or(0)
     }
 
-    /// And drops expired fragments.
+    /// Keeps the time, and drops expired fragments.
     fn keep_time(&mut self, now: u64) {
         self.now = self.now.max(now);
         self.nat.keep_time(now);

@@ -193,7 +193,7 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// For a packet from the Internet, or from another customer.
+    /// What a packet from the Internet, or from another customer, asks.
     fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
         let own = self.config.pool.number(sender).map(|n| u32::from(POOL) + n);
         asks.remote.addr = if let Some(number) = own.or_else(|| self.remotes.known(sender)) {
@@ -212,7 +212,7 @@ impl Nat66 {
         Ok(())
     }
 
-    /// Ethernet addresses and hop limit.
+    /// Writes Ethernet addresses and hop limit.
     pub(super) fn depart<F: Packet>(&mut self, p: &mut F, to: Side, event: Event) -> Verdict {
         leave(p.bytes_mut(), &self.link_of(to).leaving);
         self.count.add(event);
@@ -249,7 +249,7 @@ fn flags(b: &[u8], h: &Head6) -> u8 {
     if h.protocol == TCP && first { b[h.l4 + 13] } else { 0 }
 }
 
-/// Or a query's identifier for both; the transport header must be present.
+/// Ports, or a query's identifier for both; the transport header must be present.
 pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
     let h = &way.head;
     let more = h.part.is_some_and(|part| part.more);

@@ -19,7 +19,7 @@ pub(super) struct Conversation {
     pub remote: (u128, u16),
 }
 
-/// As far as the answer quotes frames (RFC 4443, section 2.4 c).
+/// SYNs, kept as far as the answer quotes frames (RFC 4443, section 2.4 c).
 pub(super) type PendingSyns6 = PendingSyns<Conversation, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {

@@ -64,7 +64,7 @@ impl Bucket {
     }
 }
 
-/// And the highest bit, in each 16-bit lane.
+/// The lowest bit in each 16-bit lane.
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGH: u64 = ONES << 15;
 
@@ -76,7 +76,7 @@ impl Slots {
     fn is_empty(&self) -> bool {
         self.0 == 0
     }
-    /// Arbitrary when there is none.
+    /// The first match, arbitrary when there is none.
     #[inline(always)]
     fn first(&self) -> usize {
         let bit = self.0.trailing_zeros();
@@ -99,9 +99,9 @@ impl Iterator for Slots {
 pub enum Guess {
     /// First entry with this tag: nearly always the right one.
     Entry(u32),
-    /// Not in the table.
+    /// The key is not in the table.
     Absent,
-    /// Perhaps in a further bucket.
+    /// The key is perhaps in a further bucket.
     Further,
 }
 
@@ -239,7 +239,7 @@ impl Index {
         }
     }
 
-    /// Between an entry's home and its bucket.
+    /// Decrements the overflows between an entry's home and its bucket.
     fn step_back(&mut self, home: u32, stood: u32) {
         let mut at = home;
         while at != stood {

@@ -39,7 +39,7 @@ impl<T: Copy> Table<T> {
         })
     }
 
-    /// `None` when full.
+    /// Inserts an entry; `None` when full.
     #[inline]
     pub fn insert(&mut self, inner: u64, outer: u64, value: T) -> Option<u32> {
         let e = self.slab.take(value)?;

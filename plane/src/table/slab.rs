@@ -3,7 +3,7 @@
 use super::MOST;
 use arena::{ArenaError, Array};
 
-/// First in ascending order, then the last freed first.
+/// Entries by number: first in ascending order, then the last freed first.
 pub struct Slab<T: Copy> {
     entries: Array<T>,
     free: Array<u32>,
@@ -46,7 +46,7 @@ impl<T: Copy> Slab<T> {
         self.fresh
     }
 
-    /// `None` when full.
+    /// Takes an entry; `None` when full.
     #[inline]
     pub fn take(&mut self, value: T) -> Option<u32> {
         let e = if self.freed > 0 {

@@ -8,7 +8,7 @@ use crate::strategy::{Addressing, End, Point4};
 /// How its hosts appear in the IPv6 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Behind a prefix of RFC 6052.
+    /// Hosts behind a prefix of RFC 6052.
     Prefix(Pref64),
     /// An IPv4 prefix as an IPv6 prefix, such as 192.168.0.0/24 as a /120.
     Pair(Pair),

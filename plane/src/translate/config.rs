@@ -9,10 +9,10 @@ use wire::AddrRange;
 /// The octet with DSCP and ECN (RFC 7915, sections 4.1 and 5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClassRule {
-    /// As received.
+    /// Copies the octet as received.
     #[default]
     Copy,
-    /// Always this.
+    /// Always sets this octet.
     Fixed(u8),
 }
 
@@ -32,7 +32,7 @@ impl ClassRule {
 pub enum ZeroChecksum {
     /// Dropped.
     Drop,
-    /// Computed; for fragments see [`Config::unsummed`].
+    /// Computes the checksum; for fragments see [`Config::unsummed`].
     #[default]
     Compute,
 }
@@ -41,7 +41,7 @@ pub enum ZeroChecksum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hairpinning {
-    /// Not at all.
+    /// No hairpinning.
     Off,
     /// By a router; translation to IPv6 then shows the source behind the prefix.
     Simple,
@@ -80,14 +80,14 @@ pub struct Config {
     /// 6146, section 3.4), the first fragment being delivered first. `None`: they are dropped (RFC
     /// 7915, section 4.5).
     pub unsummed: Option<PartLimits>,
-    /// 0 for none (RFC 7915, sections 4.4 and 5.4).
+    /// Most ICMP errors per second; 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
     /// Seed for identifications of IPv4 packets.
     pub seed: u64,
 }
 
 impl Config {
-    /// Defaults of the RFCs.
+    /// A configuration with the RFCs' defaults.
     pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
         Config {
             ipv6,

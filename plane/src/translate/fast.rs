@@ -20,7 +20,7 @@ pub(super) struct Plan {
     /// Largest IPv4 packets forwarded whole, with DF and without.
     most_df: usize,
     most: usize,
-    /// Of an IPv6 packet forwarded whole.
+    /// Largest payload of an IPv6 packet forwarded whole.
     most_payload: usize,
     /// Decrement of the time to live, and its minimum before that.
     hop: u8,
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     intrinsic: bool,
 }
 
-/// As two masks.
+/// An octet as two masks.
 struct Octet {
     keep: u8,
     set: u8,
@@ -72,7 +72,7 @@ impl Plan {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// Over IPv4 (`SIX` false) or IPv6.
+    /// Translates a batch over IPv4 (`SIX` false) or IPv6.
     #[inline]
     pub(super) fn batch<const SIX: bool, P: Packet>(
         &mut self,
@@ -125,7 +125,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// False, with nothing changed, for the slow path.
+    /// Translates a packet; false, with nothing changed, for the slow path.
     #[inline(always)]
     fn fast_to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -183,7 +183,7 @@ impl<A: Addressing> Translate<A> {
         true
     }
 
-    /// False, with nothing changed, for the slow path.
+    /// Translates a packet; false, with nothing changed, for the slow path.
     #[inline(always)]
     fn fast_to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -242,7 +242,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Usually one comparison decides.
+/// Whether addresses differ; usually one comparison decides.
 #[inline(always)]
 fn differ(a: u128, b: u128) -> bool {
     a as u64 != b as u64 || a >> 64 != b >> 64

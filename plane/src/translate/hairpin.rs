@@ -7,7 +7,7 @@ use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::strategy::Addressing;
 use wire::header::be32;
 
-/// In a frame.
+/// Offset of the IPv4 destination in a frame.
 const DESTINATION: usize = 30;
 
 impl<A: Addressing> Translate<A> {
@@ -18,7 +18,7 @@ impl<A: Addressing> Translate<A> {
             && dst != u32::from(self.config.v4.address)
     }
 
-    /// Out, or back over IPv6.
+    /// Sends the packet out, or back over IPv6.
     pub(super) fn over_or_back<P: Packet>(&mut self, to: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         if to == self.config.ipv6 || !self.comes_back(be32(p.bytes(), DESTINATION)) {
             return Verdict::Forward(to);

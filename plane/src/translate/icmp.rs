@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::icmp_error::Error;
 use crate::icmp_type::{v4, v6};
 
-/// Of an IPv6 link (RFC 8200, section 5).
+/// Minimum MTU of an IPv6 link (RFC 8200, section 5).
 pub(super) const LEAST_MTU6: u32 = 1280;
 
 /// A NAT64 has no room for a new flow.
@@ -22,7 +22,7 @@ pub(super) fn extends4(kind: u8) -> bool {
     matches!(kind, v4::UNREACHABLE | v4::TIME_EXCEEDED | v4::PARAMETER)
 }
 
-/// In the first octet, in words of eight.
+/// Whether the first octet states a length, in words of eight octets.
 pub(super) fn extends6(kind: u8) -> bool {
     matches!(kind, v6::UNREACHABLE | v6::TIME_EXCEEDED)
 }
@@ -100,7 +100,7 @@ pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
-/// With room for the fragment header that the sender's packets get.
+/// The MTU, with room for the fragment header that the sender's packets get.
 fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     let less = 20 + part(fragment);
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)
@@ -113,7 +113,7 @@ fn plateau(length: u32) -> u32 {
     PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1260)
 }
 
-/// Figure 3.
+/// Translates a pointer by figure 3.
 fn pointer_to6(pointer: u8) -> Option<u32> {
     match pointer {
         0 => Some(0),
@@ -127,7 +127,7 @@ fn pointer_to6(pointer: u8) -> Option<u32> {
     }
 }
 
-/// Figure 6.
+/// Translates a pointer by figure 6.
 fn pointer_to4(pointer: u32) -> Option<u8> {
     match pointer {
         0 => Some(0),

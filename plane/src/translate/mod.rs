@@ -41,11 +41,11 @@ pub struct Translate<A: Addressing> {
     addressing: A,
     macs: Macs,
     plan: Plan,
-    /// For packets whose inner length changes.
+    /// Buffer for packets whose inner length changes.
     scratch: Vec<u8>,
     limiter: Limiter,
     tracker: Tracker,
-    /// If reassembled.
+    /// Fragments without checksum, if reassembled.
     unsummed: Option<Unsummed>,
     own: u16,
     workers: u16,
@@ -53,7 +53,7 @@ pub struct Translate<A: Addressing> {
     hasher: Hasher,
     /// The current packet returns over IPv6.
     turning: bool,
-    /// Of the last IPv4 packet that needed one.
+    /// Identification of the last IPv4 packet that needed one.
     identification: u16,
     now: u64,
 }
@@ -154,7 +154,7 @@ impl<A: Addressing> Translate<A> {
         self.config = Config { seed: self.config.seed, ..config };
     }
 
-    /// All 65,536 in a seeded, scattered order, so that none repeats soon.
+    /// Draws one of 65,536 in a seeded, scattered order, so that none repeats soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
         self.identification = self.identification.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
@@ -165,7 +165,7 @@ impl<A: Addressing> Translate<A> {
 /// A factor, and an addend.
 const ROUND: (u16, u16) = (25_173, 13_849);
 
-/// By repeated doubling.
+/// Jumps by repeated doubling.
 fn identifications_later(from: u16, mut steps: u32) -> u16 {
     let (mut at, (mut factor, mut more)) = (from, ROUND);
     while steps > 0 {

@@ -5,7 +5,7 @@ use crate::ip6::is_martian;
 use std::fmt;
 use wire::Prefix6;
 
-/// 64:ff9b::/96.
+/// The prefix 64:ff9b::/96.
 pub const WELL_KNOWN: u128 = 0x0064_ff9b << 96;
 
 /// A prefix by RFC 6052.
@@ -14,12 +14,11 @@ pub struct Pref64 {
     prefix: u128,
     mask: u128,
     len: u8,
-    /// Of the IPv4 address's parts above and below octet u.
+    /// Shifts of the IPv4 address's parts above and below octet u.
     high: u32,
     low: u32,
-    /// Below octet u.
     low_bits: u32,
-    /// RFC 6052, section 3.1.
+    /// Refuses addresses that are not global (RFC 6052, section 3.1).
     global_only: bool,
 }
 

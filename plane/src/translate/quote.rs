@@ -18,9 +18,9 @@ use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// RFC 4443, section 2.4.
+/// Largest error packet (RFC 4443, section 2.4).
 const LARGEST6: usize = 1280;
-/// With extensions behind it (RFC 4884, section 3).
+/// Shortest quote with extensions behind it (RFC 4884, section 3).
 const SHORTEST_EXTENDED: usize = 128;
 
 impl<A: Addressing> Translate<A> {
@@ -284,7 +284,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// At the end of `b`; verifies the checksum.
+/// Reads an error at the end of `b`; verifies the checksum.
 fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     if b.len() < l4 + 8 {
         return Err(Event::Short);
@@ -295,7 +295,7 @@ fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     Ok(Error { kind: b[l4], code: b[l4 + 1], rest: be32(b, l4 + 4) })
 }
 
-/// And the extensions behind it; an invalid stated length counts as none.
+/// Quote and extensions; an invalid stated length means none.
 fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     if stated < SHORTEST_EXTENDED || at + stated > b.len() {
         return (b.len(), &[]);

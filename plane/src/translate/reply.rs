@@ -15,7 +15,7 @@ use wire::header::{self, ICMP, ICMPV6};
 /// Communication administratively prohibited.
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
-/// RFC 7915; code 13 for untranslatable packets.
+/// Error due by RFC 7915; code 13 for untranslatable packets.
 pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),

@@ -6,7 +6,7 @@ use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, put16, put32};
 
 /// Its checksum covers the pseudo header as that of UDP does (RFC 4340, section 9).
 const DCCP: u8 = 33;
-/// RFC 3828.
+/// Protocol number of UDP-Lite (RFC 3828).
 const UDP_LITE: u8 = 136;
 
 #[inline(always)]
@@ -108,7 +108,7 @@ impl Write4 {
     }
 }
 
-/// For pseudo headers with addresses.
+/// Checksum's offset, for pseudo headers with addresses.
 fn checksum_at(protocol: u8) -> Option<usize> {
     match protocol {
         PROTO_UDP | UDP_LITE | DCCP => Some(6),

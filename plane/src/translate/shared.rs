@@ -10,7 +10,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
-    /// If the port is needed.
+    /// The datagram to track if the port is needed.
     pub(super) fn to_be_tracked(&self, h: &Head4) -> Option<Key> {
         // Others show no port, and fragments of ICMP are not translated.
         if !h.is_fragment() || !matches!(h.protocol, PROTO_UDP | TCP) {

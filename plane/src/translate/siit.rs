@@ -22,7 +22,7 @@ impl Siit {
         Siit::new(None, Some(prefix))
     }
 
-    /// For a source that is answered through the translator.
+    /// The address of a source that is answered through the translator.
     fn by_prefix(&self, addr: u32) -> Option<u128> {
         self.prefix.and_then(|p| p.to_ipv6(addr).ok())
     }

@@ -39,7 +39,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// To us, with the IP version of that side.
+    /// Whether the frame is to us, with the IP version of that side.
     fn link(&self, over_ipv6: bool, b: &[u8]) -> Result<bool, Event> {
         if b.len() < header::ETH {
             return Err(Event::Short);

@@ -73,7 +73,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// And counts the packet.
+    /// Translates the header, and counts the packet.
     pub(super) fn turn_header(&mut self, b: &mut [u8], l3: usize, to: (u128, u128)) {
         self.ethernet6(b);
         b[l3 + 7] -= u8::from(self.config.hop);
@@ -82,7 +82,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add(Event::Hairpinned);
     }
 
-    /// RFC 791, section 3.2.
+    /// Fragments the packet (RFC 791, section 3.2).
     fn cut4<P: Packet>(
         &mut self,
         p: &mut P,
@@ -153,7 +153,7 @@ pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     }
 }
 
-/// As far as a translator needs the transport header.
+/// Checks the transport header as far as a translator needs it.
 fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     if h.protocol == ICMPV6 {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
@@ -171,7 +171,7 @@ fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     Ok(())
 }
 
-/// Or the identifier of an echo message for both.
+/// Ports, or an echo message's identifier for both.
 fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
     if h.part.is_some_and(|p| p.offset > 0) {
         return (None, None);

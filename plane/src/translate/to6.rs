@@ -154,7 +154,7 @@ pub(super) fn unmapped(e: Event, which: Event) -> Event {
     if matches!(e, Event::SourceUnmapped | Event::DestinationUnmapped) { which } else { e }
 }
 
-/// As far as a translator needs the transport header.
+/// Checks the transport header as far as a translator needs it.
 fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     if h.protocol == ICMP {
         // ICMPv6's pseudo header has the length of the whole message, so fragments are not
@@ -169,7 +169,7 @@ fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 
-/// Of an IPv4 packet (RFC 791, section 3.1).
+/// Largest payload of an IPv4 packet (RFC 791, section 3.1).
 const MOST_PAYLOAD: usize = u16::MAX as usize - header::IPV4;
 
 /// A first fragment has enough of the header, no datagram exceeds its packet, and no fragment ends
@@ -199,7 +199,7 @@ pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usi
     Ok(())
 }
 
-/// Or the identifier of an echo message for both.
+/// Ports, or an echo message's identifier for both.
 fn ports(b: &[u8], h: &Head4) -> Ports {
     if h.offset > 0 {
         return [None; 2];
@@ -234,7 +234,7 @@ pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Resu
     if done { Ok(()) } else { Err(Event::NoMemory) }
 }
 
-/// Or at the minimum length, filled with zeros.
+/// Ends the frame at `end`, or at the minimum length, filled with zeros.
 pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
     let len = end.max(LEAST_FRAME);
     if p.bytes().len() != len && !p.set_len(len) {

@@ -91,7 +91,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// It may be fragmented again.
+/// Joins the fragments; the packet may be fragmented again.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

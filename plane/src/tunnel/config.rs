@@ -18,7 +18,7 @@ pub enum TrafficClass {
     /// Copied from the inner header.
     #[default]
     Copy,
-    /// 0 to 63.
+    /// A fixed value, 0 to 63.
     Fixed(u8),
 }
 
@@ -26,10 +26,10 @@ pub enum TrafficClass {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
-    /// Copied to the outer field.
+    /// ECN is copied to the outer field.
     #[default]
     Normal,
-    /// Not ECN-capable outside, for ends without RFC 6040.
+    /// The outer header is not ECN-capable, for ends without RFC 6040.
     Compatibility,
 }
 
@@ -37,7 +37,7 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLabel {
-    /// 20 bits.
+    /// A fixed label of 20 bits.
     Fixed(u32),
     /// By the inner addresses, protocol and ports; never zero. All fragments of a datagram have the
     /// same label, without ports.
@@ -79,7 +79,7 @@ pub struct Config {
     pub ipv6: Side,
     /// The IPv4 side.
     pub v4: Side4,
-    /// Its MTU less [`OVERHEAD`] is the tunnel's.
+    /// Side of the tunnels; its MTU less [`OVERHEAD`] is the tunnel's.
     pub v6: Side6,
     /// This end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a B4,
     /// 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
@@ -136,7 +136,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Recommended by the RFCs.
+    /// A configuration as the RFCs recommend.
     pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
         Config {
             ipv6,

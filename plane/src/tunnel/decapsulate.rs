@@ -128,7 +128,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Held)
     }
 
-    /// And where to.
+    /// Decapsulates a packet, and decides where to send it.
     fn tunnel_packet<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -157,7 +157,7 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// As an end shares its address.
+    /// Whether an end shares its address, so that ports decide.
     fn needs_ports(&mut self, outer: &Head6, points: [Point4; 2]) -> bool {
         let points = points.map(without_port);
         let (customer, remote) = self.ends_out(points);
@@ -278,7 +278,7 @@ fn join(d: &Datagram) -> Option<Buffer> {
     Some(d.behind(&head))
 }
 
-/// Of the packet at `l3`.
+/// Sets the ECN field of the packet at `l3`.
 fn set_ecn(b: &mut [u8], l3: usize, field: u8) {
     let old = be16(b, l3);
     b[l3 + 1] = b[l3 + 1] & !3 | field;

@@ -5,7 +5,7 @@ use super::config::Ecn;
 pub(super) const CE: u8 = 3;
 pub(super) const ECT1: u8 = 1;
 
-/// RFC 6040, section 4.1.
+/// ECN of the outer header (RFC 6040, section 4.1).
 #[inline(always)]
 pub(super) fn enter(mode: Ecn, inner: u8) -> u8 {
     if mode == Ecn::Normal { inner & 3 } else { 0 }

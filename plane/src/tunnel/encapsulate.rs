@@ -217,7 +217,7 @@ pub(super) fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[1].port = ports[1];
 }
 
-/// False for a group address; fails for another unicast address.
+/// Whether the frame is to us; false for a group address, an error for another unicast address.
 pub(super) fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);

@@ -14,15 +14,15 @@ use wire::header::{self, ICMP, ICMPV6, IPV6};
 
 /// Source address failed ingress or egress policy.
 pub(super) const SOURCE_POLICY: Error = Error::new(1, 5);
-/// RFC 8200, section 4.5.
+/// Reassembly time exceeded (RFC 8200, section 4.5).
 pub(super) const REASSEMBLY_TIME: Error = Error::new(3, 1);
 
-/// RFC 4443, 3.4.
+/// Erroneous header field (RFC 4443, 3.4).
 pub(super) fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
 
-/// RFC 4443, 3.4.
+/// Unrecognized IPv6 option (RFC 4443, 3.4).
 pub(super) fn unknown_option(pointer: usize) -> Error {
     Error { kind: 4, code: 2, rest: pointer as u32 }
 }
@@ -36,9 +36,9 @@ pub(super) struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Nothing,
-    /// About the IPv4 packet.
+    /// Error about the IPv4 packet.
     Inner(Error),
-    /// About the tunnel packet.
+    /// Error about the tunnel packet.
     Outer(Error),
 }
 
@@ -96,7 +96,7 @@ impl<S: Softwires> Tunnel<S> {
         true
     }
 
-    /// About the IPv6 packet `about`.
+    /// Sends an error about the IPv6 packet `about`.
     pub(super) fn reply6<P: Packet>(&mut self, about: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         if about.len() < IPV6 || !is_unicast6(be128(about, 8)) || !self.may_send() {
             return;
@@ -110,7 +110,7 @@ impl<S: Softwires> Tunnel<S> {
         spare.emit(self.config.ipv6, p);
     }
 
-    /// Counts either way.
+    /// Whether an error may be sent; counts either way.
     fn may_send(&mut self) -> bool {
         let may = self.limiter.allow(self.now, self.config.icmp_errors_per_second);
         self.count.add(if may { Event::IcmpSent } else { Event::IcmpSuppressed });

@@ -16,10 +16,9 @@ const WRAPPED: usize = PLAIN + OVERHEAD;
 
 /// Results of the first stage, for each packet, as columns.
 struct Work {
-    /// As in the packet.
     ends: [u64; BATCH],
     ports: [u32; BATCH],
-    /// Of the strategy's first step.
+    /// Places from the strategy's first step.
     place: [u32; BATCH],
     /// A bit for each packet of the fast path.
     plain: u32,
@@ -39,7 +38,7 @@ fn points(ends: u64, ports: u32) -> [Point4; 2] {
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// Into tunnels.
+    /// Encapsulates a batch.
     #[inline]
     pub(super) fn batch_in<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         // With room for one more header in front.
@@ -72,7 +71,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::ToIpv6, done);
     }
 
-    /// Out of tunnels.
+    /// Decapsulates a batch.
     #[inline]
     pub(super) fn batch_out<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         bring_closer(batch, WRAPPED.cast_signed() - 1);
@@ -166,7 +165,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The outer header was removed.
+    /// Updates a packet whose outer header was removed.
     #[inline(always)]
     fn leave<P: Packet>(&self, p: &mut P, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -183,7 +182,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// If this end decrements the TTL.
+    /// Decrements the TTL, if this end does.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.plan.last_hop > 0 {
@@ -206,7 +205,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// In the word of TTL and protocol as in memory.
+/// Decrement in the word of TTL and protocol as in memory.
 const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
 /// Version, header length, and no fragment, whatever DF.
 const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
@@ -234,7 +233,7 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
     right.then_some(ends)
 }
 
-/// And the line at an offset from it.
+/// Prefetches packets, and the line at an offset.
 #[inline(always)]
 fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     for p in batch {
@@ -245,7 +244,7 @@ fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     }
 }
 
-/// Zero-padded to the minimum length.
+/// Pads a frame with zeros to the minimum length.
 pub(super) fn pad<P: Packet>(p: &mut P, end: usize) {
     let len = end.max(LEAST_FRAME);
     if p.set_len(len) {

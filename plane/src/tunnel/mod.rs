@@ -31,9 +31,9 @@ use wire::header::{TYPE_IPV4, TYPE_IPV6};
 const L3: usize = wire::header::ETH;
 const OVERHEAD: usize = config::OVERHEAD as usize;
 
-/// Of an IPv6 link (RFC 8200, section 5).
+/// Minimum MTU of an IPv6 link (RFC 8200, section 5).
 const LEAST_MTU: u32 = 1280;
-/// Of a reduced path MTU: ten minutes (RFC 8201, section 4).
+/// Lifetime of a reduced path MTU: ten minutes (RFC 8201, section 4).
 const PATH_LIFETIME: u64 = 600_000_000_000;
 
 /// One worker of a tunnel end.
@@ -44,7 +44,6 @@ pub struct Tunnel<S: Softwires> {
     workers: u16,
     plan: Plan,
     hasher: Hasher,
-    /// By addresses and identification.
     reassembly: Reassembly<(u128, u128, u32)>,
     tracker: Tracker,
     limiter: Limiter,
@@ -169,7 +168,7 @@ impl<S: Softwires> Tunnel<S> {
         self.config = config;
     }
 
-    /// For ten minutes (RFC 2473, section 7.1; RFC 8201, section 4).
+    /// Reduces the path MTU for ten minutes (RFC 2473, section 7.1; RFC 8201, section 4).
     fn narrow(&mut self, mtu: u32) {
         // A value below the minimum IPv6 MTU is ignored.
         if (LEAST_MTU..=self.plan.mtu6 as u32).contains(&mtu) && mtu < self.config.v6.mtu.into() {

@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 pub struct OneTunnel {
     own: u128,
     peer: u128,
-    /// None where both ends are the same.
+    /// The peer's address; 0 where both ends are the same.
     from: u128,
 }
 

@@ -37,7 +37,7 @@ impl Head4 {
         }
     }
 
-    /// Of at least eight octets of payload.
+    /// Ports of a quote with at least eight octets of payload.
     fn quoted(&self, b: &[u8]) -> [Option<u16>; 2] {
         if self.offset > 0 || b.len() < self.l4 + 8 {
             return [None; 2];
@@ -49,7 +49,7 @@ impl Head4 {
         }
     }
 
-    /// Only a first fragment shows the type.
+    /// Whether this is an error; only a first fragment shows the type.
     pub(super) fn is_icmp_error(&self, b: &[u8]) -> bool {
         self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == Kind::Error)
     }
@@ -58,7 +58,7 @@ impl Head4 {
 /// Kinds of ICMP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// With an identifier.
+    /// A query with an identifier.
     Query,
     /// Unreachable, source quench, time exceeded, parameter problem: quotes a packet.
     Error,

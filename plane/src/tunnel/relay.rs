@@ -17,7 +17,7 @@ const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
 
 impl<S: Softwires> Tunnel<S> {
-    /// Other messages are for the machine itself.
+    /// Relays an error; other messages are for the machine itself.
     pub(super) fn relay<P: Packet>(
         &mut self,
         b: &[u8],
@@ -73,7 +73,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// RFC 2473, section 8.3.
+/// The ICMPv4 counterpart (RFC 2473, section 8.3).
 fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
         // Only packets with DF need the size.

@@ -9,7 +9,7 @@ use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 pub struct TunnelEnds {
     /// The CE's.
     pub ce: u128,
-    /// AFTR, lwAFTR, BR.
+    /// Address of the AFTR, lwAFTR or BR.
     pub pe: u128,
 }
 

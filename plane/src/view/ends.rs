@@ -43,7 +43,7 @@ pub enum ViewError {
         /// Addresses needed.
         want: u32,
     },
-    /// Of two subscribers.
+    /// Two subscribers have the same address.
     #[error("subscriber {0} has the same IPv6 address as one before it: give each its own")]
     Shared(usize),
     /// A stateless device cannot find a packet's subscriber.

@@ -18,7 +18,7 @@ use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation
 pub struct Bed {
     /// Tester's own address, and DUT's.
     pub left: Hop,
-    /// The same on the right.
+    /// Addresses of tester and DUT on the right.
     pub right: Hop,
     /// Octets with FCS of IPv4 frames; those with an IPv6 header are longer (METHODOLOGY.md, frame sizes).
     pub frame_size: usize,
@@ -51,14 +51,14 @@ impl From<OuterRange> for Outside {
     }
 }
 
-/// As the Initiator sends.
+/// Fields of frames as the Initiator sends them.
 const FROM_INSIDE: Fields = Fields {
     src: Source::InsideAddr,
     src_port: Source::InsidePort,
     dst: Source::RemoteAddr,
     dst_port: Source::RemotePort,
 };
-/// From the DUT's outside address.
+/// Fields of frames from the DUT's outside address.
 const FROM_OUTER: Fields = Fields { src: Source::OuterAddr, src_port: Source::OuterPort, ..FROM_INSIDE };
 const fn reversed(f: Fields) -> Fields {
     Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
@@ -88,7 +88,7 @@ pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }
 
-/// From the layouts of customers' frames on both links.
+/// A view from the layouts of customers' frames on both links.
 fn stateless(bed: &Bed, links: [Layout; 2]) -> View {
     view(bed, links, [FROM_INSIDE, FROM_INSIDE], None)
 }
@@ -97,7 +97,7 @@ fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
     view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
 }
 
-/// From the customers' frames; the other direction is the reverse.
+/// A view from the customers' frames; the other direction is the reverse.
 fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());

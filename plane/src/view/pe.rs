@@ -63,7 +63,7 @@ pub fn siit(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// By IPv4 address and port.
+/// A view with softwires by IPv4 address and port.
 fn by_address(bed: &Bed, left: Layout) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);

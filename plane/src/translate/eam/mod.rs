@@ -47,7 +47,7 @@ const FREE6: Slot6 = Slot6 { key: 0, to: 0, suffix: 0, len: FREE, shift: 0 };
 pub struct Eam {
     slots4: Array<Slot4>,
     slots6: Array<Slot6>,
-    /// Longest first.
+    /// Prefix lengths, longest first.
     levels4: Vec<(u32, u8)>,
     levels6: Vec<(u128, u8)>,
     hasher: Hasher,
@@ -192,7 +192,7 @@ impl Eam {
         range(hash, self.slots6.len() as u32) as usize
     }
 
-    /// `None` without a pair.
+    /// The IPv6 address; `None` without a pair.
     #[inline(always)]
     pub fn to_ipv6(&self, addr: u32) -> Option<u128> {
         if !self.near.has4(addr) {
@@ -224,7 +224,7 @@ impl Eam {
         None
     }
 
-    /// `None` without a pair.
+    /// The IPv4 address; `None` without a pair.
     #[inline(always)]
     pub fn to_ipv4(&self, addr: u128) -> Option<u32> {
         if !self.near.has6(addr) {

@@ -15,7 +15,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Copied from one suffix to the other.
+    /// Bits copied from one suffix to the other.
     pub(super) fn suffix(&self) -> u32 {
         !self.v4.mask()
     }
@@ -62,22 +62,22 @@ impl fmt::Display for Pair {
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub enum EamError {
-    /// Not a pair, or one that cannot be used.
+    /// A line is not a pair, or one that cannot be used.
     #[error("explicit address maps, line {line}: {why}")]
     Line {
-        /// Of line or pair, from 1.
+        /// Number of the line or pair, from 1.
         line: usize,
         /// What is wrong, and what to write instead.
         why: String,
     },
-    /// The same addresses twice.
+    /// Two pairs have the same addresses.
     #[error("explicit address maps, line {line}: {pair} {how} line {other}: {with}; remove one of the two")]
     Clash {
         /// Line of the second.
         line: usize,
         /// The second.
         pair: Pair,
-        /// The same prefix, or an overlap.
+        /// How pairs clash: the same prefix, or an overlap.
         how: &'static str,
         /// Line of the first.
         other: usize,
