@@ -66,7 +66,6 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub decision: Decision,
-    /// At least one, in order.
     pub attempts: Vec<Attempt>,
 }
 

@@ -44,7 +44,7 @@ impl Ratio {
         (u128::from(n) * u128::from(self.num) / u128::from(self.den)) as u64
     }
 
-    /// Rounded down.
+    /// The ratio of a rate, rounded down.
     pub fn of(self, rate: Rate) -> Rate {
         Rate(self.floor_of(rate.0))
     }
@@ -61,7 +61,7 @@ impl Ratio {
         self.num == self.den
     }
 
-    /// Never for decisions.
+    /// The ratio for display, never for decisions.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }

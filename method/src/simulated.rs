@@ -22,7 +22,7 @@ use crate::units::{Count, Nanos, Rate};
 /// Behaviour when the connection tracking table is full (RFC 9693 section 4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Their frames are lost.
+    /// Keeps old connections; the frames of new ones are lost.
     #[default]
     KeepOld,
     /// Every frame passes, but only the last connections validate.
@@ -126,7 +126,6 @@ impl Truth {
 
 #[derive(Clone, Debug)]
 pub struct SimulatedDut {
-    /// May change between trials.
     pub truth: Truth,
     trials: u64,
     seed: u64,

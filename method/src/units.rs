@@ -47,14 +47,14 @@ impl Rate {
     pub fn frames_in(self, duration: Nanos) -> Count {
         u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
     }
-    /// Rounded up; the longest time for a rate of 0.
+    /// Time for `frames`, rounded up; the longest time for a rate of 0.
     pub fn time_for(self, frames: Count) -> Nanos {
         if self.0 == 0 {
             return Nanos(if frames == 0 { 0 } else { u64::MAX });
         }
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
-    /// Mean, rounded down.
+    /// Mean of both rates, rounded down.
     #[must_use]
     pub fn halfway(self, higher: Rate) -> Rate {
         Rate(self.0 + (higher.0 - self.0) / 2)

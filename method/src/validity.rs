@@ -25,7 +25,7 @@ pub const LATE_FLOOR: Nanos = Nanos(100_000);
 pub const LATE_PART: u64 = 100_000;
 /// Connections that phase 1 needs for each frame that the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// In spite of host noise, a larger loss stays a fail.
+/// Part of the frames whose loss stays a fail in spite of host noise.
 pub const CERTAIN_PART: u64 = 100;
 /// The stall that an unknown queue absorbs.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
@@ -218,7 +218,7 @@ fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) 
     Some(StreamPart { stream: Stream::Forward, leg, frames, pace, acceptance })
 }
 
-/// Each active direction, and the validation.
+/// The parts of each active direction, and the validation.
 fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<StreamPart<'a>> {
     // Only the Initiator may open connections.
     let (acceptance, direction) = match spec.kind {
@@ -325,7 +325,7 @@ fn loss(part: &StreamPart<'_>, outcome: &TrialOutcome) -> Verdict {
 
 struct OffCore {
     of_dut: bool,
-    /// Where stalls cannot be observed, the run delay.
+    /// Stall, or the run delay where stalls cannot be observed.
     time: Nanos,
     reason: Invalid,
 }
@@ -339,7 +339,7 @@ fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
     outcome.host.tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed).unwrap_or_default()
 }
 
-/// The tester's first.
+/// Threads off their cores, the tester's first.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let host = &outcome.host;
     let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
@@ -353,7 +353,7 @@ fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     )
 }
 
-/// By the thread that was descheduled for longest.
+/// Noise by the thread that was descheduled for longest.
 fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
     let off = off_core(outcome).max_by_key(|off| off.time)?;
     (off.time > absorbed(outcome)).then_some(off.reason)
@@ -364,7 +364,7 @@ fn tester_off(outcome: &TrialOutcome) -> Nanos {
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
 }
 
-/// Rule 3.
+/// Whether a loss exceeds the noise by rule 3.
 fn exceeds_noise(parts: &[StreamPart<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Describes this build: version, commit, target, processor, flags, compiler. Every run folder
 //! names them, because two builds of one version may differ in speed.
 
-/// `natmeter -V`.
+/// Output of `natmeter -V`.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
 
 /// `natmeter --version`, one fact a line.
@@ -42,7 +42,7 @@ pub fn commit() -> Option<String> {
     Some(env!("NATMETER_BUILD_COMMIT").to_owned()).filter(|commit| commit != "unknown")
 }
 
-/// This processor lacks an instruction of the build.
+/// Message where this processor lacks an instruction of the build.
 pub const WRONG_PROCESSOR: &str = concat!(
     "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",
     env!("NATMETER_BUILD_CPU"),

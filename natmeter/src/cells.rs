@@ -18,7 +18,6 @@ use std::path::Path;
 pub struct Cells<'a> {
     /// File, as on the command line.
     pub file: &'a Path,
-    /// Changes from the command line.
     pub changes: &'a Changes,
     /// Each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
     pub beds: &'a [String],
@@ -30,11 +29,10 @@ pub struct Cells<'a> {
 
 /// Limit as a multiple of the predicted duration. A cell that exceeds it continues later.
 const TIMES_PREDICTED: u64 = 3;
-/// For start, self-test and calibration of every cell.
+/// Minutes for start, self-test and calibration of every cell.
 const MINUTES: u64 = 10;
 
 impl Cells<'_> {
-    /// Text in this format.
     pub fn text(&self, format: CellFormat) -> String {
         match format {
             CellFormat::Slurm => self.slurm(),
@@ -43,7 +41,7 @@ impl Cells<'_> {
         }
     }
 
-    /// One for each point.
+    /// Number of cells, one for each point.
     fn count(&self) -> u32 {
         self.scenario.points().count() as u32
     }
@@ -58,14 +56,14 @@ impl Cells<'_> {
         points.filter_map(of_point).collect()
     }
 
-    /// For all cells.
+    /// Arguments of all cells.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.file.display().to_string()];
         arguments.extend(self.changes.arguments());
         arguments
     }
 
-    /// For the runs of all cells.
+    /// Folder for the runs of all cells.
     fn runs(&self) -> String {
         format!("runs/{}-cells", self.scenario.name)
     }
@@ -104,7 +102,7 @@ impl Cells<'_> {
         text
     }
 
-    /// Joins the runs.
+    /// The command that joins the runs.
     fn merge(&self) -> String {
         format!(
             "natmeter merge {} {}/*/*/",

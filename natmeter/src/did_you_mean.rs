@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Of scenarios.
+/// Most scenarios in a question.
 const MOST: usize = 3;
 
 const FOLDER: &str = "scenarios";
@@ -69,7 +69,6 @@ pub fn run(path: &Path) -> Option<String> {
     question(meant.as_slice())
 }
 
-/// In order.
 fn runs_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
@@ -135,7 +134,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// By a device or a technology whose name begins with `name`.
+/// Whether the file has a device or a technology whose name begins with `name`.
 fn has(file: &Path, name: &str) -> bool {
     let mut text = String::new();
     let read = File::open(file).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
@@ -151,7 +150,7 @@ fn stem(path: &Path) -> String {
     name.strip_suffix(".toml").unwrap_or(&name).to_owned()
 }
 
-/// Without case and separators.
+/// The name without case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

@@ -153,7 +153,7 @@ pub enum Line {
 
 /// A receiver of events.
 pub trait Listener {
-    /// Called in order, from the thread of the run.
+    /// Hears events in order, from the thread of the run.
     fn on(&mut self, event: &Event);
 }
 

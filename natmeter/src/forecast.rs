@@ -33,7 +33,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
 
 struct TimedPlan {
     plan: Plan,
-    /// Of the search of each measurement.
+    /// Times of the search of each measurement.
     searches: Vec<Nanos>,
 }
 
@@ -61,7 +61,7 @@ fn in_order(scenario: &Scenario, order: Sequence) -> TimedPlan {
     TimedPlan { plan, searches: times }
 }
 
-/// Of a measurement: interleaving changes the point after each.
+/// Part of a measurement: interleaving changes the point after each.
 const CHANGE_PART: u64 = 10;
 
 /// Compared with a point's trials. A simulated device has no host whose noise would spread over the points.
@@ -77,7 +77,6 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bo
 /// Predicted for measurements under a time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Sum.
     pub time: Nanos,
     /// Skipped or ended by the time limit.
     pub skipped: usize,
@@ -111,7 +110,7 @@ fn sum<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Nanos {
     Nanos(measurements.fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)))
 }
 
-/// Than assumed.
+/// Per cent of the assumed time above which a search is slower than assumed.
 pub const SLOWER: u64 = 100;
 
 /// If every box passes the first rate of each search, and if it is [`SLOWER`]. `None` for devices of this machine.

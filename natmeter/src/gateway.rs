@@ -53,21 +53,18 @@ pub enum GatewayError {
     /// The request is not possible.
     #[error("{0}")]
     Usage(String),
-    /// Unusable capture file.
     #[error(transparent)]
     File(#[from] FileError),
     /// A capture file cannot be created.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Wrong parameters.
+    /// The technology's parameters are wrong.
     #[error("[technology.{name}]: {why}")]
     Technology {
-        /// Its name.
         name: &'static str,
-        /// With the remedy.
+        /// Reason and remedy.
         why: String,
     },
-    /// Unusable interface.
     #[error(transparent)]
     Port(#[from] PortError),
     /// Unresolved next hop.
@@ -79,16 +76,15 @@ pub enum GatewayError {
     /// Deleted or switched off.
     #[error("{0}; the gateway has stopped")]
     Lost(#[from] Lost),
-    /// These cannot be dropped.
+    /// Privileges cannot be dropped.
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// It cannot be opened.
+    /// The control socket cannot be opened.
     #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
     Socket {
-        /// Its path.
         path: String,
         /// The error of the system.
         cause: std::io::Error,
@@ -186,7 +182,7 @@ fn tag(side: &Side) -> Option<Tag> {
     side.vlan.and_then(Tag::new)
 }
 
-/// Of file mode, as text or JSON.
+/// Counters of file mode, as text or JSON.
 fn counted(passed: &PacketCounts, events: Vec<(&str, u64)>, entries: Option<(u64, u64)>, as_json: bool) -> String {
     let PacketCounts { received, sent, dropped, held, answered, local, unwritten, other_vlan } = *passed;
     if as_json {
@@ -239,7 +235,7 @@ type BothPorts = (Box<dyn Port>, Box<dyn Port>);
 struct GatewayPorts {
     ports: Vec<BothPorts>,
     pools: Vec<Pool>,
-    /// Of the interfaces.
+    /// Ethernet addresses of the interfaces.
     macs: [Mac; 2],
     other_vlan: OtherVlan,
 }
@@ -247,7 +243,7 @@ struct GatewayPorts {
 /// Ignored by each side.
 type OtherVlan = [Arc<AtomicU64>; 2];
 
-/// For each of a worker's two AF_XDP ports.
+/// Frames of each of a worker's two AF_XDP ports.
 const FRAMES: usize = 16_384;
 
 fn open(gateway: &Gateway, clock: Clock) -> Result<GatewayPorts, GatewayError> {
@@ -339,7 +335,7 @@ struct Run<'a> {
     say: &'a dyn Fn(&str),
 }
 
-/// For workers of an idle gateway that have ended.
+/// Interval of checks for workers of an idle gateway that have ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Run<'_> {
@@ -356,7 +352,7 @@ impl Run<'_> {
         }
     }
 
-    /// Until it is stopped or fails.
+    /// Runs the gateway until it is stopped or fails.
     fn serve(self, embedded: Embedded, workers: ControlQueue) -> Result<(), GatewayError> {
         let Run { gateway, file, macs, live, opened, mut presence, clock, mut control, ending, say, .. } = self;
         if gateway.busy {
@@ -408,7 +404,7 @@ impl Run<'_> {
     }
 }
 
-/// In all threads; warns about privileges that remain.
+/// Limits all threads; warns about privileges that remain.
 fn limit(
     gateway: &Gateway,
     file: &Path,

@@ -9,10 +9,10 @@ use dut::RunDir;
 use note::{Note, Notes};
 use std::path::Path;
 
-/// Of a session in which natmeter measures.
+/// Priority of a session in which natmeter measures.
 const RAISED: i32 = -20;
 
-/// As the kernel writes them: `/autogroup-31 nice 0`.
+/// A session as the kernel writes it: `/autogroup-31 nice 0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Session {
     group: String,
@@ -42,7 +42,7 @@ pub struct RaisedPriority {
     note: Option<Note>,
 }
 
-/// If the kernel groups by session and permits it.
+/// Raises the priority if the kernel groups by session and permits it.
 pub fn raise() -> RaisedPriority {
     RaisedPriority { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }

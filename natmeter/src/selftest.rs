@@ -38,17 +38,17 @@ use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
 #[derive(Clone, Copy)]
 struct Depth {
-    /// Of a counting trial.
+    /// Frames of a counting trial.
     frames: u64,
     /// One of so many frames has a wrong port.
     misroute_every: u64,
-    /// Of counting trials.
+    /// Rate of counting trials.
     rate: Rate,
-    /// Inside a search.
+    /// Length of a trial inside a search.
     trial: Nanos,
-    /// In a trial.
+    /// Connections in a trial.
     connections: u64,
-    /// Then the remaining checks are inconclusive.
+    /// Time limit, after which the remaining checks are inconclusive.
     at_most: Duration,
 }
 
@@ -76,9 +76,9 @@ const THOROUGH: Depth = Depth {
 /// Verdict with evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfTestRecord {
-    /// Of all checks.
+    /// Verdict on all checks.
     pub verdict: SelfTest,
-    /// Of all checks that did not pass.
+    /// Trials of all checks that did not pass.
     pub trials: Vec<TrialRecord>,
 }
 
@@ -137,13 +137,13 @@ struct Tester<'a> {
     end: Option<Instant>,
     /// Tests of the self-test falsify the outcome, which must make it fail.
     says: fn(TrialOutcome) -> TrialOutcome,
-    /// Of the current check and of checks that did not pass.
+    /// Trials of the current check and of checks that did not pass.
     trials: RefCell<Vec<TrialRecord>>,
 }
 
-/// Before a check is inconclusive: counting trials, searches, or delay measurements.
+/// Tries before a check is inconclusive: counting trials, searches, or delay measurements.
 const TRIES: u32 = 5;
-/// After the time limit.
+/// Evidence after the time limit.
 const NO_TIME: &str = "nothing: no time was left";
 
 impl<'a> Tester<'a> {
@@ -225,7 +225,7 @@ impl<'a> Tester<'a> {
         check
     }
 
-    /// Polled by this thread.
+    /// Measures with a device that this thread polls.
     fn latency(&self, delay: Duration) -> Result<Latency, String> {
         let clock = self.process.clock;
         let view = view::forwarding(&bed(40_000 * 100, SMALLEST).map_err(|e| e.to_string())?);
@@ -266,7 +266,7 @@ const DELAY: Duration = Duration::from_micros(400);
 /// Of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
 const DELAY_ERROR: u64 = 2_000;
 
-/// By more than the tolerance, as with host noise.
+/// Whether times differ by more than the tolerance, as with host noise.
 fn differ(times: &[u64]) -> bool {
     let (least, most) = (times.iter().min(), times.iter().max());
     least.zip(most).is_some_and(|(least, most)| most - least > DELAY_ERROR)
@@ -274,7 +274,7 @@ fn differ(times: &[u64]) -> bool {
 
 /// The payload is the tag only.
 const SMALLEST: usize = 64;
-/// With payload beyond the tag.
+/// Frame size with payload beyond the tag.
 const LARGER: usize = 128;
 
 fn bed(connections: u64, frame_size: usize) -> Result<Bed, RigError> {

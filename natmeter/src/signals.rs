@@ -42,7 +42,7 @@ pub(crate) fn handled() -> io::Result<Vec<i32>> {
     Ok([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect())
 }
 
-/// From `/proc/PID/status`.
+/// Ignored signals, from `/proc/PID/status`.
 fn ignored(status: &str) -> Vec<i32> {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     (1..=64).filter(|signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1).collect()

@@ -43,10 +43,10 @@ pub fn err(text: &str) {
     let _ = write(&mut anstream::stderr().lock(), &with_colours(text));
 }
 
-/// For a terminal that does not tell.
+/// Columns of a terminal that does not tell.
 const USUAL_COLUMNS: usize = 80;
 
-/// For a terminal that does not tell.
+/// Lines of a terminal that does not tell.
 const USUAL_LINES: usize = 24;
 
 /// Columns of the terminal on stderr.
@@ -72,7 +72,7 @@ pub fn err_lines(text: &str) {
     err(&format!("{text}\n"));
 }
 
-/// Of further lines, beyond that of the first.
+/// Indentation of further lines, beyond that of the first.
 const HANGING: usize = 4;
 
 /// Breaks a text between words. Colours take no columns.
@@ -126,7 +126,7 @@ fn write(to: &mut impl Write, text: &str) -> io::Result<()> {
     to.write_all(text.as_bytes()).and_then(|()| to.flush())
 }
 
-/// Of wanted output.
+/// Whether the error loses wanted output.
 fn is_loss(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::BrokenPipe
 }

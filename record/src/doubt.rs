@@ -16,7 +16,6 @@ pub enum Doubt {
     ResumedElsewhere(String),
     /// No self-test ruled out faults of the tester.
     SelfTestSkipped,
-    /// Any other, as a sentence.
     Other(String),
 }
 

@@ -9,11 +9,11 @@ use std::fmt;
 
 /// An axis.
 pub struct Axis {
-    /// In `[sweep]`, also its name in documents.
+    /// Key in `[sweep]`, also the axis's name in documents.
     pub key: Key,
     /// Its values.
     pub kind: AxisKind,
-    /// Of columns and rows.
+    /// Heading of columns and rows.
     pub heading: &'static str,
     /// Devices that have it.
     pub devices: &'static str,
@@ -21,7 +21,7 @@ pub struct Axis {
     pub sets_subscribers: bool,
 }
 
-/// METHODOLOGY.md.
+/// Largest number of subscribers (METHODOLOGY.md).
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
 /// Entries of a kernel's connection tracking table.
@@ -127,7 +127,7 @@ pub enum Fit {
     Refused(&'static str),
     /// Up to this value, with the reason, and what would raise it.
     UpTo(u64, &'static str, &'static str),
-    /// As `UpTo`, but only powers of two.
+    /// Powers of two up to a value.
     Powers(u64, &'static str, &'static str),
 }
 

@@ -22,7 +22,7 @@ pub struct Preset {
 pub enum AxisKind {
     /// Numbers.
     Numbers(Numbers),
-    /// As codes ([`method::Direction::code`]).
+    /// Directions as codes ([`method::Direction::code`]).
     Directions,
 }
 
@@ -42,7 +42,7 @@ impl Numbers {
         series(number(self.least..=self.most))
     }
 
-    /// If the value is a word.
+    /// The values, if the value is a word.
     fn preset(self, value: &Value) -> Option<Result<Vec<u64>, Wrong>> {
         let Value::Text(word) = value else { return None };
         if let Some(preset) = self.presets.iter().find(|preset| preset.name == word) {

@@ -11,7 +11,7 @@ const DIRECTIONS: &[Choice<Direction>] = &[
     ("reverse", Direction::Reverse, "Responder to Initiator only"),
 ];
 
-/// Or the rates of both directions as a ratio.
+/// Directions by name, or the rates of both directions as a ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions;
 

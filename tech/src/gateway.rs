@@ -53,11 +53,11 @@ pub struct Job<'a> {
 pub struct GatewayBuild {
     /// Functions for each worker.
     pub functions: Functions,
-    /// Loaded and not learned.
+    /// Table that was loaded and not learned.
     pub loaded: Option<TableLoad>,
-    /// State of the workers.
+    /// Live table of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
-    /// Replaces the job's `live`.
+    /// Table that replaces the job's `live`.
     pub table: Option<lw4o6::Table>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn why(e: impl Display) -> String {
     e.to_string()
 }
 
-/// For a customer edge, a provider edge, and both.
+/// Builders for a customer edge, a provider edge, and both.
 type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
 
 impl Job<'_> {
@@ -111,7 +111,7 @@ impl Job<'_> {
         (0..self.workers).map(one).collect()
     }
 
-    /// With an IPv6 link between them.
+    /// Builds both edges with an IPv6 link between them.
     fn both<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -126,7 +126,7 @@ impl Job<'_> {
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
     }
 
-    /// Each type as its variant.
+    /// Builds functions of either edge or both, each type as its variant.
     pub(crate) fn edges<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,

@@ -39,7 +39,7 @@ pub(crate) const ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Ipv6Forwarding::read(section)?)),
 };
 
-/// RFC 5180, section 5, half of the block on each side.
+/// Network on the left: half of the block of RFC 5180, section 5.
 const LEFT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
 const RIGHT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0x8000, 0, 0, 0, 0), len: 64 };
 

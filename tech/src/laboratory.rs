@@ -22,7 +22,7 @@ const ON_REQUEST: &[Prefix4] = &[
     block([240, 0, 0, 0], 4),    // RFC 1112: reserved; the broadcast address is left out below
 ];
 
-/// For scenarios.
+/// IPv6 addresses that scenarios may use.
 const ALLOWED6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48), // RFC 5180: benchmarks
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // RFC 3849: documentation
@@ -36,7 +36,7 @@ const fn block(addr: [u8; 4], len: u8) -> Prefix4 {
     Prefix4 { addr: Ipv4Addr::new(addr[0], addr[1], addr[2], addr[3]), len }
 }
 
-/// All addresses, with those `besides`.
+/// Whether all addresses are allowed, with those `besides`.
 pub fn is_allowed(range: AddrRange, besides: &[AddrRange]) -> bool {
     covered(range, ranges(ALLOWED).chain(besides.iter().copied()))
 }
@@ -46,13 +46,13 @@ pub fn may_be_requested(range: AddrRange) -> bool {
     covered(range, ranges(ALLOWED).chain(ranges(ON_REQUEST))) && !range.contains(Ipv4Addr::BROADCAST)
 }
 
-/// All addresses of the prefix.
+/// Whether all addresses of the prefix are for laboratories.
 pub fn is_laboratory_prefix(prefix: Prefix6) -> bool {
     let within = |&(addr, len): &(Ipv6Addr, u8)| len <= prefix.len && Prefix6 { addr, len }.contains(prefix.first());
     ALLOWED6.iter().any(within)
 }
 
-/// Perhaps by `allow-addresses`.
+/// Whether a scenario may use the address, perhaps by `allow-addresses`.
 pub fn is_for_laboratories(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(addr) => may_be_requested(AddrRange::one(addr)),

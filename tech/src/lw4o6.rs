@@ -78,14 +78,14 @@ enum Source {
     Row(Row),
 }
 
-/// Each address is shared by 2^length customers, with ascending B4 addresses.
+/// Addresses, each shared by 2^length customers with ascending B4 addresses.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     ipv4: Prefix4,
     b4: Ipv6Addr,
     psid_len: u8,
     psid_offset: u8,
-    /// If swept; else one for each port set.
+    /// Number of softwires if swept; else one for each port set.
     count: Option<u64>,
 }
 
@@ -194,7 +194,7 @@ impl Lw4o6 {
         Ok((0..).zip(table.iter()).filter_map(played).collect())
     }
 
-    /// Perhaps of several lwAFTR addresses.
+    /// A view, perhaps of several lwAFTR addresses.
     fn view_of(&self, bed: &Bed, played: &[Softwire]) -> Result<View, String> {
         let ends = |of: &dyn Fn(&Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
             played.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
@@ -332,7 +332,7 @@ impl Technology for Lw4o6 {
         self.row().and_then(|row| grows_out(row.b4, row.count())).into_iter().collect()
     }
 
-    /// Unless the table's size is an axis.
+    /// Facts of the table, unless its size is an axis.
     fn summary(&self, plays: Plays, swept: &[&str]) -> Vec<(&'static str, String)> {
         let all = match &self.table {
             Source::File(path) => format!("those of {}", path.display()),

@@ -51,15 +51,15 @@ key::table! {
 #[derive(Clone, Debug)]
 struct MapRule {
     keys: RuleKeys,
-    /// From the technology's table: empty, or `.rule[2]`.
+    /// Path below the technology's table: empty, or `.rule[2]`.
     path: String,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
-    /// At least one.
+    /// Written rules, at least one.
     written: Vec<MapRule>,
-    /// Into which the one rule is divided.
+    /// Number of rules into which the one rule is divided.
     rules: u64,
     ce: u64,
 }
@@ -185,7 +185,7 @@ impl Map {
         if let [one] = self.written.as_slice() { Some(&one.keys) } else { None }
     }
 
-    /// After the division.
+    /// Number of rules after the division.
     fn count(&self) -> u64 {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
@@ -226,7 +226,7 @@ impl Map {
         Ok(all.iter().map(row).collect())
     }
 
-    /// Its customer's, or all.
+    /// Rules of the edge: its customer's, or all.
     pub(crate) fn mapping_rules(&self, edge: Plays) -> Vec<RuleRow> {
         let rules = if edge == Plays::Ce {
             self.customer().map(|customer| vec![self.rule_of(&customer).rule()]).unwrap_or_default()

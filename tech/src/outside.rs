@@ -17,7 +17,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// The same with full paths below `table`.
+    /// Keys with full paths below `table`.
     #[must_use]
     pub fn below(self, table: &str) -> Outside {
         let whole = |path: String| format!("{table}{path}");
@@ -38,7 +38,7 @@ pub enum Ports {
     Set(PortSet, At),
 }
 
-/// Shared by all customers.
+/// A port pool that all customers share.
 #[derive(Clone, Copy, Debug)]
 pub struct PortPool {
     /// Number of addresses.

@@ -32,12 +32,12 @@ pub struct Names {
     dual: (&'static str, &'static str),
     ce: (&'static str, &'static str),
     pe: (&'static str, &'static str),
-    /// In the published tables.
+    /// Name in the published tables.
     pub published: Option<&'static str>,
 }
 
 impl Names {
-    /// Names without parts.
+    /// Names of a technology without parts.
     pub const fn whole(name: &'static str, words: &'static str) -> Names {
         Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
     }

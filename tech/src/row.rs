@@ -12,9 +12,9 @@ use wire::{PortSet, Prefix4, Prefix6};
 pub struct CustomerRow {
     /// Address, or the prefix that represents `ipv4`.
     pub ipv6: Prefix6,
-    /// Other end of its tunnel, or the prefix that represents the Internet.
+    /// Other end of the tunnel, or the prefix that represents the Internet.
     pub provider: Option<Prefix6>,
-    /// Unless it may have any.
+    /// IPv4 addresses, unless the edge may have any.
     pub ipv4: Option<Prefix4>,
     /// Its ports.
     pub ports: PortSet,

@@ -27,7 +27,7 @@ pub(crate) fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(i) << 64))
 }
 
-/// Computed from IPv4 addresses.
+/// Subscribers' addresses, computed from IPv4 addresses.
 pub(crate) fn subscribers(
     bed: &Bed,
     address: impl Fn(u32) -> Result<u128, String>,

@@ -72,7 +72,7 @@ pub(crate) fn missing_eam(section: &mut Section<'_>, others: &str) {
     section.fault(fault.instead(format!("add eam = [\"198.18.0.0/24 2001:2::/120\"], {others}")));
 }
 
-/// RFC 7757, section 3.1.
+/// Kind of an explicit address mapping (RFC 7757, section 3.1).
 pub(crate) const fn pair() -> Simple<Pair> {
     fn parse(value: &Value) -> Result<Pair, Wrong> {
         let instead = "write both prefixes: \"198.18.0.0/24 2001:2::/120\"";
@@ -96,7 +96,7 @@ impl Siit {
         Eam::new(&self.pairs(open)?, true).map(Some).map_err(|e| in_file("eam-file", path, &e))
     }
 
-    /// As written, each with its line.
+    /// Pairs as written, each with its line.
     fn pairs(&self, open: Open<'_>) -> Result<Vec<(usize, Pair)>, String> {
         let Some(path) = &self.eam_file else { return Ok(numbered(&self.eam)) };
         let wrong = |why: &dyn std::fmt::Display| in_file("eam-file", path, why);

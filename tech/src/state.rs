@@ -71,12 +71,12 @@ impl State {
         self.udp_timeout.unwrap_or(UDP_TIMEOUT)
     }
 
-    /// 0 until settled.
+    /// Largest number of sessions; 0 until settled.
     pub fn sessions(&self) -> u64 {
         self.table.unwrap_or(0)
     }
 
-    /// As many as sessions, up to a million.
+    /// Number of addresses: as many as sessions, up to a million.
     pub(crate) fn addresses(&self) -> u64 {
         self.sessions().clamp(1, 1 << 20)
     }

@@ -22,22 +22,22 @@ use wire::{AddrRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
 pub struct Entry {
-    /// First that of its table.
+    /// Names of the parts, the first that of the table.
     pub names: Names,
-    /// With its RFCs.
+    /// Description with RFCs.
     pub about: &'static str,
     /// Largest number of octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
     pub overhead: usize,
     /// Parts that keep connections.
     pub with_state: &'static [Plays],
-    /// At this path.
+    /// Chapters of keys at this path.
     pub chapters: fn(path: &str) -> Vec<Chapter>,
-    /// Faults go to the section.
+    /// Reads the technology; faults go to the section.
     pub read: fn(&mut Section<'_>) -> Option<Box<dyn Technology>>,
 }
 
 impl Entry {
-    /// As in its table.
+    /// Name as in the technology's table.
     pub fn name(&self) -> &'static str {
         self.names.name(Plays::Dual)
     }
@@ -86,7 +86,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// The state, to be changed.
+    /// The mutable state.
     fn state_mut(&mut self) -> Option<&mut State> {
         None
     }
@@ -101,7 +101,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// The size, to be changed.
+    /// The mutable size.
     fn lowest_mut(&mut self) -> Option<&mut LowestMtu> {
         None
     }
@@ -111,7 +111,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Shared by all customers.
+    /// Ports that all customers share.
     fn port_pool(&self) -> Option<PortPool> {
         None
     }
@@ -287,7 +287,7 @@ impl dyn Technology + '_ {
         &self.entry().names
     }
 
-    /// As in its table.
+    /// Name as in the technology's table.
     pub fn name(&self) -> &'static str {
         self.entry().name()
     }

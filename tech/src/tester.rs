@@ -87,17 +87,17 @@ impl Flows {
 pub struct Setting<'a> {
     /// Flows at this point of the matrix.
     pub flows: &'a Flows,
-    /// IPv4, in octets, with FCS.
+    /// IPv4 frame size in octets, with FCS.
     pub frame_size: usize,
     /// TTL and hop limit.
     pub ttl: u8,
-    /// 0: as many as flows.
+    /// Connections; 0: as many as flows.
     pub connections: u64,
     /// Seed of the pseudo-random order.
     pub seed: u64,
-    /// Tester's, on the left.
+    /// Tester's next hop on the left.
     pub left: Hop,
-    /// Tester's, on the right.
+    /// Tester's next hop on the right.
     pub right: Hop,
     /// Opens files of a technology.
     pub open: Open<'a>,

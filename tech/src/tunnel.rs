@@ -52,7 +52,7 @@ key::table! {
     }
 }
 
-/// Or the word for a computed one (RFC 6438).
+/// Kind of a flow label, or the word for a computed one (RFC 6438).
 const fn flow_label() -> Simple<FlowLabel> {
     fn parse(value: &Value) -> Result<FlowLabel, Wrong> {
         if matches!(value, Value::Text(word) if word == "hash") {

@@ -110,7 +110,7 @@ impl Parameters {
         one_core * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0))
     }
 
-    /// At least one, infinite without coherency.
+    /// Cores of the highest rate: at least one, infinite without coherency.
     fn peak_cores(self) -> f64 {
         if self.coherency > 0.0 {
             ((1.0 - self.contention).max(0.0) / self.coherency).sqrt().max(1.0)

@@ -193,7 +193,7 @@ impl Data {
         starts.iter().copied().zip(ends)
     }
 
-    /// At most one for each two points.
+    /// Levels of the best fit, at most one for each two points.
     fn best_levels(&self, threshold: f64) -> Vec<usize> {
         let n = self.y.len();
         // best[k][to]: smallest χ² of k + 1 levels over the first `to` points, and the start of the last level.

@@ -90,7 +90,7 @@ impl Bracket {
         Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None, gallop: None }
     }
 
-    /// Below an undecided rate, because queues absorb longer stalls at lower rates.
+    /// The next rate: below an undecided rate, because queues absorb longer stalls at lower rates.
     fn next(&mut self) -> Rate {
         match (&mut self.gallop, self.undecided, &self.bound) {
             (Some(gallop), None, None) => gallop.up(self.passed, self.hi),

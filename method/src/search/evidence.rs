@@ -65,7 +65,7 @@ pub struct ValidationCap {
     pub trials: Count,
 }
 
-/// Of the reverse one-way throughput.
+/// Part of the reverse one-way throughput that is safe.
 const SAFE: Ratio = Ratio::from_ppm(900_000);
 
 impl ValidationCap {

@@ -8,7 +8,7 @@ use crate::units::{Count, Rate};
 use crate::validity::Invalid;
 
 const SAMPLE: Count = 10_000;
-/// At most that of phase 1.
+/// Highest rate of the sample, at most that of phase 1.
 const SAMPLE_RATE: Rate = Rate(10_000);
 
 /// Opens the connections for all later trials, and proves that they exist.

@@ -268,7 +268,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// With sent and without right received frames.
+/// Streams with sent and without right received frames.
 fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
     let mut dark = Vec::new();
     for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]

@@ -13,7 +13,6 @@ pub struct Waits {
     pub drain: Nanos,
     /// Time after the last frame of phase 1.
     pub phase1_drain: Nanos,
-    /// Time before each trial.
     pub settle: Nanos,
 }
 
@@ -118,7 +117,7 @@ const FREEING: Nanos = Nanos::SECOND;
 /// Time stamps and samples that show as much as all.
 const FEW: u64 = 100;
 
-/// With few stamps, and all flows from the start.
+/// The trial with few stamps, and all flows from the start.
 fn without_frames(spec: &TrialSpec) -> TrialSpec {
     let mut few = spec.clone();
     if few.options.ramp.take().is_some() {

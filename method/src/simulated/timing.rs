@@ -36,7 +36,7 @@ impl SimulatedDut {
         observed
     }
 
-    /// Does not change the noise of the trial.
+    /// Warms up, without a change of the trial's noise.
     fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
         let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
         let rate = warm_up.rate_before(spec.rate);
@@ -45,7 +45,7 @@ impl SimulatedDut {
         Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
-    /// Returns how many.
+    /// Loses frames after a step of the rate.
     pub(super) fn lose_after_step(&self, spec: &TrialSpec, leg: &mut Leg, is_overloaded: bool) {
         let Some((_, before, rate)) = spec.step() else { return };
         if is_overloaded {

@@ -9,7 +9,7 @@ use super::{Interval, median_of};
 pub struct Known {
     pub value: f64,
     pub low: f64,
-    /// Upper bound; infinite if unknown.
+    /// Upper bound of the shift; infinite if unknown.
     pub high: f64,
 }
 

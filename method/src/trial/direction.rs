@@ -107,7 +107,7 @@ impl Direction {
     }
 }
 
-/// Above [`DirectionRatio::MOST`].
+/// Code of the first ratio, above [`DirectionRatio::MOST`].
 const RATIOS: u64 = 10_000;
 
 impl fmt::Display for Direction {
@@ -169,7 +169,7 @@ impl DirectionRatio {
         self.forward.min(self.reverse)
     }
 
-    /// Where the faster direction has this rate, for reports.
+    /// A direction's rate where the faster one has `rate`, for reports.
     pub fn rate_of(self, forward: bool, rate: f64) -> f64 {
         rate * f64::from(self.part(forward)) / f64::from(self.faster())
     }
@@ -231,7 +231,7 @@ impl Pace {
         (self.rate.0.saturating_mul(self.part.into()), self.of.into())
     }
 
-    /// Rounded up.
+    /// Frames per second, rounded up.
     pub fn per_second(self) -> Rate {
         let (frames, seconds) = self.frames_in_seconds();
         Rate(frames.div_ceil(seconds))
@@ -243,14 +243,14 @@ impl Pace {
         Pace { of: self.of.saturating_mul(seconds), ..self }
     }
 
-    /// Rounded down.
+    /// Frames in `time`, rounded down.
     pub fn frames_in(self, time: Nanos) -> Count {
         let (frames, seconds) = self.frames_in_seconds();
         let due = u128::from(frames) * u128::from(time.0) / (1_000_000_000 * u128::from(seconds));
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
-    /// Rounded up.
+    /// Time for `frames`, rounded up.
     pub fn time_for(self, frames: Count) -> Nanos {
         let (of_rate, seconds) = self.frames_in_seconds();
         if of_rate == 0 || seconds == 1 {

@@ -58,7 +58,7 @@ fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Chec
     CheckLine { name: name.into(), grade, words: words.into() }
 }
 
-/// Each way, at a rate that is slow enough for any box.
+/// Frames each way, at a rate that is slow enough for any box.
 const FRAMES: u64 = 1_000;
 const RATE: Rate = Rate(10_000);
 /// Trials at most, until one is right.

@@ -85,7 +85,7 @@ fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
     )
 }
 
-/// Or the second host if the tester is the first.
+/// First host of the network, or the second if the tester is the first.
 fn of_network(found: Option<&Found>) -> Option<String> {
     found?.addresses.iter().find_map(|(address, length)| {
         let IpAddr::V4(address) = address else { return None };

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub struct SiitperfImport {
     /// The bed file.
     pub bed: String,
-    /// For a scenario, `--set` each.
+    /// Values of `--set` for a scenario.
     pub scenario: Vec<String>,
     /// Differences, one sentence each.
     pub notes: Vec<String>,
@@ -17,7 +17,7 @@ pub struct SiitperfImport {
 
 type Settings = BTreeMap<String, String>;
 
-/// In the bed file, the scenario or a note below.
+/// Keys used in the bed file, the scenario or a note below.
 const USED: [&str; 30] = [
     "IP-L-Vers",
     "IP-R-Vers",
@@ -133,7 +133,7 @@ fn scenario(settings: &Settings) -> Vec<String> {
     keys
 }
 
-/// In another way, or not at all.
+/// Notes on keys that act in another way, or not at all.
 fn otherwise(settings: &Settings) -> Vec<String> {
     let mut notes = Vec::new();
     let cores: Vec<&str> = ["CPU-L-Send", "CPU-R-Recv", "CPU-R-Send", "CPU-L-Recv"]

@@ -9,7 +9,7 @@ use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compa
 use record::report::number::significant;
 use std::path::Path;
 
-/// On every terminal.
+/// Width of lines, for every terminal.
 const COLUMNS: usize = 80;
 
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
@@ -47,13 +47,13 @@ fn read(path: &Path) -> Result<Run, Exit> {
     Run::read(path, tech::ALL).map_err(failed)
 }
 
-/// Or leaves the condition undecided.
+/// A check that fails or leaves the condition undecided.
 struct Check {
     exit: Exit,
     sentence: String,
 }
 
-/// In all runs except the reference.
+/// Checks of all runs except the reference.
 fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     let judged = if runs.len() > 1 { &runs[1..] } else { runs };
     let mut checks = Vec::new();
@@ -90,7 +90,7 @@ fn exit_of(meets: Meets) -> Exit {
     }
 }
 
-/// By more than `ppm`, and those without a judgement.
+/// Rates slower by more than `ppm`, and those without a judgement.
 fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
     let percent = f64::from(ppm) / 10_000.0;
     let limit = significant(percent, 3);

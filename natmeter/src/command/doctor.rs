@@ -17,7 +17,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Carries the bed.
+/// A scenario that carries the bed.
 const ANY: &str = "name = \"doctor\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
 
 pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
@@ -90,7 +90,7 @@ fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Find
     }
 }
 
-/// And the boxes of a bed.
+/// Undoes changes of this machine and of a bed's boxes.
 fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
     let undone = journal::undo_kept(dir, &mut Here::new()).map_err(super::failed)?;
     let mut lines: Vec<String> = undone.iter().map(ToString::to_string).collect();
@@ -111,7 +111,6 @@ fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// Boxes that are other machines.
 fn others(bed: &Bed) -> impl Iterator<Item = (&str, &BoxKeys)> {
     bed.boxes.iter().filter(|(_, keys)| matches!(keys.on, On::Ssh(_))).map(|(role, keys)| (*role, keys))
 }
@@ -162,7 +161,7 @@ fn say(findings: &[Finding], output: Output) {
     out(&format!("{}\n", folded(&summary(findings), term::columns())));
 }
 
-/// In front of the reasons and commands of a finding.
+/// Indentation of a finding's reasons and commands.
 const INDENTATION: &str = "        ";
 
 /// Commands are not folded, so that they can be copied.

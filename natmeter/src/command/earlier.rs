@@ -17,7 +17,7 @@ pub(super) enum Earlier {
     Begun(PathBuf),
 }
 
-/// None without the option, or without an earlier run.
+/// The earlier run to go on with; none without the option, or without such a run.
 pub(super) fn earlier(folder: &Folder, loaded: &LoadedScenario) -> Option<Earlier> {
     if folder.go_on { latest(folder.path(), loaded) } else { None }
 }

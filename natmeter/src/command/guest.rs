@@ -12,7 +12,7 @@ use serde_json::json;
 use std::io::{self, BufRead, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// For `natmeter guest shell`.
+/// Longest session of `natmeter guest shell`.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {

@@ -6,7 +6,7 @@ use record::import::{self, Series};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Joins the files, or returns the exit code after printing the mistake.
+/// Reads and joins the files, or returns the exit code after printing the mistake.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
     let complain = |name: &str, why: &dyn std::fmt::Display| usage(format_args!("{name}: {why}"));
     let mut texts: Vec<(String, String)> = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
         .map_err(|(name, error)| complain(&name, &error))
 }
 
-/// Of a regular file that is not too long.
+/// Text of a regular file that is not too long.
 fn text_of(path: &Path) -> Result<String, String> {
     let metadata = path.metadata().map_err(|error| format!("cannot be read: {error}"))?;
     // Reading a pipe can block forever.

@@ -16,10 +16,10 @@ use scenario::{LoadedScenario, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
-/// In messages.
+/// Name of the quickstart in messages.
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
-/// In messages.
+/// Name of a scenario in messages.
 pub(super) fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }
@@ -88,7 +88,7 @@ fn refuse(refused: &str, output: Output) -> Exit {
     Exit::Usage
 }
 
-/// With the text of the bed file.
+/// Options with the text of the bed file.
 fn options(changes: &Changes) -> Result<Options, ScenarioError> {
     let mut options = changes.options();
     if let Some(path) = &changes.bed {
@@ -123,7 +123,6 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     Err(usage(format_args!("{} {what}; {instead}", path.display())))
 }
 
-/// As a JSON event.
 fn error_event(error: &ScenarioError) -> serde_json::Value {
     let (errors, further) = match error {
         ScenarioError::Unreadable { path, .. } => {
@@ -135,7 +134,7 @@ fn error_event(error: &ScenarioError) -> serde_json::Value {
     refusal(&errors, further)
 }
 
-/// With the number of errors that it leaves out.
+/// A JSON event with the number of errors that it leaves out.
 fn refusal(errors: &serde_json::Value, further: usize) -> serde_json::Value {
     json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors, "further_errors": further })
 }

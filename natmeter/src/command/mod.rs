@@ -96,7 +96,7 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     port::netns::enter_user_namespace().map_err(failed)
 }
 
-/// Nothing is known but that the command failed.
+/// Prints an error when nothing is known but that the command failed.
 fn failed(error: impl Display) -> Exit {
     err(&format!("error: {error}\n"));
     Exit::Failed

@@ -91,7 +91,7 @@ fn show(id: &str, output: Output) -> Result<(), Exit> {
     Ok(())
 }
 
-/// With its errata.
+/// The table with its errata.
 fn shown(table: &Table) -> String {
     let values: Vec<&Value> = table.values().collect();
     let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
@@ -123,7 +123,7 @@ fn described(head: &str, values: &[&Value]) -> String {
     text
 }
 
-/// The same for all values.
+/// Conditions that are the same for all values.
 fn conditions(values: &[&Value]) -> String {
     let mut said = Vec::new();
     let mut common = |of: &dyn Fn(&Value) -> Option<String>| {
@@ -196,7 +196,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Also lists the errata. Succeeds, as the differences are in the documents.
+/// Lists differences and errata. Succeeds, as the differences are in the documents.
 fn check(output: Output) {
     let all = check::all();
     if output.json {

@@ -97,11 +97,11 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SelfTesting {
-    /// On a host that is too busy, the run does not start.
+    /// The run does not start on a host that is too busy.
     Required,
-    /// On any host (`--beside`).
+    /// The run starts on any host (`--beside`).
     Advisory,
-    /// `--skip-self-test`.
+    /// The run has no self-test (`--skip-self-test`).
     Skipped,
 }
 
@@ -144,7 +144,7 @@ fn listener(output: Output) -> Box<dyn Listener> {
     if output.json { Box::new(JsonLines) } else { Box::new(Console::new(output.quiet)) }
 }
 
-/// Also writes the report into the folder.
+/// Prints the results and writes the report into the folder.
 fn conclude(
     ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
     output: Output,

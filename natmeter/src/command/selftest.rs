@@ -45,7 +45,7 @@ fn keep(tested: &SelfTestRecord, folder: &Path) -> Result<(), Exit> {
     kept.map_err(|error| failed(format_args!("the self-test cannot be written to {}: {error}", folder.display())))
 }
 
-/// It contradicts the truth; one fact a line, indented by `margin`.
+/// The trial that contradicts the truth; one fact a line, indented by `margin`.
 pub(super) fn deciding(check: &SelfTestCheck, margin: &str) -> String {
     let mut told = String::new();
     for line in check.deciding.iter().flat_map(|trial| selftest::in_words(trial)) {

@@ -7,7 +7,7 @@ use crate::term::{self, err, folded, out};
 use record::compare::{Run, run_folders};
 use record::trend::{of_one_scenario, text, trend};
 
-/// On every terminal.
+/// Width of lines, for every terminal.
 const COLUMNS: usize = 80;
 
 pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {

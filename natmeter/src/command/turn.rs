@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// For `--wait`.
+/// Interval of attempts with `--wait`.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// The right to measure of this command on this machine, until it is dropped.
@@ -25,7 +25,7 @@ pub(super) struct MyTurn {
     waits: TurnWait,
     _lock: Option<MachineLock>,
     ports: Vec<Lock>,
-    /// If another process measures at the same time.
+    /// What another process measures at the same time.
     pub(super) beside: Option<String>,
 }
 
@@ -107,12 +107,12 @@ struct TurnWait {
     /// Caught from the first wait on. No thread reads them, because a process with threads cannot
     /// enter a user namespace.
     signals: Option<Signals>,
-    /// Printed last.
+    /// Message that was printed last.
     told: Option<String>,
 }
 
 impl TurnWait {
-    /// Names the holder, unless it did already, and waits a moment.
+    /// Tries once: names the holder, unless it did already, and waits a moment.
     fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
         if self.signals.is_none() {
             let caught = signals::handled().and_then(|signals| Signals::new(&signals));

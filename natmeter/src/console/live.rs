@@ -14,7 +14,7 @@ const FREE: usize = 1;
 /// For the `^C` that a terminal shows behind the last of several lines. On one line, room is worth more.
 const CTRL_C: usize = 2;
 
-/// With fewer lines of the terminal, there is one live line only.
+/// Lines of a terminal below which there is one live line only.
 const FEW: usize = 10;
 
 /// What the live lines show, by the events so far.
@@ -24,9 +24,9 @@ pub(crate) struct Live {
     measurement: Option<(usize, usize)>,
     metric: String,
     repetition: u32,
-    /// At the point.
+    /// Device at the point.
     device: String,
-    /// At the point.
+    /// Connections at the point.
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
@@ -63,7 +63,7 @@ struct LastTrial {
 }
 
 impl Live {
-    /// Returns whether the lines change.
+    /// Learns an event; returns whether the lines change.
     pub(crate) fn learn(&mut self, event: &Event) -> bool {
         match event {
             Event::RunStarted { measurements, done, .. } => {

@@ -122,7 +122,7 @@ fn of_connections(connections: u64) -> String {
     if connections > 0 { format!(", {} connections", short(connections)) } else { String::new() }
 }
 
-/// `no loss`, `0.12 % lost`.
+/// A loss in words: `no loss`, `0.12 % lost`.
 pub(crate) fn loss(sent: u64, lost: u64) -> String {
     match (lost, sent) {
         (0, _) | (_, 0) => "no loss".to_owned(),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The latest ones.
+/// Most earlier runs, the latest ones.
 const RUNS: usize = 20;
 
 /// Multiples of predictions, by device and metric.

@@ -8,7 +8,7 @@ use record::plan::Plan;
 use scenario::quantity::show_bytes;
 use scenario::{Dut, Link, Plays, Point, Scenario};
 
-/// `memory` is in octets.
+/// A warning if the run needs more than `memory` octets.
 pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
     let mut searches = Searches::assumed(scenario);
     let mut points: Vec<&Point> = Vec::new();

@@ -18,7 +18,7 @@ pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 pub(super) struct Searches<'a, R> {
     scenario: &'a Scenario,
     rates: R,
-    /// One of equal results.
+    /// Known outcomes, one of equal results.
     known: Vec<Outcome>,
     /// By point and metric.
     done: HashMap<(Point, String), Vec<SearchCost>>,
@@ -26,7 +26,7 @@ pub(super) struct Searches<'a, R> {
 }
 
 struct SearchCost {
-    /// Results used.
+    /// Outcomes in use.
     used: Vec<Outcome>,
     time: Nanos,
 }
@@ -82,7 +82,7 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
     }
 }
 
-/// Without the steps, which no other search needs.
+/// Outcomes without the steps, which no other search needs.
 fn carried_out(
     m: &Measurement,
     scenario: &Scenario,
@@ -122,10 +122,10 @@ fn waits(here: &Scenario) -> Waits {
     }
 }
 
-/// Of a DNS server's start, or of its cache.
+/// Time of a DNS server's start, or of clearing its cache.
 const CLEAR: Nanos = Nanos::from_millis(300);
 
-/// Before a trial that takes so long without it.
+/// Time before a trial that takes `alone` without it.
 fn before(here: &Scenario, dut: &Dut, spec: &TrialSpec, alone: Nanos) -> Nanos {
     match spec.opened_at() {
         _ if spec.options.queries.is_some() => CLEAR,
@@ -137,7 +137,7 @@ fn before(here: &Scenario, dut: &Dut, spec: &TrialSpec, alone: Nanos) -> Nanos {
 /// Frames; with few connections a part of these.
 const QUEUE: u64 = 1_000;
 const QUEUE_PART: u64 = 10;
-/// Of a command that empties a table.
+/// Time of a command that empties a table.
 const COMMAND: Nanos = Nanos::from_millis(50);
 /// From trial to trial: a search that begins at the bounds of an earlier one needs more trials than these two.
 const JITTER: Ratio = Ratio::from_ppm(10_000);
@@ -161,7 +161,7 @@ fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
     SimulatedDut::new(truth, 0)
 }
 
-/// Where the scenario has it.
+/// Table size where the scenario has it.
 fn entries(dut: &Dut) -> Option<Count> {
     dut.table_sizes().map_or_else(|| dut.table_size(), |sizes| sizes.entries)
 }

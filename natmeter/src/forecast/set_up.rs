@@ -12,7 +12,7 @@ pub(super) fn change(dut: &Dut, connections: Count) -> Nanos {
     if dut.is_in_process() { Nanos(50_000_000 + 200 * connections) } else { Nanos::from_secs(2) }
 }
 
-/// Threads start, drain and pause.
+/// Time around a window: threads start, drain and pause.
 const AROUND_WINDOW: u64 = 10_000_000;
 /// Setting up, removing and measuring the cable of a kernel device.
 const CABLE: u64 = 700_000_000;
@@ -43,7 +43,7 @@ pub(super) fn cost(scenario: &Scenario, point: &Point) -> u64 {
     (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
 }
 
-/// Without the waits of a trial.
+/// Time to open connections, without the waits of a trial.
 fn fill(point: &Point, rate: Rate) -> u64 {
     if point.connections == 0 { 0 } else { rate.time_for(point.connections).0.saturating_add(AROUND_WINDOW) }
 }

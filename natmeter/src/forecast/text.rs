@@ -113,7 +113,7 @@ fn table(out: &mut String, plan: &Plan) {
     }
 }
 
-/// In the order of the first ones.
+/// Measurements grouped by repetition, in the order of the first ones.
 fn repetitions(plan: &Plan) -> Vec<Vec<&Measurement>> {
     let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     for m in &plan.measurements {

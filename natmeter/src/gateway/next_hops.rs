@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-/// In the order of the plane.
+/// Sides in the order of the plane.
 const SIDES: [PlaneSide; 2] = [PlaneSide::Customer, PlaneSide::Internet];
-/// Of a running gateway; it waits [`WAIT`] after each.
+/// Attempts of a running gateway; it waits [`WAIT`] after each.
 const ATTEMPTS: u32 = 3;
 const WAIT: Duration = Duration::from_millis(300);
-/// Between two checks for an answer.
+/// Time between two checks for an answer.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Far end of a TUN device.
@@ -113,7 +113,7 @@ pub(super) fn built_with(next_hops: &NextHops, macs: &Macs) {
     }
 }
 
-/// Other next hops than those that the workers learn.
+/// Whether next hops are others than those that the workers learn.
 pub(super) fn have_changed(new: &Gateway, next_hops: &NextHops) -> bool {
     let sides = [&new.left, &new.right].map(|side| asked(new, side));
     SIDES.into_iter().zip(sides).any(|(on, asked)| next_hops.on(on).map(NextHop::address) != asked)

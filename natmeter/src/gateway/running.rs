@@ -16,16 +16,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// As its control socket needs it.
+/// A running gateway as its control socket needs it.
 pub(super) struct Running<'a> {
-    /// As last read.
     pub(super) gateway: Gateway,
     pub(super) file: &'a Path,
     /// The functions were built with these.
     pub(super) macs: Macs,
     pub(super) next_hops: Arc<NextHops>,
     pub(super) other_vlan: OtherVlan,
-    /// Of a lwAFTR.
+    /// Live table of a lwAFTR.
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
     pub(super) embedded: &'a Embedded,
@@ -44,24 +43,22 @@ const LISTING_AT_MOST: Duration = Duration::from_secs(4);
 /// Request over the control socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// As JSON.
+    /// Prints the status as JSON.
     Status,
-    /// As OpenMetrics text.
+    /// Prints counters as OpenMetrics text.
     Metrics,
-    /// At most so many.
+    /// Prints at most so many sessions.
     Sessions(usize),
     /// Reads the file again.
     Reload(Removal),
-    /// Deletes all state.
     Clear,
-    /// Ends the gateway.
     Stop,
 }
 
 /// Softwires that a reload may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// At most half.
+    /// Removes at most half of the softwires.
     Few,
     /// Any number, but the new table must have a softwire.
     Any,
@@ -146,7 +143,7 @@ impl Running<'_> {
         Ok(text)
     }
 
-    /// Returns their number.
+    /// Appends sessions; returns their number.
     fn show(text: &mut String, worker: usize, entries: &[Entry]) -> usize {
         for e in entries {
             let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),

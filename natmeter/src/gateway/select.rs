@@ -15,7 +15,7 @@ const ICMPV6: u8 = 58;
 /// multicast router discovery.
 const OF_THE_LINK: [RangeInclusive<u8>; 4] = [130..=137, 141..=143, 148..=149, 151..=153];
 
-/// All IP packets but the ICMPv6 messages of the link.
+/// Selects all IP packets but the ICMPv6 messages of the link.
 pub(super) fn without_the_link() -> Select {
     let version = |v| Condition::equals(TYPE, Width::Two, v);
     let six = |more: Vec<Condition>| [vec![version(0x86dd)], more].concat();

@@ -85,7 +85,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     before: u64,
-    /// Of the new table.
+    /// Softwires of the new table.
     all: u64,
     added: u64,
     removed: u64,

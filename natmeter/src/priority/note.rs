@@ -36,7 +36,7 @@ pub(super) struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SessionKey {
     session: u32,
-    /// In clock ticks since boot; 0 if the leader had ended.
+    /// Start of the leader in clock ticks since boot; 0 if it had ended.
     leader_started: u64,
 }
 
@@ -124,7 +124,6 @@ impl Notes {
 }
 
 impl Note {
-    /// The session before the raise.
     pub(super) fn before(&self) -> &Session {
         &self.before
     }
@@ -188,7 +187,7 @@ impl SessionKey {
     }
 }
 
-/// `/proc/PID/stat`.
+/// Fields of `/proc/PID/stat`.
 struct Stat {
     session: u32,
     started: u64,

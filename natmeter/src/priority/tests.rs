@@ -71,7 +71,7 @@ impl Machine {
         self.enter(session);
         self.end_run(self.raise().unwrap());
     }
-    /// Like dropping [`RaisedPriority`].
+    /// Ends a run as dropping [`RaisedPriority`] does.
     fn end_run(&self, mut note: Note) {
         if note.is_ours_alone() {
             assert!(self.apply(note.before(), &note.own_process()));

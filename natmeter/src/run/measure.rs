@@ -24,13 +24,11 @@ pub(super) struct Searcher<'a> {
     pub outcomes: &'a [Outcome],
     /// No trial begins after this.
     pub end: Option<Instant>,
-    /// By Ctrl-C.
     pub interrupted: &'a AtomicBool,
-    /// For the trials.
     pub folder: &'a mut RunFolder,
     /// Receives the events.
     pub listener: &'a mut dyn Listener,
-    /// Of this measurement.
+    /// Time predicted for this measurement.
     pub predicted: Nanos,
     /// Predicted seconds of the measurements after this one.
     pub after: u64,
@@ -38,7 +36,7 @@ pub(super) struct Searcher<'a> {
     pub limit: Option<(Instant, Duration)>,
     /// Number of the next trial.
     pub next_seq: u64,
-    /// Of this search.
+    /// Records of this search.
     pub new_records: Vec<TrialRecord>,
 }
 

@@ -44,7 +44,7 @@ pub enum RunError {
     /// Everything measured is in the folder.
     #[error("interrupted; continue with `natmeter resume {0}`")]
     Interrupted(PathBuf),
-    /// For the rates of the self-test.
+    /// The host is too busy for the rates of the self-test.
     #[error(
         "the host is too busy to measure: the self-test could not decide about two known rates; stop other programs and \
          continue with `natmeter resume {0}`, or measure in spite of that with --beside"
@@ -53,10 +53,10 @@ pub enum RunError {
     /// Handlers cannot be installed.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// No answer.
+    /// The device does not answer.
     #[error("{0}")]
     DutDead(String),
-    /// Of the run folder.
+    /// The run folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The rig cannot be built.
@@ -67,7 +67,6 @@ pub enum RunError {
     Trial {
         /// Key of the measurement.
         measurement: String,
-        /// The error.
         error: TrialError,
     },
     /// Damaged, or with other rules than this natmeter's.
@@ -95,13 +94,12 @@ pub struct Run<'a> {
     listener: &'a mut dyn Listener,
     calibration: Calibration,
     facts: Facts,
-    /// Replaced ones included.
+    /// Outcomes, including replaced ones.
     outcomes: Vec<Outcome>,
     /// Values that have enough of these results.
     enough: Enough,
     records: Vec<TrialRecord>,
     nulls: Vec<NullDevice>,
-    /// Last visit to a point.
     visit: u32,
     began: Instant,
     /// Seconds of the earlier parts of the run, up to their last recorded time.
@@ -111,14 +109,14 @@ pub struct Run<'a> {
     /// On measurements, with the set-up of the device and the null device, to correct the prediction of the rest.
     spent: Duration,
     made: Vec<Measurement>,
-    /// By the time limit.
+    /// Whether the time limit left measurements out.
     skipped: bool,
     /// Time since then is not in `spent`.
     lap: Instant,
     announced: bool,
 }
 
-/// Also before the first measurement.
+/// Writes events also before the first measurement.
 impl Listener for Run<'_> {
     fn on(&mut self, event: &Event) {
         // The next event of the run itself reports a folder that cannot be written.
@@ -214,7 +212,7 @@ impl<'a> Run<'a> {
         RunError::Interrupted(self.folder.path().to_path_buf())
     }
 
-    /// Nothing is recorded of the self-test, so that `resume` repeats it.
+    /// The error of a busy host; nothing is recorded of the self-test, so that `resume` repeats it.
     pub fn host_too_busy(&self) -> RunError {
         RunError::HostTooBusy(self.folder.path().to_path_buf())
     }
@@ -273,7 +271,7 @@ impl<'a> Run<'a> {
         order
     }
 
-    /// On one rig.
+    /// Measures at one point, on one rig.
     fn at_point(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
         let Some(Measurement { point, .. }) = measurements.first() else { return Ok(()) };
         self.visit += 1;
@@ -400,12 +398,12 @@ impl<'a> Run<'a> {
         self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
     }
 
-    /// Without interruptions between the parts of the run.
+    /// Seconds of measuring, without interruptions between the parts of the run.
     fn after_s(&self) -> f64 {
         self.before_s + self.began.elapsed().as_secs_f64()
     }
 
-    /// If invalid trials took so long that natmeter stopped repeating them.
+    /// Notes a doubt if natmeter stopped repeating invalid trials because they took too long.
     fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
         let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
         let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
@@ -464,7 +462,7 @@ impl<'a> Run<'a> {
         Ok((found, only_replayed))
     }
 
-    /// Since the last call.
+    /// Writes the commands since the last call.
     fn note_commands(&mut self) -> Result<(), RunError> {
         let waiting = self.process.commands.take();
         for command in &waiting.commands {
@@ -494,7 +492,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Without a result, and needed.
+    /// Needed measurements without a result.
     fn left(&self) -> impl Iterator<Item = &Measurement> + Clone {
         let made: HashSet<&Measurement> = self.outcomes.iter().map(|o| &o.measurement).collect();
         let is_left = |m: &&Measurement| !made.contains(m) && !self.enough.is_enough(m);

@@ -120,7 +120,7 @@ fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Opti
     }
 }
 
-/// With the connections of the result's trials.
+/// A trial with the connections of the result's trials.
 fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
     let rate = Rate(of.result.rate.0 / 2);
     let stateful = point.connections > 0;
@@ -176,7 +176,7 @@ fn cost(
     }))
 }
 
-/// With the interval of its order statistics.
+/// The median with the interval of its order statistics.
 fn spread(values: &[f64]) -> Option<Spread> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

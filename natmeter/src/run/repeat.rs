@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(super) enum Round {
     /// Measurements with a result are left as they are.
     Planned,
-    /// Each measurement has a result.
+    /// A round in which each measurement has a result.
     Repeated,
 }
 

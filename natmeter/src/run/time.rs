@@ -36,7 +36,7 @@ impl Run<'_> {
         fits(self.began.elapsed(), self.pace().max(1.0), needed, limit)
     }
 
-    /// Nothing is repeated without a time limit, nor after it.
+    /// Whether time is left to repeat; nothing is repeated without a time limit, nor after it.
     pub(super) fn has_time_to_repeat(&self, measurements: &[Measurement]) -> bool {
         let limit = self.scenario.time_limit.map(Duration::from);
         limit.is_some_and(|limit| fits(self.began.elapsed(), self.pace(), measurements.iter(), limit))
@@ -48,7 +48,7 @@ impl Run<'_> {
         if predicted > 0.0 { self.spent.as_secs_f64() / predicted } else { 1.0 }
     }
 
-    /// Since the last lap.
+    /// Counts the time since the last lap.
     pub(super) fn count_time(&mut self) {
         let now = Instant::now();
         self.spent += now - self.lap;
@@ -56,7 +56,7 @@ impl Run<'_> {
     }
 }
 
-/// At this pace.
+/// The measurements that fit at this pace.
 fn fits<'m>(
     elapsed: Duration,
     pace: f64,

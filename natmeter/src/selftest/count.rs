@@ -16,10 +16,10 @@ use record::report::number::grouped;
 pub(super) struct Case {
     name: String,
     inject: TruthConfig,
-    /// Of a NAT44 in phase 2; 0 for a stateless device.
+    /// Connections of a NAT44 in phase 2; 0 for a stateless device.
     connections: u64,
     frame_size: usize,
-    /// Only the sum of both directions is known.
+    /// Whether only the sum of both directions is known.
     together: bool,
     expected: Tally,
 }
@@ -87,7 +87,7 @@ impl Tester<'_> {
         cases
     }
 
-    /// Each is used several times.
+    /// Number of connections, each of which is used several times.
     fn connections(&self) -> u64 {
         (self.depth.frames / 10).clamp(1, 50_000)
     }

@@ -29,12 +29,12 @@ pub(super) const CAPACITY: &str = "forwarding capacity";
 /// Establishment rate.
 pub(super) const SET_UP_RATE: &str = "connection set-up rate";
 
-/// As a share of the rate.
+/// Precision of searches, as a share of the rate.
 const PRECISION: Ratio = Ratio::from_ppm(5_000);
 /// Beyond the bounds of the search: a first frame 0.1 ms late is 0.3 % of the 32 ms after which the
 /// device is exact. A clock with an error of 1 % exceeds this tolerance and the precision together.
 const SLACK: Ratio = Ratio::from_ppm(3_000);
-/// Below the truth: tolerance and precision together.
+/// Largest difference below the truth: tolerance and precision together.
 const BELOW: Ratio = Ratio::from_ppm(8_000);
 /// Decisions at the rate of a contradiction, to reproduce it.
 const REPEATS: u32 = 4;
@@ -76,7 +76,7 @@ impl Tester<'_> {
         }
     }
 
-    /// On new devices.
+    /// Checks a rate on new devices.
     fn near<T: Trials>(
         &self,
         known: KnownRate,
@@ -184,7 +184,7 @@ impl Comparison<'_> {
         Ok(RateVerdict::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
 
-    /// If the contradiction is reproducible.
+    /// The contradiction, if it is reproducible.
     fn reproduced(&self, trials: &mut impl Trials, trial: &TrialRecord) -> Result<Option<TrialRecord>, TrialError> {
         let (before, truth) = (self.kept.count(), self.known.truth);
         let mut judged = TrialJudge::new(trials, Criteria::default());

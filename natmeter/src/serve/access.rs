@@ -40,7 +40,7 @@ impl Access {
         }
     }
 
-    /// In constant time, unless the lengths differ.
+    /// Compares tokens in constant time, unless the lengths differ.
     pub(super) fn is_token(&self, given: &str) -> bool {
         match self {
             Access::Local => false,
@@ -74,7 +74,6 @@ pub(crate) fn new_token() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_ne_bytes(octets)))
 }
 
-/// Reads the token in a file.
 pub(crate) fn token_of(file: &Path) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(file).and_then(|file| file.take(4096).read_to_string(&mut text));

@@ -8,7 +8,7 @@ use hyper::{Response, StatusCode};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const JSON: &str = "application/json";
-/// What no browser executes.
+/// Content type that no browser executes.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 const OF_PAGES: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; \

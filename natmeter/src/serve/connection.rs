@@ -15,7 +15,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Octets of line and headers.
+/// Most octets of request line and headers.
 const REQUEST: usize = 16 << 10;
 /// Headers of a request.
 const HEADERS: usize = 64;
@@ -43,7 +43,6 @@ pub(super) fn serve(stream: &TcpStream, site: &Site) {
 /// The socket, as hyper reads and writes it.
 struct Socket<'a> {
     stream: &'a TcpStream,
-    /// When the connection ends.
     end: &'a Cell<Instant>,
 }
 

@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Largest run that is followed, octets of its files.
+/// Largest run that is followed, in octets of its files.
 const RUN_AT_MOST: u64 = 512 << 20;
 /// Longest line of events, octets. A longer one ends the view.
 const LINE_AT_MOST: u64 = 8 << 20;
@@ -44,7 +44,6 @@ pub(super) struct LiveView {
 }
 
 impl LiveViews {
-    /// Prints the present view of a run.
     pub(super) fn print(&self, run: &Path, print: impl FnOnce(&mut LiveView) -> String) -> Result<String, String> {
         check_files(run, RUN_AT_MOST)?;
         let stamp = stamp(run, &[HEADER]);

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 /// What a path segment has in plain: all that natmeter gives to names of runs.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
-/// Further ones are ignored.
+/// Most parameters; further ones are ignored.
 const PARAMETERS: usize = 32;
 
 /// A name as a segment of a path or as a value of a query.

@@ -20,7 +20,6 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Returns the report of a run.
     pub(super) fn of(&self, run: &Path) -> Result<Arc<Report>, String> {
         if let Some(report) = self.of_present_files(run) {
             return Ok(report);
