@@ -1,9 +1,9 @@
 //! CPU times of cores: Linux in `/proc/stat`, OpenBSD in `kern.cp_time`.
 
-/// Of `/proc/stat` (`USER_HZ` is 100).
+/// Length of a tick of `/proc/stat` in nanoseconds (`USER_HZ` is 100).
 const TICK: u64 = 10_000_000;
 
-/// Since the host started, in nanoseconds.
+/// Times of a core since the host started, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTimes {
     pub core: usize,
@@ -17,7 +17,7 @@ pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
 
-/// None if the kernel does not tell.
+/// Times of this machine's cores; none if the kernel does not tell.
 pub fn of_this_machine() -> Vec<CoreTimes> {
     std::fs::read_to_string("/proc/stat").map(|stat| cores(&stat)).unwrap_or_default()
 }

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 /// Why a device under test could not be brought into the requested state.
 #[derive(Debug, thiserror::Error)]
 pub enum DutError {
-    /// Nothing was changed.
+    /// Tools are missing; nothing was changed.
     #[error(transparent)]
     MissingTools(#[from] MissingTools),
     /// Unsupported on this machine. Nothing was changed.
     #[error("{what}: {way_out}")]
     Refused {
-        /// With the reason.
+        /// What was refused, with the reason.
         what: String,
         /// What to do instead.
         way_out: String,
@@ -28,9 +28,7 @@ pub enum DutError {
     /// Another run has the lock.
     #[error("{what} is in use by {holder}: wait until it ends, or stop it")]
     Busy {
-        /// Locked resource.
         what: String,
-        /// Lock holder.
         holder: Holder,
     },
     /// The machine lock could not be examined.
@@ -38,7 +36,6 @@ pub enum DutError {
         "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
     MachineLock {
-        /// Error of the system.
         source: io::Error,
     },
     /// Reading or writing a journal or a lock failed.
@@ -48,22 +45,21 @@ pub enum DutError {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// Error of the system.
         source: io::Error,
     },
-    /// The journal is kept.
+    /// Machine-wide settings are not restored; the journal is kept.
     #[error(
         "machine-wide settings are not restored: {}. The journal {journal} keeps the old values: fix the cause, then run \
          `natmeter clean` as root",
         .failures.join("; ")
     )]
     NotRestored {
-        /// With the kernel's errors.
+        /// Failures with the kernel's errors.
         failures: Vec<String>,
-        /// With the old values.
+        /// Journal with the old values.
         journal: PathBuf,
     },
-    /// Not empty after it was cleared.
+    /// The table is not empty after it was cleared.
     #[error(
         "after `{how}` the table still holds {count} connections ({waited_ms} ms later): make sure that no other traffic passes the DUT"
     )]
@@ -72,22 +68,22 @@ pub enum DutError {
         how: String,
         /// Remaining connections.
         count: u64,
-        /// From the command to the last count, in milliseconds.
+        /// Time from the command to the last count, in milliseconds.
         waited_ms: u64,
     },
-    /// No answer.
+    /// The device does not answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
-    /// Unreachable by ssh.
+    /// A host is unreachable by ssh.
     #[error("{0}")]
     Ssh(Box<SshFailure>),
-    /// Unusable.
+    /// A guest is unusable.
     #[error("{0}")]
     Guest(Box<GuestFailure>),
-    /// Failed, or exceeded its time.
+    /// A hook failed, or exceeded its time.
     #[error("{0}")]
     Hook(Box<FailedHook>),
-    /// By an earlier run.
+    /// The settings of an earlier run are not restored.
     #[error(
         "{what} is still as an earlier run left it: {cause}\n{note} keeps its hook `restore`: fix the cause, then run \
          `natmeter clean`; or restore the device by hand, then remove that file"
@@ -97,7 +93,6 @@ pub enum DutError {
         what: String,
         /// Why it cannot be restored.
         cause: Box<DutError>,
-        /// Path of the note.
         note: PathBuf,
     },
     /// A port or a namespace failed.
@@ -121,14 +116,12 @@ impl DutError {
 pub enum Holder {
     /// Visible in this pid namespace, or its pid is in the lock file.
     Process {
-        /// Its pid.
         pid: String,
-        /// Its command line.
         command: String,
     },
-    /// Outside this pid namespace.
+    /// A process outside this pid namespace.
     Elsewhere,
-    /// Without its pid yet, or ending.
+    /// A process without its pid yet, or ending.
     Unknown,
 }
 

@@ -43,7 +43,7 @@ pub use profile::OnBox;
 #[derive(Clone, Debug)]
 pub struct ExternalConfig {
     pub name: String,
-    /// Place of the hooks.
+    /// Host that runs the hooks.
     pub on: On,
     pub hooks: Hooks,
     /// Folder of the bed: hooks name files as `./…`.
@@ -61,9 +61,7 @@ const NONE: &str = "none";
 /// A disruption in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disruption {
-    /// Hook `reset`.
     Reset,
-    /// Hook `failover`.
     Failover,
 }
 

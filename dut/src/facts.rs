@@ -106,7 +106,7 @@ fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<
     facts
 }
 
-/// Those that natmeter tried to switch off are a doubt.
+/// Offloads in use; those that natmeter tried to switch off are a doubt.
 fn offloads(changes: &mut Changes, interface: &str) -> Option<Fact> {
     let action = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
     let output = changes.perform(Target::Dut, "which offloads are on", &action).ok()?;

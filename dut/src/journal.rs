@@ -29,9 +29,9 @@ mod restored;
 pub use restored::{Restored, failures};
 
 const FILE: &str = "machine.journal";
-/// They stay until the user undoes them.
+/// Journal of changes that stay until the user undoes them.
 const KEPT: &str = "doctor.journal";
-/// Of other hosts.
+/// Prefix of the journals of other hosts.
 const KEPT_OF: &str = "doctor-of-";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl Journal {
         result
     }
 
-    /// The last first.
+    /// Restores settings, the last first.
     pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
         let restored = open.into_iter().map(|number| self.undo(host, number)).collect();
@@ -171,7 +171,7 @@ impl Journal {
         restored
     }
 
-    /// Without this line the change is replayed, which does no harm.
+    /// Marks a change as done; without this line the change is replayed, which does no harm.
     fn finish(&mut self, change: usize) {
         self.changes[change].done = true;
         let _ = self.append(&Line::Done { change });

@@ -40,7 +40,7 @@ fn real_path(file: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(by_descriptor(file))
 }
 
-/// statfs(2).
+/// Whether statfs(2) says that the kernel made the file.
 fn is_of_the_kernel(file: &OwnedFd) -> io::Result<bool> {
     const SYSFS_MAGIC: u64 = 0x6265_6572;
     let kind = rustix::fs::fstatfs(file)?.f_type.cast_unsigned();

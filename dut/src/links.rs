@@ -14,7 +14,7 @@ use port::{Netns, PortError, handover};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Left, right.
+/// Names of the ends, left and right.
 pub const ENDS: [&str; 2] = [LEFT.name, RIGHT.name];
 
 /// Left and right, of box `at` of `count`, from the left and from 0.
@@ -25,7 +25,7 @@ pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
     ]
 }
 
-/// Left and right neighbour.
+/// Ethernet addresses of the left and right neighbour.
 pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
     [
         if at == 0 { LEFT.tester_mac() } else { between(at)[0] },
@@ -33,7 +33,7 @@ pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
     ]
 }
 
-/// Tester's ends: left, right.
+/// Ethernet addresses of the tester's ends, left and right.
 pub fn tester_macs() -> [[u8; 6]; 2] {
     [LEFT.tester_mac(), RIGHT.tester_mac()]
 }
@@ -46,7 +46,7 @@ fn between(at: usize) -> [[u8; 6]; 2] {
 /// End of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End<'a> {
-    /// With this name in a namespace.
+    /// An interface of this name in a namespace.
     Interface(&'a str),
     /// Queues of a TAP in a process; the interface is the other end.
     Queues(u32),
@@ -55,9 +55,9 @@ pub enum End<'a> {
 /// The connection of a box on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// In its namespace.
+    /// Connects interfaces in their namespaces.
     Interfaces,
-    /// Of a TAP on each side.
+    /// Connects queues of a TAP on each side.
     Queues(u32),
 }
 
@@ -74,7 +74,7 @@ impl Connection {
 pub struct Links {
     tester: Netns,
     boxes: Vec<Netns>,
-    /// Of the tester, left and right; none where it holds queues.
+    /// Interfaces of the tester, left and right; none where it holds queues.
     interfaces: [Option<String>; 2],
     /// One for the link on the left of each box, in whose namespaces it works, and one for the last link.
     changes: Vec<Changes>,

@@ -28,7 +28,7 @@ impl RunDir {
         }
     }
 
-    /// Only root changes machine-wide settings.
+    /// Folder of root, which alone changes machine-wide settings.
     pub fn of_root() -> RunDir {
         RunDir::at("/run/natmeter")
     }
@@ -67,7 +67,7 @@ impl RunDir {
     }
 }
 
-/// Inside a user namespace, the outer uid to which root is mapped.
+/// User id, or inside a user namespace the outer one to which root is mapped.
 fn first_user_id() -> u32 {
     let own = rustix::process::geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -87,7 +87,7 @@ pub enum What {
     Settings,
     /// Cores and caches of this machine, for this user's runs.
     Measuring,
-    /// In namespaces of this machine.
+    /// Test bed in namespaces of this machine.
     Bed,
 }
 
@@ -158,7 +158,7 @@ impl Lock {
     }
 }
 
-/// Arguments may have any octets.
+/// Command line in words; arguments may have any octets.
 fn in_words(arguments: impl Iterator<Item = OsString>) -> String {
     arguments.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>().join(" ")
 }

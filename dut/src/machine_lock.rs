@@ -63,7 +63,7 @@ impl MachineLock {
     }
 }
 
-/// As the kernel reports the process that has bound the name.
+/// The error that names the process which has bound the name.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
     DutError::Busy { what: What::Measuring.words().to_owned(), holder: holder(owner.ok()) }

@@ -9,7 +9,7 @@ pub struct PacketThreads {
     accounts: Vec<(PathBuf, Account)>,
 }
 
-/// `/proc/PID/schedstat`.
+/// Times in `/proc/PID/schedstat`.
 #[derive(Clone, Copy, PartialEq)]
 struct Account {
     /// Nanoseconds.
@@ -26,7 +26,7 @@ const WAKE_UP: u64 = 20_000;
 const BACK_WITHIN: Duration = Duration::from_secs(1);
 
 impl PacketThreads {
-    /// None in a container, which hides them.
+    /// Threads of the cores; none in a container, which hides them.
     pub fn of(cores: &[usize]) -> PacketThreads {
         PacketThreads::under(Path::new("/proc"), cores)
     }
@@ -55,7 +55,7 @@ impl PacketThreads {
     }
 }
 
-/// Once it no longer waits for its core.
+/// Times of a thread once it no longer waits for its core.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {
@@ -68,7 +68,7 @@ fn settled(thread: &Path) -> Option<Account> {
     }
 }
 
-/// It runs or waits for its core.
+/// Whether a thread runs or waits for its core.
 fn is_runnable(thread: &Path) -> bool {
     // The name in parentheses may contain parentheses.
     read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))

@@ -12,11 +12,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// One side of the tester.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {
-    /// Its address.
     pub address: IpAddr,
-    /// Its Ethernet address.
     pub own: [u8; 6],
-    /// That of the device.
+    /// Ethernet address of the device.
     pub next: [u8; 6],
 }
 

@@ -14,7 +14,7 @@ pub const GOVERNORS: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_gov
 /// Several threads of a core in use: 1 or 0.
 pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
-/// In use.
+/// File with the clock source in use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Mitigations of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
@@ -29,7 +29,7 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// `/` is this machine.
+    /// Reads files below `root`; `/` is this machine.
     pub fn below(root: &Path, patterns: &[&str]) -> Readings {
         let mut files = BTreeMap::new();
         for pattern in patterns {
@@ -62,7 +62,7 @@ impl Readings {
         Readings { files: files.into_iter().map(|(path, text)| (path, text.trim().to_owned())).collect() }
     }
 
-    /// If the file exists.
+    /// Text of a file that exists.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
@@ -81,12 +81,12 @@ impl Readings {
         self.text(path)?.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
     }
 
-    /// Each once.
+    /// Governors, each once.
     pub fn governors(&self) -> BTreeSet<&str> {
         self.all(GOVERNORS).map(|(_, governor)| governor).collect()
     }
 
-    /// `on`, `off`, `notsupported`, …
+    /// Control of SMT: `on`, `off`, `notsupported`, …
     pub fn smt_control(&self) -> Option<&str> {
         self.text(SMT_CONTROL)
     }
@@ -98,7 +98,7 @@ impl Readings {
         affects.map(move |(path, state)| (&path[name(path)..], state))
     }
 
-    /// If the kernel tells.
+    /// Mitigations, if the kernel tells.
     pub fn mitigations(&self) -> Option<Vec<&str>> {
         self.all(MITIGATIONS).next()?;
         let active = self.vulnerabilities().filter(|(_, state)| state.starts_with("Mitigation"));

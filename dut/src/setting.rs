@@ -8,47 +8,41 @@ use std::path::{Component, Path};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Written")]
 pub enum Setting {
-    /// Of the kernel's network.
+    /// A setting of the kernel's network.
     Sysctl {
-        /// Below `/proc/sys`, such as `net/core/netdev_max_backlog`.
+        /// Path below `/proc/sys`, such as `net/core/netdev_max_backlog`.
         name: String,
     },
-    /// Of a network interface.
+    /// A setting of a network interface.
     SysfsAttribute {
-        /// The interface.
         interface: String,
-        /// Below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
+        /// Path below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
         attribute: String,
     },
     /// Cores that handle an interrupt, as a list.
     IrqAffinity {
-        /// Interrupt.
         irq: u32,
     },
-    /// Of an interface, switched by ethtool.
+    /// A feature of an interface, switched by ethtool.
     Ethtool {
-        /// The interface.
         interface: String,
-        /// As `ethtool -k` prints it.
+        /// Feature as `ethtool -k` prints it.
         feature: String,
     },
     /// Whether a core is online.
     CpuOnline {
-        /// Core.
         cpu: u32,
     },
     /// How the clocks of the cores follow the load.
     CpuFrequency {
-        /// Below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or `intel_pstate/no_turbo`.
+        /// Path below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or
+        /// `intel_pstate/no_turbo`.
         attribute: String,
     },
-    /// Of an interface, set by ethtool.
+    /// A parameter of an interface, set by ethtool.
     EthtoolParameter {
-        /// The interface.
         interface: String,
-        /// Kind.
         of: Parameter,
-        /// Direction.
         side: Side,
     },
 }
@@ -78,7 +72,6 @@ impl Parameter {
 pub enum Side {
     /// Received frames.
     Rx,
-    /// Sent frames.
     Tx,
 }
 
@@ -92,7 +85,7 @@ impl Side {
     }
 }
 
-/// Not a setting.
+/// A path that is no setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
@@ -104,12 +97,12 @@ pub struct NotASetting(String);
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
-    /// As version 0.1.0 wrote it.
+    /// A path, as version 0.1.0 wrote it.
     Path(String),
     Typed(Typed),
 }
 
-/// Before validation.
+/// A setting before validation.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Typed {
@@ -300,7 +293,7 @@ fn is_interface(name: &str) -> bool {
     name.len() < 16 && is_word(name) && ![".", ".."].contains(&name)
 }
 
-/// Without blanks, slashes or leading dash.
+/// Whether the text has no blanks, slashes or leading dash.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')

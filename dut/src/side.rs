@@ -6,7 +6,7 @@ pub struct Side {
     pub name: &'static str,
     /// Tester's end of a veth pair.
     pub tester_name: &'static str,
-    /// DUT, in a /24.
+    /// Address of the DUT, in a /24.
     pub dut: [u8; 4],
     pub tester: [u8; 4],
     /// Group of the IPv6 prefix, after those of 2001:2::/48 (RFC 5180, section 5).
@@ -16,7 +16,7 @@ pub struct Side {
 /// Customers.
 pub const LEFT: Side =
     Side { name: "left", tester_name: "tester-left", dut: [198, 18, 0, 1], tester: [198, 18, 0, 2], group6: 0 };
-/// Internet.
+/// Side of the Internet.
 pub const RIGHT: Side =
     Side { name: "right", tester_name: "tester-right", dut: [198, 19, 0, 1], tester: [198, 19, 0, 2], group6: 0x8000 };
 

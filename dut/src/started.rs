@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// From SIGTERM to SIGKILL, as in the watcher.
+/// Time from SIGTERM to SIGKILL, as in the watcher.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// For the rest of the output.
+/// Time for the rest of the output.
 const REST: Duration = Duration::from_secs(1);
 
 /// Starts the watcher and the line `$1`, and exits with the line's status; the shell survives SIGTERM.
@@ -209,7 +209,7 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
     Ok(started)
 }
 
-/// The child is unwaited.
+/// Whether the unwaited child ends in time.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };

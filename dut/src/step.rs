@@ -12,9 +12,9 @@ pub enum Target {
     Machine,
     /// The device under test.
     Dut,
-    /// If any.
+    /// The tester's namespace, if there is one.
     Tester,
-    /// Behind the DUT.
+    /// The namespace of the server behind the DUT.
     Server,
 }
 
@@ -23,31 +23,30 @@ pub enum Target {
 pub enum Action {
     /// Run a program.
     Command {
-        /// In PATH.
+        /// Program in PATH.
         program: String,
-        /// With [`NETNS_OF_DUT`] for the DUT's network namespace.
+        /// Arguments, with [`NETNS_OF_DUT`] for the DUT's network namespace.
         args: Vec<String>,
         /// Standard input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
-    /// Below `/proc/sys` or `/sys`, in a namespace.
+    /// Writes a file below `/proc/sys` or `/sys`, in a namespace.
     Write {
         /// The file.
         path: String,
-        /// Without a newline.
+        /// Value without a newline.
         value: String,
     },
-    /// Machine-wide.
+    /// Sets a machine-wide setting.
     Set {
-        /// The setting.
         setting: Setting,
-        /// Without a newline.
+        /// Value without a newline.
         value: String,
     },
 }
 
-/// Known only when the action is carried out.
+/// Placeholder that is known only when the action is carried out.
 pub const NETNS_OF_DUT: &str = "{namespace of the DUT}";
 
 impl Action {
@@ -57,7 +56,7 @@ impl Action {
         Action::Command { program: words.next().unwrap_or_default(), args: words.collect(), stdin: None }
     }
 
-    /// `text` is standard input.
+    /// An action with `text` as standard input.
     pub fn reading(line: &str, text: impl Into<String>) -> Action {
         let mut action = Action::words(line);
         if let Action::Command { stdin, .. } = &mut action {
@@ -66,7 +65,7 @@ impl Action {
         action
     }
 
-    /// Machine-wide.
+    /// An action that sets a machine-wide setting.
     pub fn set(setting: &Setting, value: impl Into<String>) -> Action {
         Action::Set { setting: setting.clone(), value: value.into() }
     }
@@ -135,7 +134,7 @@ pub struct Step {
     pub target: Target,
     #[serde(rename = "do")]
     pub action: Action,
-    /// Beyond success.
+    /// Check beyond success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
     /// None if the change vanishes with its namespace or is restored from the journal.
@@ -211,7 +210,6 @@ pub struct Executed {
     pub why: String,
     #[serde(rename = "place")]
     pub target: Target,
-    /// Shell command.
     pub command: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
@@ -230,19 +228,19 @@ pub struct Executed {
 pub enum Event {
     /// An action was carried out.
     Executed(Executed),
-    /// Not undone, or kept on purpose.
+    /// A change is not undone, or kept on purpose.
     Left {
-        /// With the reason.
+        /// What is left, with the reason.
         what: String,
     },
     /// Restored after an earlier, killed run.
     Cleaned {
-        /// With its value.
+        /// What was cleaned, with its value.
         what: String,
     },
 }
 
-/// Called from one thread at a time.
+/// Receiver of events, called from one thread at a time.
 pub type Sink = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
 
 pub fn no_sink() -> Sink {

@@ -7,7 +7,7 @@ pub struct Tool {
     pub program: &'static str,
     /// Debian package.
     pub package: &'static str,
-    /// Make it print its version.
+    /// Arguments that make the tool print its version.
     pub version: &'static [&'static str],
 }
 

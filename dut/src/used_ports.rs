@@ -12,7 +12,7 @@ use wire::PortRange;
 #[serde(deny_unknown_fields)]
 struct Use {
     ports: PortRange,
-    /// In milliseconds since 1970, if the trial ended.
+    /// End of the trial in milliseconds since 1970, if it ended.
     end: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl UsedPorts {
         self.write()
     }
 
-    /// And forgets timed-out connections.
+    /// Ends the last trial, and forgets timed-out connections.
     fn end(&mut self, now: SystemTime) {
         let now = millis(now);
         for used in &mut self.uses {

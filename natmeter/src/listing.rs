@@ -10,25 +10,23 @@ use serde::Serialize;
 use std::fmt::Write;
 use tech::AxisKind;
 
-/// Unless `--runs` names another folder.
+/// Folder of the runs, unless `--runs` names another one.
 pub const RUNS: &str = "runs";
 
 /// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListRow {
-    /// In scenarios, reports and commands.
+    /// Name in scenarios, reports and commands.
     pub name: String,
-    /// One line.
+    /// Description of one line.
     pub about: String,
 }
 
 /// A list of supported kinds.
 pub struct List {
-    /// In `natmeter list NAME`.
+    /// Name in `natmeter list NAME`.
     pub name: &'static str,
-    /// Its heading.
     pub title: &'static str,
-    /// Its entries.
     pub rows: fn() -> Vec<ListRow>,
 }
 

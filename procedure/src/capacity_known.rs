@@ -72,7 +72,7 @@ pub struct Known {
     pub validate_at_most: Option<Rate>,
 }
 
-/// After these, counts that still differ are no result.
+/// Halvings after which counts that still differ are no result.
 const HALVINGS: u32 = 4;
 
 /// Measures the connections that answered; the capacity is at most `error` larger. If all answered,

@@ -81,7 +81,7 @@ key::table! {
 }
 
 impl Churn {
-    /// Held connections of so many.
+    /// Number of held connections of so many.
     pub fn held(&self, connections: Count) -> Count {
         (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count
     }

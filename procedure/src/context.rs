@@ -12,7 +12,7 @@ use method::{Count, Nanos, Rate, TrialError, Trials};
 /// The limit on the rate of validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cap {
-    /// None is measured.
+    /// The search has no cap.
     Off,
     /// Measured before the search.
     Measured,
@@ -67,7 +67,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// With this phase 2.
+    /// The context with this phase 2.
     pub fn with(self, Phase2 { connections, phase1_rate }: Phase2) -> Context<'a> {
         Context { connections, phase1_rate: Some(phase1_rate), ..self }
     }

@@ -35,7 +35,7 @@ pub(crate) const EXACT: (i64, i64) = (0, 0);
 /// Error of a search: one part of the rate in so many.
 const PRECISION: i64 = 1_000;
 
-/// Largest difference of a search below a truth.
+/// Tolerance of a search: how far it may end below and above a truth.
 pub(crate) const fn of_search(truth: i64) -> (i64, i64) {
     (truth / PRECISION + 1, 0)
 }

@@ -52,7 +52,7 @@ pub enum Sends {
     Frames,
     /// Test frames on held connections, in turn, and on new ones, which come and go.
     FramesInTurn,
-    /// First frames of connections: phase 1, with or without validation.
+    /// Sends first frames of connections: phase 1, with or without validation.
     NewConnections,
     /// Frames in reverse on a sample of the connections.
     Samples,

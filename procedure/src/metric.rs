@@ -24,7 +24,7 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// None: the values are those of its parts.
+    /// No unit of its own: the values are those of its parts.
     Parts,
 }
 

@@ -162,7 +162,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     Ok(compare(first, search(all.connections, ramp)?))
 }
 
-/// Only two exact rates have a degradation.
+/// Compares two exact rates, as only these have a degradation.
 fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
     let signed = |rate: Rate| i64::try_from(rate.0).unwrap_or(i64::MAX);
     let mut parts = BTreeMap::new();

@@ -17,13 +17,13 @@ pub struct MetricResult<'a> {
     pub place: String,
     /// Device and point without the connections, in words.
     pub series: String,
-    /// Number of the point.
+    /// Number of the point in the sweep.
     pub point: usize,
     /// Connections; 0 when stateless.
     pub connections: Count,
     /// Median of the repetitions.
     pub median: Option<f64>,
-    /// The same as tables print it.
+    /// Value as tables print it.
     pub cell: Cell,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition<'a>>,
@@ -32,11 +32,11 @@ pub struct MetricResult<'a> {
 /// What a repetition shows beside its value.
 #[derive(Clone, Copy)]
 pub struct Repetition<'a> {
-    /// What its deciding trial observed.
+    /// Observations of the deciding trial.
     pub observed: &'a Observed,
     /// What its search did beside its steps.
     pub evidence: &'a Evidence,
-    /// The steps of its search.
+    /// Steps of the search.
     pub trace: &'a [SearchStep],
 }
 
@@ -51,7 +51,7 @@ impl<'a> MetricResult<'a> {
         self.steps().filter(|step| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail))
     }
 
-    /// What repetitions observed, if anything.
+    /// Observations of the repetitions, if there are any.
     pub fn observed<T: 'a>(&self, of: impl Fn(&'a Observed) -> Option<T>) -> impl DoubleEndedIterator<Item = T> {
         self.repetitions.iter().filter_map(move |repetition| of(repetition.observed))
     }
@@ -59,7 +59,7 @@ impl<'a> MetricResult<'a> {
 
 /// The results of a run.
 pub struct Results<'a> {
-    /// All of them, in the order of reports.
+    /// All results, in the order of reports.
     pub all: Vec<MetricResult<'a>>,
     /// The keys of all procedures.
     pub keys: &'a Keys,

@@ -11,7 +11,7 @@ use wire::Mac;
 
 /// The client of a DNS64 server.
 pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
-/// DNS64 server.
+/// IPv6 address of the DNS64 server.
 pub(super) const DUT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1);
 
 struct End {

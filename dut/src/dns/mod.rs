@@ -34,13 +34,13 @@ pub const SERVERS: &[(&str, &str)] =
 
 #[derive(Clone, Debug)]
 pub enum Between {
-    /// A cable.
+    /// Connects client and server by a cable.
     Nothing,
-    /// Unbound.
+    /// Puts Unbound between client and server.
     Dns64 {
         /// Threads of Unbound.
         threads: u32,
-        /// Before the 32 bits of an IPv4 address.
+        /// Prefix in front of the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
     },
     /// Forwards or translates between interfaces without addresses.
@@ -52,7 +52,7 @@ pub enum Between {
 /// Runs in the folder of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Names [`PROGRAM_CONFIG`].
+    /// Command line, which names [`PROGRAM_CONFIG`].
     pub line: String,
     pub config: String,
     pub pool: Vec<AddrRange>,
@@ -110,7 +110,7 @@ impl Between {
         }
     }
 
-    /// Authoritative server.
+    /// Address of the authoritative server.
     pub fn server(&self) -> SocketAddr {
         match self {
             Between::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),

@@ -20,7 +20,7 @@ pub struct Port {
     pub vlan: Option<u16>,
     /// Own addresses with the lengths of their prefixes.
     pub own: Vec<(IpAddr, u8)>,
-    /// Client or server.
+    /// Address of client or server.
     pub address: Ipv4Addr,
     /// Box whose Ethernet address must be resolved.
     pub gateway: Option<Ipv4Addr>,

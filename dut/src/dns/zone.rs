@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// In seconds: longer than any trial.
+/// Lifetime of a record in seconds: longer than any trial.
 const TTL: u32 = 86_400;
 
 /// First label, A record, and AAAA record if there is one.
@@ -11,9 +11,8 @@ pub type Record = (String, Ipv4Addr, Option<Ipv6Addr>);
 
 /// Its names are made when it is written, because there may be millions.
 pub struct Zone<'a> {
-    /// Its domain name.
     pub name: &'a str,
-    /// Makes its names.
+    /// Makes the records.
     pub records: &'a dyn Fn() -> Box<dyn Iterator<Item = Record>>,
 }
 

@@ -19,7 +19,6 @@ use rows::{Mend, ROWS, Read, Row, Want};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Good.
     Ok,
     /// Results may be weaker.
     Look,
@@ -44,7 +43,7 @@ pub struct Finding {
     pub name: &'static str,
     pub value: String,
     pub verdict: Verdict,
-    /// Empty for a good value.
+    /// Reason, empty for a good value.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub why: &'static str,
     /// Command lines, or advice.
@@ -63,7 +62,7 @@ pub struct Port {
     /// `left` or `right`.
     pub side: &'static str,
     pub facts: LinkFacts,
-    /// Wanted by the bed file.
+    /// Number of queues wanted by the bed file.
     pub queues: u32,
     /// Rings as `ethtool -g` prints them.
     pub rings: String,
@@ -74,7 +73,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Reads ethtool.
+    /// Reads an interface's facts from ethtool.
     pub fn of(side: &'static str, facts: LinkFacts, queues: u32, host: &mut dyn Host) -> Port {
         let mut ask = |options: &str| {
             let words = options.replacen("{}", &facts.name, 1);
@@ -118,7 +117,7 @@ fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {
 }
 
 impl Row {
-    /// If the machine shows the value.
+    /// The row's finding, if the machine shows the value.
     fn finding(&self, at: &str, readings: &Readings, port: &Port) -> Option<Finding> {
         let seen = self.seen(readings, port);
         if seen.is_empty() {
@@ -138,7 +137,7 @@ impl Row {
         if wrong.is_empty() { Some(finding) } else { Some(self.mended(finding, &wrong, readings, port)) }
     }
 
-    /// With the file if a value has a single one.
+    /// Values seen, with the file if a value has a single one.
     fn seen(&self, readings: &Readings, port: &Port) -> Vec<(String, String)> {
         let alone = |value: Option<String>| value.map(|value| (String::new(), value)).into_iter().collect();
         match self.read {
@@ -156,7 +155,7 @@ impl Row {
         }
     }
 
-    /// Each value once, with the names of files that differ.
+    /// Lists each value once, with the names of files that differ.
     fn in_words(seen: &[(String, String)]) -> String {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let named: Vec<(&str, &str)> = seen.iter().map(|(path, value)| (&path[name(path)..], value.as_str())).collect();

@@ -34,7 +34,7 @@ pub(super) enum Want {
 pub(super) enum Mend {
     Write(&'static str),
     Set(fn(&Readings, &Port) -> Vec<(Setting, String)>),
-    /// Only the user can do it.
+    /// An advice, as only the user can do it.
     Do(&'static str),
     Boot(&'static str),
 }
@@ -350,7 +350,7 @@ fn on_off(is_on: bool) -> String {
     if is_on { "on" } else { "off" }.to_owned()
 }
 
-/// In a list such as `0-3,8`.
+/// Number of cores in a list such as `0-3,8`.
 fn cores(list: &str) -> u64 {
     let number = |text: &str| text.parse::<u64>().ok();
     let of_range = |range: &str| match range.split_once('-') {
@@ -397,7 +397,7 @@ fn rings(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
     small.map(|(side, [_, most])| (parameter(port, Parameter::Ring, side), most.to_string())).collect()
 }
 
-/// In use, and at most.
+/// Ring sizes in use, and at most.
 fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
     let (most, in_use) = port.rings.split_once("Current hardware settings:")?;
     let name = format!("{}:", side.name().to_uppercase());

@@ -11,7 +11,7 @@ pub struct Hooks {
     pub count: Option<String>,
     /// Sets the number of cores in use.
     pub cores: Option<String>,
-    /// May run more than once, and after a failed `prepare`.
+    /// Command that restores the device; may run more than once, and after a failed `prepare`.
     pub restore: Option<String>,
     /// Succeeds if the device is alive.
     pub alive: Option<String>,

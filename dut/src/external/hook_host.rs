@@ -15,16 +15,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Place of hooks.
+/// Host that runs hooks.
 #[derive(Clone, Debug)]
 pub enum On {
-    /// On this machine.
     Local,
     /// In a network namespace of this machine.
     Namespace(Netns),
     /// ssh destination: `root@p095` or an alias of `~/.ssh/config`.
     Ssh(String),
-    /// In a guest.
     Guest(SharedGuest),
 }
 
@@ -44,12 +42,12 @@ const IN_GUEST: &str = "/tmp/bed";
 pub(super) enum HookHost {
     Local(PathBuf),
     Namespace(Netns, PathBuf),
-    /// In a folder there once files were copied.
+    /// A host and, once files were copied, their folder.
     Ssh(Box<Ssh>, Option<String>),
     Guest(SharedGuest),
 }
 
-/// Of a program's argument (MAX_ARG_STRLEN of Linux).
+/// Longest argument of a program (MAX_ARG_STRLEN of Linux).
 const LONGEST: usize = 131_071;
 
 /// From a file, in the folder `$1` if there is one, without input.
@@ -131,7 +129,7 @@ impl HookHost {
         })
     }
 
-    /// False if the folder does not exist.
+    /// Uses a folder of copies; false if it does not exist.
     pub(super) fn use_folder(&mut self, made: &str, limits: &Limits) -> Result<bool, DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(true) };
         let exists = ssh.run("test", &["-d", made], Input::Nothing, limits)?.output.ok();
@@ -186,7 +184,7 @@ pub(super) fn shown(on: &On, line: &str) -> Action {
     Action::Command { program: program.to_owned(), args, stdin: None }
 }
 
-/// natmeter removes no other folder.
+/// Whether natmeter made the folder, for it removes no other.
 pub(super) fn is_folder_of_copies(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@ ".contains(c);
     let name = path.rsplit('/').next().unwrap_or_default();

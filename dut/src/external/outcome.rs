@@ -7,7 +7,7 @@ use crate::error::FailedHook;
 use crate::host::runner::{Limits, Ran};
 use crate::step::{Event, Executed, Sink, Target};
 
-/// Or could not run.
+/// Records a hook that ran, or could not run.
 pub(super) fn record(sink: &Sink, hook: Hook, on: &On, line: &str, ran: &Result<Ran, DutError>) {
     record_as(sink, hook.why(), on, line, ran);
 }
@@ -68,7 +68,7 @@ pub(super) fn failure(hook: Hook, on: &On, line: &str, ran: &Ran, outcome: &str)
     }))
 }
 
-/// If it is whole.
+/// The last number of a text, if it is whole.
 pub(super) fn last_number(text: &str) -> Option<u64> {
     let separates = |c: char| c.is_whitespace() || "=:;()[]{}\"'".contains(c);
     let mut words = text.split(separates).map(|word| word.trim_end_matches(['.', ',']));

@@ -10,7 +10,7 @@ use crate::perf::script::{Script, Stacks};
 use crate::tool::PERF;
 use std::time::{Duration, Instant};
 
-/// Of samples.
+/// Most octets of samples.
 const OCTETS: usize = 64 << 20;
 const PRINTING: Duration = Duration::from_secs(120);
 
@@ -128,7 +128,7 @@ impl External {
         Ok(Clock { here, there: there.ok_or_else(unknown)? })
     }
 
-    /// The output is not recorded.
+    /// Runs perf without recording the output.
     fn perf(&mut self, why: &str, line: &str, limits: Limits) -> Result<Ran, DutError> {
         let ran = self.place.run(line, &limits);
         let shown = ran.as_ref().map(|ran| {
@@ -183,7 +183,7 @@ fn finish(folder: &str, from: u64, to: u64) -> String {
     )
 }
 
-/// Of a kernel list such as `0-2,5`.
+/// Cores of a kernel list such as `0-2,5`.
 fn cores(list: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -192,7 +192,7 @@ fn cores(list: &str) -> Vec<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// natmeter removes no other folder.
+/// Whether natmeter made the folder, for it removes no other.
 fn is_folder_of_samples(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     path.starts_with('/')

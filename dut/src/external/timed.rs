@@ -1,24 +1,24 @@
 //! The time of a hook on its host's clock: one shell command reads the clock before and after, so
 //! that network and start of the command do not count.
 
-/// Place of a clock.
+/// Clock that times a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Host of the hook.
+    /// Clock of the hook's host.
     Device,
-    /// This machine, round trip included.
+    /// Clock of this machine, round trip included.
     Here,
 }
 
 const MARK: &str = "natmeter-clock";
 
-/// Exits as the hook does.
+/// Command line that exits as the hook does.
 pub(super) fn line(hook: &str) -> String {
     // A hook may call `exit`, and end in a comment.
     format!("a=$(date +%s%N)\n(\n{hook}\n)\nr=$?\nb=$(date +%s%N)\necho\necho {MARK} \"$a\" \"$b\"\nexit $r")
 }
 
-/// If the host's `date` prints nanoseconds.
+/// Time that the hook took, if the host's `date` prints nanoseconds.
 pub(super) fn nanos(output: &str) -> Option<u64> {
     let times = output.lines().rev().find_map(|line| line.strip_prefix(MARK))?;
     let mut times = times.split_ascii_whitespace().map(|time| time.parse::<u64>().ok());

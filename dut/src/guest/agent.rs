@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const LINE: usize = 256;
 
-/// natmeter's end.
+/// natmeter's end of the connection to a guest.
 #[derive(Debug)]
 pub struct Agent {
     stream: UnixStream,
@@ -110,7 +110,7 @@ impl Agent {
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// As text, of which at most `kept` octets are kept.
+    /// Reads a text, of which at most `kept` octets are kept.
     fn text(&mut self, mut octets: usize, kept: usize, end: Instant) -> io::Result<String> {
         let mut text = Kept::at_most(kept);
         let mut buffer = [0; 1 << 14];

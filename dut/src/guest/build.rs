@@ -106,7 +106,7 @@ fn names_of_kernel(recipe: &Recipe) -> Result<Vec<String>, DutError> {
     Ok(names)
 }
 
-/// In the output of `apt-cache depends`, the first whose name begins so.
+/// The first dependency in the output of `apt-cache depends` whose name begins so.
 fn dependency(depends: &str, begins: &str) -> Option<String> {
     let mut names = depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names.find(|name| name.starts_with(begins)).map(str::to_owned)
@@ -178,7 +178,7 @@ const DEPENDS: [&str; 8] = [
     "--no-enhances",
 ];
 
-/// Without Perl's.
+/// Libraries without those of Perl.
 fn libraries(depends: &str) -> Vec<String> {
     let is_library = |name: &&str| (name.starts_with("lib") || *name == "zlib1g") && !name.contains("perl");
     let mut names: Vec<String> = depends.lines().filter(is_library).map(str::to_owned).collect();
@@ -187,7 +187,7 @@ fn libraries(depends: &str) -> Vec<String> {
     names
 }
 
-/// From lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`.
+/// Packages and versions from lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`.
 fn versions(uris: &str) -> Vec<(String, String)> {
     let package = |line: &str| {
         let file = line.split_whitespace().nth(1)?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Names the folder of built guests.
+/// Environment variable that names the folder of built guests.
 pub const VARIABLE: &str = "NATMETER_GUESTS";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The latest first.
+    /// Images, the latest first.
     pub fn images(&self) -> Vec<Image> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let image = |entry: fs::DirEntry| {
@@ -104,7 +104,7 @@ impl Image {
         self.folder.join("packages")
     }
 
-    /// Names and versions, one a line.
+    /// Packages with versions, one a line.
     pub fn packages(&self) -> String {
         fs::read_to_string(self.list()).unwrap_or_default()
     }

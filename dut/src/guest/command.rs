@@ -26,7 +26,7 @@ pub(super) struct NicPart {
 }
 
 impl Parts {
-    /// As kernel arguments; none may begin with `con`, which User-Mode Linux interprets.
+    /// Interfaces as kernel arguments; none may begin with `con`, which User-Mode Linux interprets.
     pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
         self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Used in turn.
+/// A guest that hosts use in turn.
 #[derive(Clone)]
 pub struct SharedGuest(Arc<Mutex<Guest>>);
 

@@ -16,7 +16,7 @@ pub fn has_kvm() -> bool {
     rustix::fs::access("/dev/kvm", access).is_ok() && ["kvm_amd", "kvm_intel"].into_iter().any(is_loaded)
 }
 
-/// Emulated without hardware support.
+/// Command line of QEMU, which emulates without hardware support.
 pub(super) fn command(parts: &Parts) -> Command {
     let is_fast = parts.has_kvm;
     let words = "-nodefaults -no-user-config -display none -no-reboot -machine pc,usb=off,vmport=off";

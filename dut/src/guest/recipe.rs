@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::tool::Tool;
 
-/// In every guest, without dependencies.
+/// Programs in every guest, without dependencies.
 pub(super) const PROGRAMS: &[&str] = &[
     "dash",
     "busybox-static",
@@ -21,10 +21,10 @@ pub(super) const PROGRAMS: &[&str] = &[
     "openssh-client",
 ];
 
-/// In the version of Debian's kernel.
+/// Package of perf in the version of Debian's kernel.
 pub(super) const PERF: &str = "linux-perf";
 
-/// Not needed for recording and printing.
+/// Libraries that perf does not need for recording and printing.
 pub(super) const UNUSED_BY_PERF: &[&str] = &[
     "usr/lib/python3",
     "usr/lib/python3.11",

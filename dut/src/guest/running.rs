@@ -35,7 +35,7 @@ const SHOWN: usize = 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
-    /// Runs the kernel.
+    /// Program that runs the kernel.
     pub kind: Kind,
     /// Memory in MiB.
     pub memory_mib: u32,
@@ -59,7 +59,7 @@ pub struct Nic {
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// Dropping it ends it.
+/// A running guest, which ends when dropped.
 pub struct Guest {
     kind: Kind,
     child: Child,
@@ -140,7 +140,7 @@ impl Guest {
         self.console.all()
     }
 
-    /// Process that holds the guest.
+    /// Pid of the process that holds the guest.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -6,7 +6,7 @@ use crate::host::runner::Limits;
 use crate::step::quoted;
 use std::net::IpAddr;
 
-/// Takes the commands.
+/// Interface that takes the commands.
 pub const CONTROL: &str = "control";
 
 const SCRIPT: &str = include_str!("sshd.sh");

@@ -3,7 +3,7 @@
 
 use super::command::{Command, Parts};
 
-/// One processor.
+/// Command line of User-Mode Linux, with one processor.
 pub(super) fn command(parts: &Parts) -> Command {
     let mut args = vec![
         format!("mem={}M", parts.memory_mib),

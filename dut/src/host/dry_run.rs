@@ -29,12 +29,11 @@ pub struct DryRun<H> {
 }
 
 impl<H: Host> DryRun<H> {
-    /// Only reads the wrapped host.
+    /// A host that only reads the wrapped one.
     pub fn over(behind: H) -> DryRun<H> {
         DryRun { behind, written: HashMap::new(), orders: Arc::default() }
     }
 
-    /// The list outlives the host.
     pub fn orders(&self) -> Arc<Mutex<Vec<Order>>> {
         Arc::clone(&self.orders)
     }

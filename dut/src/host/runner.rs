@@ -13,12 +13,12 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// For leftover processes that keep the output open.
+/// Time for leftover processes that keep the output open.
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Then its process group is killed.
+    /// Time limit, after which the process group is killed.
     pub time: Duration,
     /// Octets kept of each output: the first and the last half, with the number of those missing in between.
     pub octets: usize,
@@ -41,9 +41,7 @@ impl Limits {
 
 #[derive(Debug)]
 pub enum Input<'a> {
-    /// None.
     Nothing,
-    /// This text.
     Text(&'a str),
     /// The contents of a file.
     Contents(File),
@@ -145,7 +143,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// 0 at the time limit.
+    /// Waits for output; 0 at the time limit.
     fn wait(&self, left: Duration) -> io::Result<usize> {
         let mut fds: Vec<PollFd> = Vec::with_capacity(4);
         fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
@@ -187,7 +185,7 @@ fn is_ready(fd: BorrowedFd) -> bool {
 }
 
 struct Stream {
-    /// None after its end.
+    /// The pipe, none after its end.
     pipe: Option<OwnedFd>,
     kept: Kept,
 }

@@ -42,7 +42,7 @@ const OPTIONS: &[&str] = &[
 
 const FOLDER: &str = "ssh-";
 
-/// Of a control socket: the kernel's 108 less what ssh appends.
+/// Longest path of a control socket: the kernel's 108 less what ssh appends.
 const LONGEST: usize = 88;
 
 const SHORT: Duration = Duration::from_secs(10);
@@ -97,7 +97,7 @@ impl Ssh {
         file.map_or_else(|| self.destination.clone(), |file| format!("{} by {}", self.destination, file.display()))
     }
 
-    /// Instead of `~/.ssh/config`.
+    /// Configuration file instead of `~/.ssh/config`.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }
@@ -306,7 +306,7 @@ fn remote_line(program: &str, args: &[&str]) -> String {
     format!("exec {}", words.map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// And without what the login shell printed before the pid.
+/// The pid, and the output without what the login shell printed before it.
 fn without_pid(stdout: &str) -> (Option<String>, String) {
     let Some((_, rest)) = stdout.split_once(PID) else { return (None, stdout.to_owned()) };
     let (pid, rest) = rest.split_once('\n').unwrap_or((rest, ""));

@@ -5,36 +5,30 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// To the old value.
+    /// The setting has its old value again.
     Back {
-        /// The setting.
         setting: Setting,
-        /// Written by natmeter.
+        /// Value that natmeter wrote.
         from: String,
         /// The restored value.
         to: String,
     },
-    /// At the old value already.
+    /// The setting had its old value already.
     Already {
-        /// The setting.
         setting: Setting,
-        /// Its value.
         value: String,
     },
-    /// Another program changed it afterwards.
+    /// Another program changed the setting afterwards.
     LeftAlone {
-        /// The setting.
         setting: Setting,
-        /// Present value.
         now: String,
-        /// Written by natmeter.
+        /// Value that natmeter wrote.
         wrote: String,
-        /// Before natmeter.
+        /// Value before natmeter.
         old: String,
     },
     /// Unreadable or not writable; the journal keeps it.
     Failed {
-        /// The setting.
         setting: Setting,
         /// The value to restore.
         old: String,

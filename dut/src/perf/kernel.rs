@@ -28,7 +28,7 @@ const IDLE: &[&str] = &[
     "cpu_do_idle",
 ];
 
-/// Below these the kernel forwards packets.
+/// Functions below which the kernel forwards packets.
 const SOFTIRQS: &[&str] = &[
     "__do_softirq",
     "do_softirq",
@@ -127,7 +127,7 @@ pub(super) fn forwards(function: &str) -> bool {
     is_of(function, SOFTIRQS)
 }
 
-/// The first match counts.
+/// Part of the kernel; the first match counts.
 pub(super) fn part(function: &str) -> Option<&'static str> {
     PARTS.iter().find(|(name, _)| function.starts_with(name)).map(|(_, part)| *part)
 }

@@ -21,7 +21,7 @@ pub const EVENT: &str = "cpu-clock";
 /// Above 0, users other than root cannot sample a core.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// Beside perf; ends with its input.
+/// Command that runs beside perf and ends with its input.
 const BESIDE: &str = "echo started >&2; exec cat";
 const STARTED: &str = "started\n";
 
@@ -49,7 +49,7 @@ pub struct Recording {
     perf: Child,
     data: File,
     began: Instant,
-    /// On the clock of the samples, in nanoseconds.
+    /// Start of the recording on the clock of the samples, in nanoseconds.
     began_at: u64,
     said: String,
 }

@@ -31,7 +31,7 @@ pub struct Stacks {
     pub parts: BTreeMap<&'static str, u64>,
     /// Tester's own code, counted only here.
     pub tester: u64,
-    /// Other programs, counted only here.
+    /// Samples of other programs, counted only here.
     pub others: u64,
     /// Core, thread and functions, the outermost first, separated by `;`.
     pub stacks: BTreeMap<String, u64>,
@@ -51,7 +51,7 @@ struct Sample {
     core: u32,
     thread: String,
     process: u32,
-    /// Of the innermost function, once known.
+    /// Whether the innermost function is in the kernel, once known.
     in_kernel: Option<bool>,
     in_program: bool,
     forwards: bool,

@@ -21,9 +21,7 @@ use std::sync::Arc;
 /// What is configured.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// The software.
     pub software: &'static Software,
-    /// Its configuration.
     pub config: Config,
     /// Cores that forward its packets; if empty, the sender's.
     pub cores: Vec<usize>,

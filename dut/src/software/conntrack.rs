@@ -8,9 +8,9 @@ use crate::setting::Setting;
 use crate::step::{Action, Step, Target};
 use std::time::{Duration, Instant};
 
-/// Entries, in each namespace.
+/// File of the limit of entries, in each namespace.
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-/// Also `/sys/module/nf_conntrack/parameters/hashsize`.
+/// File of the buckets, also `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
 pub fn max() -> Setting {
     Setting::at(MAX).expect("a sysctl of the network")
@@ -27,9 +27,9 @@ pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 pub const SLACK: u64 = 2048;
 /// Eight-byte list heads in a page.
 const BUCKETS_A_PAGE: u64 = 512;
-/// Signed 32-bit number.
+/// Largest limit, a signed 32-bit number.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// 2 GiB.
+/// Most buckets, which take 2 GiB.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 /// Octets of an entry and a bucket, measured, with a margin.
 const BYTES_AN_ENTRY: u64 = 400;
@@ -41,7 +41,7 @@ pub struct Situation {
     /// Limit of entries, once connection tracking is loaded.
     pub max: Option<u64>,
     pub buckets: Option<u64>,
-    /// This process may change both.
+    /// Whether this process may change both limit and buckets.
     pub adjustable: bool,
     /// Memory in bytes.
     pub memory: u64,

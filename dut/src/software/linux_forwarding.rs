@@ -2,6 +2,6 @@
 
 use super::{Software, forward};
 
-/// Without connection tracking or rules.
+/// Software that forwards without connection tracking or rules.
 pub const SOFTWARE: Software =
     Software { name: "linux-forwarding", tools: &[], stateful: false, ipv6: false, steps: |_| vec![forward()] };

@@ -34,7 +34,7 @@ pub struct Software {
     pub stateful: bool,
     /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
-    /// Its steps, after those of the links.
+    /// Steps after those of the links.
     pub steps: fn(&Config) -> Vec<Step>,
 }
 
@@ -50,7 +50,7 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
 /// Configuration of the software.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Simultaneous connections.
+    /// Number of simultaneous connections.
     pub connections: u64,
     /// Entries of the table; default: what the connections need, at least the present value.
     pub table_size: Option<u64>,
@@ -86,7 +86,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// All ports from 1024.
+    /// A pool with all ports from 1024.
     fn default() -> Pool {
         let address = Ipv4Addr::from(RIGHT.dut);
         Pool { first: address, last: address, first_port: 1024, last_port: 65535 }

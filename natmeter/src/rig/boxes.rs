@@ -41,16 +41,16 @@ const _: () = assert!(
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
-    /// From the bed file, or found by natmeter.
+    /// Facts from the bed file, or found by natmeter.
     facts: FactTable,
     /// Doubts about these facts.
     doubts: Vec<String>,
     counts: bool,
-    /// Of each box, before the trials.
+    /// Queues of each box, before the trials.
     queues: Vec<Received>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
-    /// In namespaces of this machine.
+    /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
     /// Of `cores`, those that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
@@ -243,11 +243,11 @@ fn joined(of_software: Hooks, own: Hooks) -> Hooks {
 pub struct OfPoint {
     /// Technology and part.
     asked: Asked,
-    /// Placeholders of its hooks.
+    /// Placeholders of the box's hooks.
     values: Vec<(String, String)>,
-    /// By the scenario.
+    /// Whether the scenario sets cores.
     sets_cores: bool,
-    /// What steps configure.
+    /// Configuration for steps.
     software: Option<Configuration>,
 }
 
@@ -412,11 +412,11 @@ struct Between {
     uncleared: Option<Uncleared>,
     /// Cores of this machine, for packets of boxes in namespaces.
     cores: Vec<usize>,
-    /// In namespaces of this machine.
+    /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
     /// Of `cores`, those that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Of these cores.
+    /// Packet threads of the boxes' cores.
     threads: PacketThreads,
     /// Boxes with their own Linux kernel.
     profiled: Vec<bool>,
@@ -447,7 +447,7 @@ impl Device for Between {
         Ok(counts.into_iter().flatten().max())
     }
 
-    /// One after the other.
+    /// Clears the boxes one after the other.
     fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
         let each: Vec<_> =

@@ -13,7 +13,7 @@ use scenario::Scenario;
 use scenario::bed::Bed;
 use std::sync::Arc;
 
-/// Number, and length of each.
+/// Number of windows, and length of each.
 const WINDOWS: usize = 5;
 const WINDOW: Nanos = Nanos::from_millis(30);
 
@@ -34,10 +34,10 @@ pub fn over_cable(
     Ok(rates[WINDOWS / 2])
 }
 
-/// As long as the ports.
+/// What must exist as long as the ports.
 type Held = (Vec<Mute>, Place);
 
-/// Without a box.
+/// An engine without a box.
 fn engine(
     scenario: &Scenario,
     bed: &Bed,

@@ -5,7 +5,7 @@ use scenario::{Point, Scenario};
 
 /// The cores of a rig's threads.
 pub struct Cores {
-    /// Of each of the tester's threads.
+    /// Core of each of the tester's threads.
     pub(super) testers: Vec<Option<usize>>,
     pub(super) workers: Vec<Option<usize>>,
     pub(super) shared: bool,

@@ -35,7 +35,7 @@ pub(super) type Busy = Box<dyn FnMut() -> Result<Vec<u64>, EmbeddedError> + Send
 pub(super) struct OfWorkers {
     busy: Busy,
     began: Instant,
-    /// Of all calls.
+    /// Sums of all calls.
     sums: Vec<u64>,
 }
 

@@ -67,7 +67,7 @@ fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
     config
 }
 
-/// Where a gateway's file has other defaults than a scenario.
+/// Keys for which a gateway's file has other defaults than a scenario.
 fn defaults(scenario: &Scenario, technology: &dyn Technology) -> Vec<(String, String)> {
     let mut defaults = Vec::new();
     // If the scenario names no customers, those of its traffic are meant, and the gateway's file must name them.
@@ -138,7 +138,7 @@ pub fn build_over(
     joined(scenario, point, stood, on_the_way, process)
 }
 
-/// They have the first addresses of the test traffic.
+/// Ports with the first addresses of the test traffic.
 fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<[Port; 2], RigError> {
     let tested = scenario.traffic.flows.ends();
     let macs = place.macs();
@@ -267,10 +267,10 @@ fn queue() -> Option<Count> {
     Some(octets / TRUE_SIZE)
 }
 
-/// It may have been torn down.
+/// A tester in a test bed, which may have been torn down.
 pub struct InBed {
     bed: Arc<Mutex<Option<Bed>>>,
-    /// Between the ports of a test bed.
+    /// Boxes between the ports of a test bed.
     boxes: Option<Box<dyn engine::Device>>,
 }
 
@@ -296,9 +296,9 @@ pub struct Ceiling {
     pub receive_ps: u64,
 }
 
-/// Length of a trial.
+/// Length of a trial of the self-test.
 const SELF_TEST: Nanos = Nanos::from_millis(200);
-/// Any machine should reach it.
+/// First rate, which any machine should reach.
 const FIRST: Rate = Rate(2_000);
 const LAST: Rate = Rate(16_000_000);
 /// Host noise is no limit of the tester.

@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use wire::Prefix6;
 
-/// Their versions are in a report.
+/// Packages whose versions are in a report.
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
 
 /// A booted guest with its network.
@@ -34,7 +34,7 @@ pub struct Booted {
 pub struct Nics<'a> {
     /// Namespace with its interfaces, if it has any on this machine.
     pub namespace: &'a Netns,
-    /// Left, right.
+    /// Ethernet addresses, left and right.
     pub macs: [[u8; 6]; 2],
     /// Queues of its TAPs, left and right, if it has TAPs.
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
@@ -139,7 +139,7 @@ fn in_words(config: &GuestConfig) -> String {
 /// Addresses and routes of a box.
 pub struct Network {
     sides: [Side; 2],
-    /// Those of native IPv6 beside other frames.
+    /// Sides of native IPv6 beside other frames.
     native: Option<[Side; 2]>,
 }
 
@@ -217,7 +217,7 @@ pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     })
 }
 
-/// This address of the box and the tester's beside it.
+/// An address of the box and the tester's address beside it.
 fn beside_tester(keys: &PortKeys, gateway: IpAddr) -> Ends {
     // `scenario` refuses a bed file in which the two addresses share no network.
     let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));

@@ -14,14 +14,13 @@ use std::time::Instant;
 pub(super) struct Path {
     /// The loop of tester and device.
     pub dut_loop: Loop,
-    /// 0 if unknown.
+    /// Buffered frames, 0 if unknown.
     pub buffered: u64,
     /// XDP receives in the kernel's generic path.
     pub is_generic: bool,
 }
 
 impl Path {
-    /// Ports are left and right.
     pub(super) fn behind(left: &PortFacts, right: &PortFacts) -> Path {
         let is_inline = left.inline;
         let dut_loop = match is_inline {

@@ -7,13 +7,13 @@ use method::TrialError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// For a frame to come back.
+/// Time for a frame to come back.
 const TIME: Duration = Duration::from_millis(100);
 
 /// For experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Where broadcast frames of one port arrived.
+/// Ports where broadcast frames of one port arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Frames that came back at the same port.
@@ -98,7 +98,7 @@ pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<
     Ok(())
 }
 
-/// Word in `i-know`.
+/// Word of a bridge in `i-know`.
 pub const BRIDGE: &str = "bridge";
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub struct Found {
     pub mac: String,
     /// `UP`, `DOWN`, …
     pub state: String,
-    /// Such as `veth`; empty for hardware.
+    /// Kind of interface, such as `veth`; empty for hardware.
     pub kind: String,
     /// Addresses with prefix lengths.
     pub addresses: Vec<(IpAddr, u8)>,
@@ -23,7 +23,7 @@ pub struct Found {
     pub above: Vec<String>,
     /// Addresses of the interfaces above.
     pub addresses_above: Vec<IpAddr>,
-    /// Bridge or bond.
+    /// Bridge or bond of the interface.
     pub master: Option<String>,
 }
 
@@ -40,7 +40,7 @@ struct Link {
     operstate: String,
     #[serde(default)]
     linkinfo: LinkInfo,
-    /// For a veth, the other end.
+    /// Interface below, or a veth's other end.
     #[serde(rename = "link")]
     below: Option<String>,
     master: Option<String>,
@@ -67,7 +67,7 @@ struct Route {
     nexthops: Vec<Hop>,
 }
 
-/// These send through the interface below them.
+/// Kinds of interfaces that send through the interface below.
 const STACKED: [&str; 5] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
 impl Link {
@@ -77,7 +77,7 @@ impl Link {
     }
 }
 
-/// Each once.
+/// Interfaces above, each once.
 fn above<'a>(name: &str, links: &'a [Link]) -> Vec<&'a Link> {
     let mut found: Vec<&Link> = Vec::new();
     let mut next = vec![name.to_owned()];
@@ -192,7 +192,7 @@ fn own_ends_of_ssh() -> Vec<IpAddr> {
     own.into_iter().chain(connected.lines().filter_map(ssh_end)).collect()
 }
 
-/// Of an established connection to port 22, from a line of /proc/net/tcp.
+/// Remote address of an established connection to port 22, from a line of /proc/net/tcp.
 fn ssh_end(line: &str) -> Option<IpAddr> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let (address, port) = words.next()?.split_once(':')?;

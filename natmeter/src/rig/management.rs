@@ -7,7 +7,7 @@ use dut::host::ssh::first_host;
 use scenario::bed::{Bed, On};
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Names a box that ssh reaches through this interface, with a remedy.
+/// The box that ssh reaches through this interface, with a remedy.
 pub fn through(found: &Found, bed: &Bed) -> Option<String> {
     bed.boxes.iter().find_map(|(role, keys)| {
         let On::Ssh(destination) = &keys.on else { return None };
@@ -23,7 +23,7 @@ pub fn through(found: &Found, bed: &Bed) -> Option<String> {
     })
 }
 
-/// Empty if the name cannot be resolved.
+/// Addresses of a host; empty if the name cannot be resolved.
 fn addresses(host: &str) -> Vec<IpAddr> {
     (host, 22).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
 }

@@ -12,15 +12,15 @@ use wire::View;
 
 /// The speed of a transfer between cores may change several times a second, so a pair of windows must be short.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
-/// Of the null device.
+/// Windows of the null device.
 pub(crate) const WINDOWS: usize = 5;
-/// Of the device on the tester's thread.
+/// Windows of the device on the tester's thread.
 pub(crate) const ALONE: usize = 20;
 /// For the cost of a frame where the windows of the pairs are too short.
 pub(crate) const LONG: usize = 5;
 /// Phases 1 in one measurement of the null device.
 pub(crate) const FILLS: usize = 3;
-/// Of device and null device.
+/// Pairs of windows of device and null device.
 pub(crate) const PAIRS: usize = 20;
 
 /// Of frames that a worker receives; with more, the null device is slower than the path.
@@ -34,9 +34,9 @@ type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 /// The null device on the path of a device.
 pub struct NullPath {
     switch: Switch,
-    /// To several threads of the tester, left and right.
+    /// Steering to several threads of the tester, left and right.
     to_tester: Option<[Steer; 2]>,
-    /// By each worker.
+    /// Frames received by each worker.
     received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 
@@ -62,7 +62,7 @@ impl NullPath {
         self.received.as_ref().and_then(|f| f()).unwrap_or_default()
     }
 
-    /// As those of the device do: to the thread that sent them.
+    /// Whether frames return, as those of the device do, to the thread that sent them.
     fn steers(&self, view: &View) -> bool {
         let steered = [&view.expect_left, &view.expect_right].map(lane::back_to_sender);
         self.to_tester.as_ref().is_none_or(|to_tester| steered == *to_tester)
@@ -79,9 +79,9 @@ impl NullPath {
 /// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullRates {
-    /// Per direction.
+    /// Frame rate per direction.
     pub frames: Rate,
-    /// In phase 1, per second; `None` without connections.
+    /// Set-up rate of phase 1, per second; `None` without connections.
     pub set_up: Option<Rate>,
 }
 
@@ -90,7 +90,7 @@ pub struct NullRates {
 pub struct Pairs {
     /// Forwarding rate of the device divided by that of the null device, of each pair.
     pub ratios: Vec<f64>,
-    /// For each frame, of each window of the device.
+    /// Nanoseconds a frame of each window of the device.
     pub nanos: Vec<f64>,
 }
 

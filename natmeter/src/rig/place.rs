@@ -21,7 +21,7 @@ pub struct Place {
     tester: Netns,
     // The programs and the guests end before their links are removed.
     programs: Vec<Started>,
-    /// By the box's number.
+    /// Guests by the box's number.
     guests: Vec<(usize, guest::Booted)>,
     /// Of each box that has TAPs, left and right: without them the interfaces have no carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
@@ -188,7 +188,7 @@ impl Place {
         self.links.as_mut()
     }
 
-    /// `None` if all programs run.
+    /// The program that ended; `None` if all run.
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }

@@ -45,7 +45,7 @@ pub struct Opened {
     /// Tester's and box's addresses, left and right.
     pub(super) hops: [Hop; 2],
     owns: Owns,
-    /// For a report.
+    /// Facts for a report.
     pub(super) facts: FactTable,
     /// Keep this machine's kernel from using both ports.
     mutes: Vec<Mute>,

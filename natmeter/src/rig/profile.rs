@@ -7,7 +7,7 @@ use method::trial::{CoreSamples, Profile, Profiler};
 use method::{Nanos, TrialError};
 use std::time::Instant;
 
-/// Of each core in a record; the others are summed up.
+/// Most stacks of each core in a record; the others are summed up.
 pub(super) const STACKS: usize = 800;
 
 /// A recording in progress.

@@ -113,7 +113,7 @@ pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, poin
     view_between(hops(), scenario, plays, technology, point)
 }
 
-/// Host 2 on each.
+/// Addresses of host 2 on each side.
 fn hops() -> [Hop; 2] {
     [1, 2].map(|side| Hop { own: mac(side, 2), next: mac(side, 1) })
 }

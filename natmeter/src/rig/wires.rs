@@ -32,7 +32,7 @@ impl Wires {
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
-    /// No wrappers.
+    /// Wires without wrappers.
     pub fn bare(clock: Clock) -> Wires {
         Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
     }

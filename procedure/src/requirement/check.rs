@@ -34,7 +34,7 @@ pub(super) fn departure(departure: Option<String>) -> Finding {
     departure.map_or(Finding::Met, Finding::NotMet)
 }
 
-/// A departure of every run.
+/// A finding on a departure of every run.
 pub(super) fn never(words: &str) -> Finding {
     Finding::NotMet(words.to_owned())
 }
@@ -43,12 +43,12 @@ pub(super) fn where_it_applies(applies: bool, finding: Finding) -> Finding {
     if applies { finding } else { Finding::NotApplicable }
 }
 
-/// Of devices that keep connections.
+/// A finding on devices that keep connections.
 pub(super) fn stateful(c: &Conditions, finding: Finding) -> Finding {
     where_it_applies(c.device.stateful, finding)
 }
 
-/// Of what the record shows.
+/// A finding on what the record shows.
 pub(super) fn in_a_run(c: &Conditions, finding: fn(Run) -> Finding) -> Finding {
     c.run.map_or(Finding::NotApplicable, finding)
 }

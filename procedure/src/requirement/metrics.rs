@@ -65,7 +65,7 @@ pub(super) const TEN_TIMES: &[Metric] = &[
     FAILOVER, OVERLOAD_SCALABILITY,
 ];
 
-/// Both lists, with N metrics in sum.
+/// Joins two lists with N metrics in sum.
 const fn concat<const N: usize>(first: &[Metric], second: &[Metric]) -> [Metric; N] {
     assert!(first.len() + second.len() == N);
     let mut all = [Metric::USUAL; N];

@@ -17,25 +17,23 @@ pub struct SshFailure {
 pub enum SshKind {
     /// No sshd listens on the port.
     Refused,
-    /// Another key than in known_hosts.
+    /// The host has another key than in known_hosts.
     HostKeyChanged,
-    /// known_hosts has none.
+    /// No known_hosts file has the host's key.
     HostKeyUnknown,
     /// The host accepts no key of this user.
     NotAuthorised,
-    /// Unknown host name.
     NameUnknown,
     /// There is no route to the host.
     NoRoute,
-    /// No answer.
+    /// The host does not answer.
     TimedOut,
     /// An open connection is lost and cannot be opened again; the run can be resumed.
     Lost,
-    /// Another cause.
     Other,
 }
 
-/// Of the OpenSSH client; the first that occurs decides.
+/// Messages of the OpenSSH client; the first that occurs decides.
 const SAID: &[(&str, SshKind)] = &[
     ("HOST IDENTIFICATION HAS CHANGED", SshKind::HostKeyChanged),
     ("Host key verification failed", SshKind::HostKeyUnknown),
@@ -55,7 +53,7 @@ impl SshFailure {
         SshFailure { destination: destination.to_owned(), kind, said: last_line(stderr) }
     }
 
-    /// As known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
+    /// Host as known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
     fn host(&self) -> &str {
         self.destination.rsplit_once('@').map_or(&*self.destination, |(_, host)| host)
     }
@@ -109,7 +107,7 @@ impl fmt::Display for SshFailure {
     }
 }
 
-/// Not empty, without control characters.
+/// Last line that is not empty, without control characters.
 pub(super) fn last_line(text: &str) -> String {
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
     line.replace(char::is_control, " ")

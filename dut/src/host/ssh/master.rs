@@ -28,7 +28,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// `command` runs [`COMMAND`].
+    /// Opens a master; `command` runs [`COMMAND`].
     pub(super) fn open(command: &mut Command, destination: &str) -> Result<Master, SshFailure> {
         let failed = |e: io::Error| SshFailure {
             destination: destination.to_owned(),
@@ -89,7 +89,7 @@ impl Drop for Master {
     }
 }
 
-/// False if the master ends or takes too long.
+/// Waits for the master; false if it ends or takes too long.
 fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
     let (mut text, mut buffer) = (Vec::<u8>::new(), [0; 1 << 10]);
     while !text.windows(READY.len()).any(|part| part == READY) {
@@ -115,7 +115,7 @@ fn never_block(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
 }
 
-/// The child is unwaited.
+/// Whether the unwaited child ends in time.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timespec(time))).is_ok_and(|ended| ended > 0)

@@ -10,7 +10,7 @@ use crate::software::conntrack::SLACK;
 use crate::step::quoted;
 use std::fmt::Write;
 
-/// Called by several scripts.
+/// A script that several scripts call.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     pub name: &'static str,
@@ -31,11 +31,11 @@ struct Script {
     in_kernel: bool,
     /// Prints the octets of its connections, if any.
     memory: Option<&'static str>,
-    /// For its files until the next start of the box.
+    /// Folder for files until the next start of the box.
     run: &'static str,
 }
 
-/// Without connections.
+/// A script of Linux without connections.
 const LINUX: Script = Script {
     name: "",
     shared: &[],
@@ -192,11 +192,11 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Sh
     SCRIPTS.iter().map(|script| (script.name, script.text, script.shared))
 }
 
-/// Configured with a software.
+/// A box configured with a software.
 #[derive(Clone, Copy, Debug)]
 pub struct Box<'a> {
     pub edge: Edge,
-    /// Left and right.
+    /// Interfaces left and right.
     pub interfaces: [&'a str; 2],
     /// This tester; hooks do not touch a box of another one.
     pub owner: &'a str,

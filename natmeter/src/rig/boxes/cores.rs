@@ -9,7 +9,7 @@ use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};
 use std::collections::BTreeSet;
 
-/// This machine steers their packets to their cores.
+/// Boxes whose packets this machine steers to their cores.
 pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
     let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| keys.is_steered(role, &scenario.sweep.cores);
     bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
