@@ -31,7 +31,8 @@ pub fn prefetch_to_write<T>(value: &T) {
     prefetch_beside(value, 0);
 }
 
-/// As [`prefetch_to_write`], `offset` bytes behind the value, where no memory needs to be mapped.
+/// Prefetches `offset` bytes behind the value as [`prefetch_to_write`] does, where no memory needs
+/// to be mapped.
 #[inline(always)]
 pub fn prefetch_beside<T>(value: &T, offset: isize) {
     let at = std::ptr::from_ref(value).cast::<u8>().wrapping_offset(offset);

@@ -39,7 +39,6 @@ impl Expected {
         }
     }
 
-    /// Judges the answer for name `i`.
     pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), AnswerFault> {
         match (self, judge(message, i, self.address(names, i))) {
             (Expected::Nothing, Err(AnswerFault::NoRecord)) => Ok(()),

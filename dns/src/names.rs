@@ -11,7 +11,7 @@ pub const LABEL: usize = 15;
 const FIRST: u32 = 0x0a00_0000;
 /// 10.0.0.0/8 without [`Names::probe`].
 pub const MOST: u32 = (1 << 24) - 1;
-/// In the zone, before the IPv4 address (2001:2::/48 is for benchmarks, RFC 5180).
+/// Prefix of names in the zone, before the IPv4 address (2001:2::/48 is for benchmarks, RFC 5180).
 const EXISTING: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0xaaaa, 0, 0, 0, 0);
 /// 96 bits (RFC 6052), network-specific: the zone's addresses are private (section 3.1).
 pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);

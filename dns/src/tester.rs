@@ -27,7 +27,6 @@ pub trait Device {
 pub struct Tester<D> {
     pub client: Client,
     pub device: D,
-    /// Names of the zone.
     pub names: Names,
     pub expected: Expected,
     /// Whether each name serves once, because a resolver caches it.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Queries of a late sender.
 const BURST: u64 = 32;
-/// Before a query, the sender polls the clock for this long.
+/// Time that the sender polls the clock before a query.
 const AHEAD: Duration = Duration::from_micros(150);
 /// Interval at which receivers look for the end of the trial.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
@@ -158,7 +158,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Until all queries have an answer, or one time-out after the last query.
+    /// Receives until all queries have an answer, or one time-out after the last query.
     pub(crate) fn receive(&self) -> Result<Receiver, TrialError> {
         let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
         let poll = poll_of(self.sockets).map_err(failed)?;

@@ -101,7 +101,7 @@ pub struct Flame {
 }
 
 impl Flame {
-    /// As an `<svg>` element.
+    /// Renders an `<svg>` element.
     pub fn render(&self) -> String {
         let root = Node::of(&self.stacks);
         let all = (root.samples as f64).max(1.0);

@@ -21,13 +21,14 @@ pub fn grouped_f64(value: f64) -> String {
     format!("{sign}{}{half}", grouped(halves / 2))
 }
 
-/// With an SI prefix and at most `digits` significant digits, trailing zeros dropped: `2.9 M`, `223 k`, `64`.
+/// A number with an SI prefix and at most `digits` significant digits, trailing zeros dropped: `2.9
+/// M`, `223 k`, `64`.
 pub fn si(value: f64, digits: usize) -> String {
     let (mantissa, prefix) = si_parts(value, digits);
     if prefix.is_empty() { mantissa } else { format!("{mantissa} {prefix}") }
 }
 
-/// With a unit directly behind the prefix: `7.4 Mfps`.
+/// A number with a unit directly behind the prefix: `7.4 Mfps`.
 pub fn si_unit(value: f64, digits: usize, unit: &str) -> String {
     let (mantissa, prefix) = si_parts(value, digits);
     format!("{mantissa} {prefix}{unit}")
@@ -83,7 +84,8 @@ fn rounded(value: f64, digits: usize) -> f64 {
     (value * scale).round() / scale
 }
 
-/// At most `digits` significant digits; digits before the decimal point are always kept.
+/// A number of at most `digits` significant digits; digits before the decimal point are always
+/// kept.
 pub fn significant(value: f64, digits: usize) -> String {
     let value = rounded(value, digits);
     let places = digits.saturating_sub(whole_digits(value));
@@ -134,7 +136,7 @@ pub fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
-/// With a small first letter, unless it begins an abbreviation.
+/// The text with a small first letter, unless it begins an abbreviation.
 pub fn uncapitalised(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {
@@ -145,7 +147,7 @@ pub fn uncapitalised(text: &str) -> String {
     }
 }
 
-/// With a capital first letter.
+/// The text with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

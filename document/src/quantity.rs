@@ -11,9 +11,9 @@ pub enum Bound {
     Exact,
     /// The strict result, because no trial was valid.
     Strict,
-    /// At least this value.
+    /// The value is at least this.
     AtLeast,
-    /// At most this value.
+    /// The value is at most this.
     AtMost,
     /// Less than this value.
     LessThan,
@@ -30,7 +30,7 @@ impl Bound {
         }
     }
 
-    /// The same in words.
+    /// The bound in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Bound::Exact | Bound::Strict => "",
@@ -126,12 +126,12 @@ impl Quantity {
         Quantity::new(count as f64, Form::default())
     }
 
-    /// With what bounds it.
+    /// Adds a bound.
     pub fn bounded(self, bound: Bound) -> Quantity {
         Quantity { bound, ..self }
     }
 
-    /// With the ends of its interval.
+    /// Adds the ends of an interval.
     pub fn between(self, low: f64, high: f64) -> Quantity {
         Quantity { ends: Some(Ends { low, high, word: "" }), ..self }
     }
@@ -142,7 +142,7 @@ impl Quantity {
         (other.value > 0.0).then(|| Quantity::new(self.value / other.value, form).bounded(bound))
     }
 
-    /// Without the sign of its bound.
+    /// The text without the sign of a bound.
     pub fn unsigned(self) -> String {
         match self.ends {
             Some(ends) => self.with_ends(ends),

@@ -6,7 +6,7 @@ use crate::table::Table;
 /// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// Its title: the name of the run.
+    /// Title: the name of the run.
     pub title: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -16,7 +16,7 @@ pub struct Document {
     pub version: String,
     /// How that natmeter was built, if that is known.
     pub build: Option<String>,
-    /// The same in short: version, commit, target CPU.
+    /// natmeter in short: version, commit, target CPU.
     pub natmeter: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
@@ -34,7 +34,7 @@ pub struct Document {
     pub departures: Vec<String>,
     /// The results.
     pub results: Vec<Table>,
-    /// The same in short: each result is in one table.
+    /// Tables of a short report: each result is in one table.
     pub short: Vec<Table>,
     /// The terms of these tables.
     pub terms: Pairs,
@@ -65,7 +65,7 @@ pub struct Document {
 /// The results in sentences.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentences {
-    /// For each device: rates and their bounds; then what limited them.
+    /// Sentences for each device: rates and their bounds; then what limited them.
     pub found: Vec<String>,
     /// What was found at single points.
     pub findings: Vec<Finding>,
@@ -85,14 +85,14 @@ impl Sentences {
         self.without(&[])
     }
 
-    /// Those that say nothing else than these findings.
+    /// All sentences but these findings.
     pub fn without(&self, elsewhere: &[&Finding]) -> Vec<String> {
         let findings = self.findings.iter().filter(|finding| !elsewhere.contains(finding)).map(Finding::to_string);
         let rest = self.comparison.iter().chain(&self.repeated).chain([&self.kind]).cloned();
         self.found.iter().cloned().chain(findings).chain(self.models.iter().cloned()).chain(rest).collect()
     }
 
-    /// Those of a short report.
+    /// Sentences of a short report.
     pub fn short(&self) -> Vec<String> {
         Sentences { comparison: None, repeated: None, ..self.clone() }.all()
     }
@@ -152,7 +152,7 @@ pub enum Verdict {
 /// A command that was run on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// When, where, why, and with which exit status, in words.
+    /// Time, place, reason and exit status, in words.
     pub head: String,
     /// The command and its output.
     pub text: String,
@@ -161,24 +161,24 @@ pub struct Command {
 /// A file inside a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
     /// What it is.
     pub about: String,
-    /// Its media type.
+    /// Media type.
     pub media: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
 /// A part of a document of tables, with its heading.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Its heading.
+    /// Heading of the part.
     pub title: String,
     /// Paragraphs before its tables.
     pub paragraphs: Vec<String>,
-    /// Its tables.
+    /// Tables of the part.
     pub tables: Vec<Table>,
 }
 

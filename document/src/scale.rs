@@ -18,7 +18,7 @@ pub enum Scale {
 pub struct Label {
     /// The quantity; empty if the unit says it.
     pub quantity: String,
-    /// Its unit; empty if the quantity has none, or is one.
+    /// Unit; empty if the quantity has none, or is one.
     pub unit: String,
 }
 
@@ -46,11 +46,11 @@ impl<Q: Into<String>, U: Into<String>> From<(Q, U)> for Label {
 pub struct Axis {
     /// What it shows.
     pub label: Label,
-    /// Its scale.
+    /// Scale of the axis.
     pub scale: Scale,
     /// Ends of the axis; the lower one is that of the logarithm's part.
     pub range: (f64, f64),
-    /// Where there is a tick, with its text; an empty text is a grid line only.
+    /// Positions of ticks with their texts; an empty text is a grid line only.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -63,7 +63,7 @@ impl Default for Axis {
 const LANE: f64 = 36.0;
 
 impl Axis {
-    /// From zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
+    /// An axis from zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
     pub fn linear(label: impl Into<Label>, max: f64) -> Axis {
         let max = if max > 0.0 { max } else { 1.0 };
         let step = round_step(max / 5.0);
@@ -72,7 +72,7 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Linear, range: (0.0, last * step), ticks }
     }
 
-    /// From zero to exactly `end`: a time that has passed.
+    /// An axis from zero to exactly `end`: a time that has passed.
     pub fn until(label: impl Into<Label>, end: f64) -> Axis {
         let rounded = Axis::linear(label, end);
         let ticks = rounded.ticks.into_iter().filter(|(tick, _)| *tick <= end * 1.000_001).collect();
@@ -106,7 +106,7 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Log, range: (min, max), ticks }
     }
 
-    /// From zero, with ticks where there are values: ideal scaling is a straight line.
+    /// An axis from zero, with ticks where there are values: ideal scaling is a straight line.
     pub fn at_values(label: impl Into<Label>, values: &[f64]) -> Axis {
         let max = values.iter().copied().fold(0.0, f64::max);
         let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
@@ -131,12 +131,12 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Log, range: (10f64.powi(first), 100.0), ticks }
     }
 
-    /// Its name as printed beside it, which tells a logarithmic scale.
+    /// Name as printed beside the axis, which tells a logarithmic scale.
     pub fn name(&self) -> String {
         self.told(&self.label.parts().collect::<Vec<_>>().join(", "))
     }
 
-    /// The same without its quantity, if it has a unit.
+    /// Name without the quantity, if the axis has a unit.
     pub fn short_name(&self) -> String {
         self.told(self.label.parts().last().unwrap_or_default())
     }

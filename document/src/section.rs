@@ -76,7 +76,7 @@ impl Display for Finding {
 /// The part of a report that belongs to one procedure.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its heading.
+    /// Heading of the section.
     pub title: String,
     /// How to read it, in one or two sentences.
     pub about: String,

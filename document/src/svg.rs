@@ -31,22 +31,22 @@ pub enum Shape {
 /// Shapes of series, in order.
 pub const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
 
-/// Where the values of marks are printed.
+/// Place of the printed values of marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Labels {
     /// Nowhere.
     #[default]
     None,
-    /// Above the marks.
+    /// Values stand above the marks.
     Above,
-    /// Below them, to the right.
+    /// Values stand below the marks, to the right.
     Below,
 }
 
 /// A single repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
-    /// Its value.
+    /// Value of the dot.
     pub value: f64,
     /// What bounds it: a bound is drawn hollow.
     pub bound: Bound,
@@ -69,7 +69,7 @@ pub struct Point {
     pub whisker: Option<(f64, f64)>,
     /// What bounds it: a bound is drawn hollow, with an arrow to where the value lies.
     pub bound: Bound,
-    /// Its repetitions, drawn beside it.
+    /// Repetitions, drawn beside the mark.
     pub dots: Vec<Dot>,
     /// What its mark says of it; by default its values with the units of the axes.
     pub says: Option<String>,
@@ -85,11 +85,11 @@ impl Point {
 /// A series of points.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its name in the legend; empty for none.
+    /// Name in the legend; empty for none.
     pub name: String,
     /// Class of the style sheet, which gives the colour.
     pub class: String,
-    /// Its mark; `None` for a line alone.
+    /// Mark; `None` for a line alone.
     pub shape: Option<Shape>,
     /// Whether the points are joined.
     pub joined: bool,
@@ -133,7 +133,7 @@ pub struct Plot {
     pub band_name: &'static str,
     /// What is drawn.
     pub series: Vec<Series>,
-    /// Where marks carry their values, if they do.
+    /// Place of the marks' values, if they have any.
     pub labels: Labels,
     /// Width and height in pixels of the drawing.
     pub size: (f64, f64),

@@ -91,7 +91,7 @@ pub struct Term {
 /// What a row is, for tables that print a part of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// None of those below.
+    /// A row without another role.
     #[default]
     Usual,
     /// The row that most readers look for.
@@ -107,7 +107,7 @@ pub enum Role {
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its name.
+    /// Name of the row.
     pub label: String,
     /// One cell a column.
     pub cells: Vec<Cell>,
@@ -149,7 +149,7 @@ pub fn row<C: Into<Cell>>(label: impl Into<String>, cells: impl IntoIterator<Ite
 pub struct Bar {
     /// Name of the column.
     pub label: String,
-    /// Its value; 0 if there is none.
+    /// Length of the bar; 0 if there is none.
     pub length: f64,
     /// Share of the longest bar; `None` without a value.
     pub share: Option<f64>,
@@ -162,7 +162,7 @@ pub struct Bar {
 pub struct Group {
     /// Metric and unit.
     pub title: String,
-    /// Its rows.
+    /// Rows of the group.
     pub rows: Vec<Row>,
     /// One bar a column. No bar where there is no value.
     pub bars: Vec<Bar>,
@@ -171,7 +171,7 @@ pub struct Group {
 /// The head of a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// Whether its cells are words and no numbers.
     pub is_words: bool,
@@ -203,7 +203,7 @@ pub struct Table {
     pub title: String,
     /// First line: name of the axis.
     pub axis: &'static str,
-    /// Its values.
+    /// Columns of values.
     pub columns: Vec<Column>,
     /// The rows above the first group.
     pub parameters: Vec<Row>,

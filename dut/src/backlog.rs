@@ -12,7 +12,7 @@ const DEPTH: u64 = 16_384;
 
 /// The queue, with the greatest depth that natmeter may set.
 pub struct Backlog {
-    /// Its depth in frames; none if the kernel does not show it here.
+    /// Depth in frames; none if the kernel does not show it here.
     depth: Option<u64>,
     /// Why natmeter did not raise it.
     refused: Option<String>,

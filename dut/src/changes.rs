@@ -77,7 +77,6 @@ impl Changes {
         succeeded(result).map_err(|outcome| failure(target, why, action, outcome))
     }
 
-    /// Reads a file.
     pub fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
         self.host.read(target, path)
     }

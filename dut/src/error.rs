@@ -28,6 +28,7 @@ pub enum DutError {
     /// Another run has the lock.
     #[error("{what} is in use by {holder}: wait until it ends, or stop it")]
     Busy {
+        /// What the other run has locked.
         what: String,
         holder: Holder,
     },
@@ -41,9 +42,7 @@ pub enum DutError {
     /// Reading or writing a journal or a lock failed.
     #[error("{doing} {path}: {source}")]
     Journal {
-        /// The operation.
         doing: &'static str,
-        /// The file.
         path: PathBuf,
         source: io::Error,
     },
@@ -66,7 +65,6 @@ pub enum DutError {
     NotEmpty {
         /// The command that cleared it.
         how: String,
-        /// Remaining connections.
         count: u64,
         /// Time from the command to the last count, in milliseconds.
         waited_ms: u64,
@@ -165,7 +163,6 @@ pub struct FailedHook {
     pub on: String,
     pub command: String,
     pub outcome: String,
-    /// Lines of its output.
     pub lines: Vec<String>,
     pub undone: Vec<String>,
     /// What is left, with the errors.

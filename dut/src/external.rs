@@ -178,7 +178,7 @@ impl External {
         External::prepare_with(config, None, dir, sink)
     }
 
-    /// As [`External::prepare`], with this file instead of `~/.ssh/config`.
+    /// Prepares as [`External::prepare`] does, with this file instead of `~/.ssh/config`.
     pub fn prepare_with(
         config: &ExternalConfig,
         ssh_config: Option<PathBuf>,
@@ -280,7 +280,6 @@ impl External {
         Hook::ALL.into_iter().filter_map(of_hook).collect()
     }
 
-    /// Whether steps have configured its software.
     pub fn is_configured(&self) -> bool {
         self.configured.is_some()
     }
@@ -384,7 +383,6 @@ impl External {
         &self.name
     }
 
-    /// Facts that a result depends on.
     pub fn facts(&self) -> Vec<Fact> {
         self.facts.clone()
     }

@@ -37,7 +37,7 @@ const KEPT_OF: &str = "doctor-of-";
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// To `new`, as the kernel will round it; version 0.1.0 wrote the path instead.
+    /// A change to `new`, as the kernel will round it; version 0.1.0 wrote the path instead.
     Change {
         #[serde(alias = "path")]
         setting: Setting,

@@ -8,7 +8,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Below `root`; below `/` the file must be on procfs or sysfs, and in the folder of this kind of setting.
+/// Opens a file below `root`; below `/` it must be on procfs or sysfs, and in the folder of this
+/// kind of setting.
 pub(crate) fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Result<File> {
     let path = setting.path().ok_or_else(|| refused(&format!("{setting} is not a file")))?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;

@@ -43,7 +43,6 @@ fn between(at: usize) -> [[u8; 6]; 2] {
     [1, 2].map(|end| [0x02, 0, 0, 0, at as u8, end])
 }
 
-/// End of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End<'a> {
     /// An interface of this name in a namespace.
@@ -111,7 +110,6 @@ impl Links {
         &self.tester
     }
 
-    /// The boxes, from left to right.
     pub fn boxes(&self) -> &[Netns] {
         &self.boxes
     }
@@ -163,8 +161,8 @@ pub fn plan(ends: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Ord
     Ok(parts(ends, boxes, queues)?.into_iter().flat_map(|part| part.steps).map(Order::from).collect())
 }
 
-/// These cores deliver frames to the tester's interfaces. Otherwise the backlog of the forwarding
-/// core would drop them.
+/// Steps for cores that deliver frames to the tester's interfaces. Otherwise the backlog of the
+/// forwarding core would drop them.
 pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> {
     let step =
         |name: &str, queue| Step::tester(format!("cores that deliver frames to {name}"), steer(name, queue, cores));

@@ -10,7 +10,6 @@ const ALLOCATES_TABLE: &str = "nf_ct_alloc_hashtable+";
 /// What the value is, for reports.
 pub(crate) const SOURCE: &str = "SUnreclaim of /proc/meminfo";
 
-/// Memory that a device uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// Octets in use.
@@ -21,10 +20,8 @@ pub struct Memory {
     pub source: &'static str,
 }
 
-/// A hash table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashTable {
-    /// Its buckets.
     pub buckets: u64,
     /// Octets of all of them.
     pub bytes: u64,

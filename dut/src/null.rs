@@ -8,7 +8,6 @@ use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, Target};
 use crate::tool::{self, NFT};
 
-/// Whether its program is installed.
 pub fn is_available() -> bool {
     tool::find(NFT.program).is_some()
 }

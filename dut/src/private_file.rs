@@ -30,7 +30,6 @@ pub fn open(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
 }
 
-/// Opens a file, or creates it.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE, MODE)?))
 }

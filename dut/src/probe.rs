@@ -18,7 +18,7 @@ pub struct Endpoint {
     pub next: [u8; 6],
 }
 
-/// Within the default range of every pool, so that a port-preserving NAT keeps it.
+/// Port within the default range of every pool, so that a port-preserving NAT keeps it.
 const PORT: u16 = 40_961;
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";

@@ -62,7 +62,6 @@ impl Readings {
         Readings { files: files.into_iter().map(|(path, text)| (path, text.trim().to_owned())).collect() }
     }
 
-    /// Text of a file that exists.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }

@@ -58,7 +58,7 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// To show and set it, and the line before its values in use.
+    /// Options that show and set it, and the line before its values in use.
     fn options(self) -> [&'static str; 3] {
         match self {
             Parameter::Pause => ["-a", "-A", ""],

@@ -1,6 +1,6 @@
 //! The two sides of the DUT: names of interfaces, and addresses.
 
-/// RFC 2544, appendix C.2.2: the DUT is host .1, the tester host .2.
+/// Addresses of a side (RFC 2544, appendix C.2.2): the DUT is host .1, the tester host .2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     pub name: &'static str,

@@ -27,13 +27,11 @@ pub enum Action {
         program: String,
         /// Arguments, with [`NETNS_OF_DUT`] for the DUT's network namespace.
         args: Vec<String>,
-        /// Standard input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
     /// Writes a file below `/proc/sys` or `/sys`, in a namespace.
     Write {
-        /// The file.
         path: String,
         /// Value without a newline.
         value: String,
@@ -119,9 +117,7 @@ pub enum Check {
     Reads,
     /// A command succeeds and prints all these texts.
     Shows {
-        /// The command.
         action: Action,
-        /// The texts.
         contains: Vec<String>,
     },
 }
@@ -137,7 +133,8 @@ pub struct Step {
     /// Check beyond success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// None if the change vanishes with its namespace or is restored from the journal.
+    /// Step that undoes the change; none if it vanishes with its namespace or is restored from the
+    /// journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
     /// Skipped if the setting does not exist.

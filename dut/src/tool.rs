@@ -66,7 +66,6 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Checks that these programs are installed.
 pub fn require(tools: &[Tool]) -> Result<(), MissingTools> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| find(t.program).is_none()).collect();
     if missing.is_empty() { Ok(()) } else { Err(MissingTools(missing)) }

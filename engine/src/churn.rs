@@ -26,7 +26,7 @@ pub struct ChurnOrder {
     rest: u64,
     held: u64,
     next_held: u64,
-    /// Of this sender, and the next one.
+    /// Index of this sender, and of the next one.
     own: u64,
     next_new: u64,
     again: bool,

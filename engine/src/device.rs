@@ -138,7 +138,7 @@ pub trait Profiling {
 /// CPU time of one core or worker, since some past time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreTime {
-    /// Its name.
+    /// Name of the core.
     pub name: String,
     /// Time that the core was idle.
     pub idle: Nanos,

@@ -269,7 +269,8 @@ impl Engine {
         })
     }
 
-    /// From an empty table; returns the tables' state, and noise and leg of the last attempt.
+    /// Prepares a trial from an empty table; returns the tables' state, and noise and leg of the
+    /// last attempt.
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);

@@ -45,7 +45,8 @@ impl Findings {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
     }
 
-    /// If a frame is a duplicate or its hop limits differ from the first frame's, the right frame may still arrive.
+    /// Counts a frame; if it is a duplicate or its hop limits differ from the first frame's, the
+    /// right frame may still arrive.
     #[inline(always)]
     pub(crate) fn count(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Result<(), Fault> {
         match self.hops() {

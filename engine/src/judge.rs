@@ -119,8 +119,8 @@ impl<'a> Judge<'a> {
         Ok((got, end))
     }
 
-    /// In passes over the whole batch, for prefetching and vectorisation. Returns false and counts
-    /// nothing if the `n` frames are not the usual case.
+    /// Judges in passes over the whole batch, for prefetching and vectorisation. Returns false and
+    /// counts nothing if the `n` frames are not the usual case.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) -> bool {
         let Judge { plan, seen, burst, findings, work, held, .. } = self;

@@ -152,7 +152,7 @@ pub struct Report {
     pub stall: Nanos,
     /// Sum of this lane's stalls.
     pub stalled: Nanos,
-    /// If the lane calls into the kernel, which reports it; else stalls include it.
+    /// Run delay, if the lane calls into the kernel, which reports it; else stalls include it.
     pub run_delay: Option<Nanos>,
 }
 
@@ -226,7 +226,8 @@ pub fn run(
 pub(crate) struct RunDelay(Option<u64>);
 
 impl RunDelay {
-    /// If stalls do not show all waits of the thread: it calls into the kernel, or polls a DUT.
+    /// Run delay, if stalls do not show all waits of the thread: it calls into the kernel, or polls
+    /// a DUT.
     pub(crate) fn of(lane: &Lane, in_process: bool) -> RunDelay {
         let is_hidden = !in_process || lane.companion.is_some();
         RunDelay(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
@@ -268,7 +269,8 @@ struct Round<'r, 'a> {
 }
 
 impl Round<'_, '_> {
-    /// At most `queued` more frames are received, which arrived in time even if this thread was preempted.
+    /// Receives at most `queued` more frames, which arrived in time even if this thread was
+    /// preempted.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();

@@ -12,9 +12,9 @@ pub(crate) struct Part {
     pub from: Nanos,
     /// Frames of the direction, before this part.
     pub before: Count,
-    /// Its frames.
+    /// Number of frames.
     pub frames: Count,
-    /// Its rate.
+    /// Rate of the frames.
     pub pace: Pace,
     /// The first ones of the phase.
     pub flows: Count,

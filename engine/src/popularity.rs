@@ -9,8 +9,8 @@ use port::BATCH;
 use wire::perm::Permutation;
 
 const SINGLE: Count = 4096;
-/// Of 2^32 ranks the last of a block is at most 0.4 % above its first, so that probabilities are
-/// off by at most 0.2 % times the exponent.
+/// Number of blocks of ranks: of 2^32 ranks the last of a block is at most 0.4 % above its first,
+/// so that probabilities are off by at most 0.2 % times the exponent.
 const BLOCKS: Count = 4096;
 
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ pub struct Popular {
 }
 
 impl Popular {
-    /// Among `n` connections; `None` if all are drawn alike. All senders and trials share `order`,
-    /// the seed of the order of popularity; `state` is that of the draws.
+    /// Draws among `n` connections; `None` if all are drawn alike. All senders and trials share
+    /// `order`, the seed of the order of popularity; `state` is that of the draws.
     pub fn new(popularity: Popularity, n: Count, order: u64, state: u64) -> Option<Popular> {
         let Popularity::Zipf(exponent) = popularity else { return None };
         let n = n.clamp(1, 1 << 32);

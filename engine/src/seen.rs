@@ -21,7 +21,8 @@ impl Arrivals {
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
-    /// As [`Arrivals::reset`], but allocates when a frame arrives: lanes rarely receive frames of others.
+    /// Resets as [`Arrivals::reset`] does, but allocates when a frame arrives: lanes rarely receive
+    /// frames of others.
     pub fn reset_unexpected(&mut self, frames: u64) {
         *self = Arrivals { unexpected: frames, ..Arrivals::default() };
     }

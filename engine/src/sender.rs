@@ -51,7 +51,7 @@ pub struct Sender<'a> {
 pub struct LaterSchedule {
     /// Ticks from the start of the first schedule.
     pub after: Ticks,
-    /// Its departure times.
+    /// Departure times.
     pub departures: Departures,
     /// Flows in use.
     pub flows: Count,

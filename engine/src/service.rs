@@ -26,7 +26,8 @@ const ATTEMPTS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct Desk<'a> {
-    /// And whether this judge is at Left; the lock is always free, because judges of one thread share it.
+    /// Service, and whether this judge is at Left; the lock is always free, because judges of one
+    /// thread share it.
     service: Option<(&'a Mutex<Service>, bool)>,
     answers: Burst,
     failed: Option<PortError>,

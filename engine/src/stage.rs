@@ -148,9 +148,9 @@ impl Stage {
         outcome
     }
 
-    /// From the next phase on, mixes new connections, with indices after [`Phase::connections`],
-    /// with held ones. If the phase updates what it learned, Right learns new connections, and
-    /// still compares held ones with phase 1.
+    /// Mixes new connections, with indices after [`Phase::connections`], with held ones from the
+    /// next phase on. If the phase updates what it learned, Right learns new connections, and still
+    /// compares held ones with phase 1.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
     }

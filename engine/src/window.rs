@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// In flight per direction: the ring of a veth in native XDP mode holds 256, a core's backlog 1,000.
+/// Frames in flight per direction: the ring of a veth in native XDP mode holds 256, a core's
+/// backlog 1,000.
 const WINDOW: u64 = 128;
 /// Frames are lost if nothing has arrived for this long.
 const LOST: Duration = Duration::from_secs(1);
@@ -18,7 +19,7 @@ struct End {
     out: Arc<AtomicU64>,
     /// Frames sent by the other end and not yet received.
     back: Arc<AtomicU64>,
-    /// Since when the window is full, and with how many frames.
+    /// Time since which the window is full, and its number of frames.
     held: Option<(Ticks, u64)>,
 }
 

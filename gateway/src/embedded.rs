@@ -68,7 +68,8 @@ struct Control {
     /// Answered in `looked`.
     look: AtomicU64,
     looked: AtomicU64,
-    /// In ticks: longest gap between two rounds since the previous request, and total of the stalls.
+    /// Longest gap between two rounds since the previous request, and total of the stalls, in
+    /// ticks.
     stall: AtomicU64,
     stalled: AtomicU64,
     /// CPU time of rounds with frames, in ticks, and their frames.

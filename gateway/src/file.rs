@@ -103,7 +103,7 @@ pub struct Reader {
 pub struct Stamped {
     /// Nanoseconds of the file's clock.
     pub time: u64,
-    /// From the Ethernet header on.
+    /// Octets from the Ethernet header on.
     pub bytes: Vec<u8>,
 }
 
@@ -185,7 +185,8 @@ impl Reader {
 /// Block type of a pcapng file's section header.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Below that of its type and length fields, in either byte order. The parser relies on longer blocks.
+/// Whether a block is below the length of its type and length fields, in either byte order. The
+/// parser relies on longer blocks.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)

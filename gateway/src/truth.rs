@@ -52,7 +52,7 @@ pub struct TruthConfig {
     pub tear_down_rate: u64,
     /// Every k-th frame is reordered: sent after the rest of its batch, and at least the next frame of its direction.
     pub overtake_every: u64,
-    /// Of every processed batch, by the system's clock: exact for one frame at a time.
+    /// Delay of every processed batch, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
     /// Additional, uniformly random up to this time, in the same series for every device.
     pub random_delay: Duration,
@@ -69,7 +69,6 @@ struct Bucket {
     rate: u64,
     /// × 10^9; below zero while lent.
     level: i128,
-    /// When the trial began.
     began: u64,
     last: u64,
 }
@@ -159,7 +158,8 @@ impl Truth {
         }
     }
 
-    /// If it is the frame's turn; also notes when another passes it, wherever emitted packets are sent.
+    /// Whether it is the frame's turn to wait; also notes when another passes it, wherever emitted
+    /// packets are sent.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {

@@ -40,9 +40,7 @@ type Handover = (Side, Frame);
 /// A worker's ends of all inboxes.
 #[derive(Default)]
 pub struct Mail {
-    /// Queues from the other workers.
     inbox: Vec<Consumer<Handover>>,
-    /// Queues to the other workers.
     outbox: Vec<Option<Producer<Handover>>>,
 }
 
@@ -121,7 +119,7 @@ pub struct Worker {
     pub owns: Option<Owns>,
     /// Next hops, whose Ethernet addresses all workers learn.
     pub next_hops: Option<Arc<NextHops>>,
-    /// Its counters.
+    /// Counters of the worker.
     pub counters: WorkerCounters,
 }
 

@@ -87,7 +87,6 @@ fn number_or_string() -> Json {
     json!({ "type": ["integer", "number", "string"] })
 }
 
-/// A text.
 pub fn text_of(value: &Value) -> Parsed<String> {
     match value {
         Value::Text(text) => Ok(text.clone()),

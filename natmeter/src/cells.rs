@@ -23,7 +23,6 @@ pub struct Cells<'a> {
     pub beds: &'a [String],
     /// The scenario.
     pub scenario: &'a Scenario,
-    /// Its plan.
     pub plan: &'a Plan,
 }
 
@@ -56,7 +55,6 @@ impl Cells<'_> {
         points.filter_map(of_point).collect()
     }
 
-    /// Arguments of all cells.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.file.display().to_string()];
         arguments.extend(self.changes.arguments());

@@ -113,7 +113,8 @@ fn sum<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Nanos {
 /// Per cent of the assumed time above which a search is slower than assumed.
 pub const SLOWER: u64 = 100;
 
-/// If every box passes the first rate of each search, and if it is [`SLOWER`]. `None` for devices of this machine.
+/// The time if every box passes the first rate of each search, and if it is [`SLOWER`]. `None` for
+/// devices of this machine.
 pub fn of_boxes(scenario: &Scenario, plan: &Plan) -> Option<[Nanos; 2]> {
     let is_box = |m: &&Measurement| scenario.bed_of(&scenario.duts[m.point.dut]).is_some();
     plan.measurements.iter().find(is_box)?;

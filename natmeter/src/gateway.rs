@@ -231,11 +231,9 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
 /// Left, right.
 type BothPorts = (Box<dyn Port>, Box<dyn Port>);
 
-/// The ports of the workers.
 struct GatewayPorts {
     ports: Vec<BothPorts>,
     pools: Vec<Pool>,
-    /// Ethernet addresses of the interfaces.
     macs: [Mac; 2],
     other_vlan: OtherVlan,
 }

@@ -47,7 +47,7 @@ pub fn raise() -> RaisedPriority {
     RaisedPriority { note: raised(&Notes::of(RunDir::of_this_user(), "/proc"), Session::apply) }
 }
 
-/// Without a note it changes nothing, and without a change it keeps no note.
+/// Raises the priority. Without a note it changes nothing, and without a change it keeps no note.
 fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note> {
     notes.remove_ended_sessions();
     let own = notes.own_process();

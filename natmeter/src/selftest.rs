@@ -38,22 +38,19 @@ use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
 
 #[derive(Clone, Copy)]
 struct Depth {
-    /// Frames of a counting trial.
     frames: u64,
     /// One of so many frames has a wrong port.
     misroute_every: u64,
-    /// Rate of counting trials.
     rate: Rate,
     /// Length of a trial inside a search.
     trial: Nanos,
-    /// Connections in a trial.
     connections: u64,
     /// Time limit, after which the remaining checks are inconclusive.
     at_most: Duration,
 }
 
-/// Before every run, in a few seconds. Counts are exact for any number of frames, and a trial of a
-/// search is twice as long as the device needs to be exact.
+/// Depth before every run, in a few seconds. Counts are exact for any number of frames, and a trial
+/// of a search is twice as long as the device needs to be exact.
 const QUICK: Depth = Depth {
     frames: 100_000,
     misroute_every: 50_000,
@@ -263,7 +260,7 @@ fn in_truth(truth: TruthConfig, function: impl Function + 'static) -> Boxed<Fram
 }
 
 const DELAY: Duration = Duration::from_micros(400);
-/// Of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
+/// Error of the median delay, nanoseconds: half of the error of a clock that is wrong by 1 %.
 const DELAY_ERROR: u64 = 2_000;
 
 /// Whether times differ by more than the tolerance, as with host noise.

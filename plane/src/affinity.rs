@@ -56,7 +56,8 @@ impl Affinity {
         Affinity { octets: octets(prefix), ..self }
     }
 
-    /// Unless it is this worker. An ICMPv6 error belongs to the customer that the quoted packet was sent to.
+    /// The packet's worker, unless it is this one. An ICMPv6 error belongs to the customer that the
+    /// quoted packet was sent to.
     #[inline(always)]
     fn elsewhere(&self, b: &[u8]) -> Option<u16> {
         worker(b, self.workers, self.octets).filter(|w| usize::from(*w) != self.worker)

@@ -69,7 +69,7 @@ impl Key for SoftwireHost {
 
 /// The largest prefix of numbers is a /4.
 pub const MOST: u64 = (1 << 28) - 1;
-/// In packets, from the prefetch of a bucket to that of its entry.
+/// Packets from the prefetch of a bucket to that of its entry.
 const BEHIND: u32 = 8;
 /// Prefetched keys of a batch.
 const KEPT: usize = 32;

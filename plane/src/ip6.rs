@@ -273,7 +273,8 @@ impl Head6 {
         Err(Event::BadExtension)
     }
 
-    /// As the destination must (RFC 8200, section 4.2); in a fragment only those before the fragment header.
+    /// Checks options as the destination must (RFC 8200, section 4.2); in a fragment only those
+    /// before the fragment header.
     pub(crate) fn options(&self, b: &[u8]) -> Result<(), BadOption> {
         let (mut number, mut at) = (b[self.l3 + 6], self.l3 + header::IPV6);
         while at < self.l4 {

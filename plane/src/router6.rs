@@ -166,7 +166,8 @@ impl Router6 {
         if is_martian(dst) { Err(Event::MartianDestination) } else { Ok(()) }
     }
 
-    /// None about ICMPv6 errors and redirects, or later fragments of ICMPv6 (RFC 4443, section 2.4 e).
+    /// Answers with an error; none about ICMPv6 errors and redirects, or later fragments of ICMPv6
+    /// (RFC 4443, section 2.4 e).
     fn refuse<P: Packet>(&mut self, from: Side, frame: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         let error = match why {
             Event::HopLimit => TIME_EXCEEDED,

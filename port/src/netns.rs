@@ -25,7 +25,8 @@ pub struct Netns {
 pub enum Sight {
     /// `/sys` shows the namespace in which it was mounted.
     Network,
-    /// With its `/sys` (for `rps_cpus`, `threaded` and the like), in a separate mount namespace.
+    /// A network namespace with its `/sys` (for `rps_cpus`, `threaded` and the like), in a separate
+    /// mount namespace.
     NetworkAndSysfs,
 }
 
@@ -155,7 +156,7 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
     }
 }
 
-/// On a thread that then ends, so that namespaces of other threads stay.
+/// Works on a thread that then ends, so that namespaces of other threads stay.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
     std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
         Ok(result) => result,

@@ -15,7 +15,7 @@ pub struct Asked<'a> {
     pub table: &'a str,
     /// Numbers of connections.
     pub connections: &'a [Count],
-    /// Where these are written.
+    /// Place where the connections are written.
     pub connections_at: &'a str,
     /// Octets of a test frame, FCS included.
     pub frame: usize,
@@ -27,7 +27,7 @@ pub struct Asked<'a> {
     pub is_whole: [bool; 2],
     /// Whether all connections are as popular.
     pub is_uniform: bool,
-    /// Where it is written that only the Responder sends, at a point of this metric.
+    /// Place that says that only the Responder sends, at a point of this metric.
     pub reverse_at: &'a dyn Fn(&str) -> Option<At>,
     /// What is refused.
     pub faults: Vec<Fault>,

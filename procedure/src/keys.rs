@@ -49,7 +49,7 @@ impl KeyTable {
         if self.name.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.name) }
     }
 
-    /// Its keys below `parent`, for the reference page.
+    /// Keys below `parent`, for the reference page.
     pub fn chapter(&self, parent: &str) -> Chapter {
         (self.chapter)(self.path(parent))
     }

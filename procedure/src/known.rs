@@ -12,7 +12,7 @@ pub struct Known {
     pub device: &'static str,
     /// Injected value; none where the tester limits every rate.
     pub truth: Option<i64>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
     /// How far below and above the truth a value is right.
     pub error: (i64, i64),

@@ -74,7 +74,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Progress);
 
 /// Everything that natmeter knows about a procedure.
 pub struct Procedure {
-    /// Its name.
+    /// Key of the procedure.
     pub key: &'static str,
     /// Title in reports.
     pub title: &'static str,

@@ -102,7 +102,7 @@ pub struct Metric {
     pub unit: Unit,
     /// The defining document and section.
     pub reference: &'static str,
-    /// Its origin.
+    /// Origin of the metric.
     pub origin: Origin,
     /// Whether a higher value is better.
     pub higher_is_better: bool,
@@ -194,7 +194,7 @@ pub const REL_SCALE_UP: Metric = ratio(
     "The median performance on n cores divided by n times the median performance on one core.",
 );
 
-/// From column to column.
+/// Ratio from column to column.
 pub const RATIO_TO_PREVIOUS: Metric = ratio(
     "ratio_to_previous",
     "Ratio to the previous column",
@@ -212,7 +212,7 @@ pub const SCALING_OVER_CONNECTIONS: Metric = ratio(
     "The median performance with n connections divided by that with the smallest number of connections.",
 );
 
-/// Those that are computed from medians.
+/// Metrics that are computed from medians.
 pub const DERIVED: &[Metric] =
     &[THROUGHPUT_RATIO_NAT_TO_FORWARDING, REL_SCALE_UP, RATIO_TO_PREVIOUS, SCALING_OVER_CONNECTIONS];
 

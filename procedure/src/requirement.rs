@@ -32,13 +32,13 @@ use metrics::EVERY;
 /// A document with its requirements.
 #[derive(Debug)]
 pub struct Document {
-    /// Its name.
+    /// Name of the document.
     pub name: &'static str,
-    /// Its title, or what it is about.
+    /// Title, or what the document is about.
     pub title: &'static str,
     /// Whether it is an RFC: a metric without requirements of an RFC is defined by natmeter.
     pub is_rfc: bool,
-    /// Its requirements, in the order of the text.
+    /// Requirements, in the order of the text.
     pub requirements: &'static [Requirement],
 }
 
@@ -54,7 +54,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Its key word; none of a definition.
+    /// Key word; none of a definition.
     pub fn key_word(self) -> Option<&'static str> {
         match self {
             Level::Must => Some("MUST"),
@@ -82,11 +82,11 @@ pub struct Requirement {
 /// How it is known whether a requirement is met.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// Always: how.
+    /// natmeter always complies: how.
     Met(&'static str),
-    /// Never, or by further runs alone: what natmeter does instead.
+    /// natmeter never complies, or by further runs alone: what it does instead.
     Named(&'static str),
-    /// It concerns something that natmeter does not measure: why.
+    /// The requirement concerns something that natmeter does not measure: why.
     NotApplicable(&'static str),
     /// Settings and record of a run decide.
     If(fn(&Conditions) -> Finding),
@@ -137,7 +137,6 @@ const fn should(section: &'static str, of: &'static [Metric], asks: &'static str
     requirement(Level::Should, section, of, asks, check)
 }
 
-/// Every requirement with its document.
 fn all() -> impl Iterator<Item = (&'static Document, &'static Requirement)> {
     DOCUMENTS.iter().flat_map(|document| document.requirements.iter().map(move |row| (document, row)))
 }

@@ -36,7 +36,7 @@ pub const THROUGHPUT: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// The same device without the function under test.
+/// Throughput of the same device without the function under test.
 pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
     key: "ipv4_forwarding_throughput",
     title: "IPv4 forwarding throughput (baseline)",

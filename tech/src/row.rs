@@ -74,7 +74,7 @@ impl fmt::Display for RuleRow {
     }
 }
 
-/// Inside addresses in a prefix (RFC 6052, section 2.2); fails when it cannot embed them.
+/// Inside addresses embedded in a prefix (RFC 6052, section 2.2); fails when it cannot embed them.
 pub(crate) fn embedded(flows: &Flows, provider: Prefix6, prefix: Prefix6) -> Result<Vec<CustomerRow>, String> {
     let pref64 = Pref64::new(prefix, true).map_err(|e| e.to_string())?;
     let row = |ipv4: Prefix4| {

@@ -229,7 +229,7 @@ impl Template {
         (ip, !udp.fold())
     }
 
-    /// Those of the header that UDP follows. An IPv4 address is in the last four octets.
+    /// Addresses of the header that UDP follows. An IPv4 address is in the last four octets.
     pub(crate) fn pseudo_ends(&self, values: &Values) -> [Row; 2] {
         match &self.layout {
             Layout::Ipv6(_) => values.words(self.fields, &self.layout).ends,

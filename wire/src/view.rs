@@ -48,8 +48,8 @@ impl View {
         self.connections
     }
 
-    /// Only the flows of these source ports, in another order. `None` without such a part
-    /// ([`FlowSpace::with_source_ports`]), or with fewer flows than connections.
+    /// The view with only the flows of these source ports, in another order. `None` without such a
+    /// part ([`FlowSpace::with_source_ports`]), or with fewer flows than connections.
     pub fn with_source_ports(&self, ports: PortRange, seed: u64) -> Option<View> {
         let flows = self.flows.with_source_ports(ports).filter(|flows| flows.size() >= self.connections)?;
         Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
@@ -106,7 +106,8 @@ impl View {
         !ends.is_empty() && ends.iter().all(|[sent, received]| sum(sent) == sum(received))
     }
 
-    /// Of Left's frames, and as Right receives them, for some connections and outside addresses.
+    /// Ends of Left's frames, and as Right receives them, for some connections and outside
+    /// addresses.
     fn translated_ends(&self) -> Vec<[[Row; 2]; 2]> {
         const LOOKED_AT: usize = 256;
         let mut outer: Vec<u32> = self.expect_right.outer_addresses().take(LOOKED_AT).collect();
@@ -140,7 +141,8 @@ impl View {
 /// Largest number of source addresses.
 pub const MOST_SOURCE_MACS: u32 = 65_536;
 
-/// RFC 4814, section 4.2: the first octet random with its two lowest bits clear, the port's number, random octets.
+/// Source addresses by RFC 4814, section 4.2: the first octet random with its two lowest bits
+/// clear, the port's number, random octets.
 fn source_macs(port: u16, n: u32, seed: u64) -> Arc<[Mac]> {
     assert!(n <= MOST_SOURCE_MACS, "{n} source addresses were asked for");
     let order = Permutation::new(1 << 30, seed ^ u64::from(port));

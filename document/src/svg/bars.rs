@@ -7,13 +7,13 @@ use std::fmt::Write;
 /// A bar of a figure of bars.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Its name.
+    /// Name of the bar.
     pub label: String,
-    /// Its length; `None` if there is no value.
+    /// Length; `None` if there is no value.
     pub value: Option<f64>,
     /// Lowest and highest value.
     pub whisker: Option<(f64, f64)>,
-    /// Its repetitions.
+    /// Dots of the repetitions.
     pub dots: Vec<Dot>,
     /// Text after the bar.
     pub text: String,
@@ -41,7 +41,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// As an `<svg>` element.
+    /// Renders an `<svg>` element.
     pub fn render(&self) -> String {
         let Bars { id, title, description, axis, bars, width } = self;
         let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 26.0;

@@ -16,7 +16,7 @@ const BOTTOM: f64 = 46.0;
 /// A row.
 #[derive(Clone, Debug)]
 pub struct Strip {
-    /// Its name.
+    /// Name of the strip.
     pub label: String,
     /// End of each sample on the x axis, and its share in percent.
     pub samples: Vec<(f64, f64)>,
@@ -46,7 +46,7 @@ pub struct Strips {
 }
 
 impl Strips {
-    /// As an `<svg>` element.
+    /// Renders an `<svg>` element.
     pub fn render(&self) -> String {
         let left = self.rows.iter().map(|row| text_width(&row.label)).fold(0.0, f64::max) + 68.0;
         let inner = self.width - left - 40.0;

@@ -110,7 +110,6 @@ impl Between {
         }
     }
 
-    /// Address of the authoritative server.
     pub fn server(&self) -> SocketAddr {
         match self {
             Between::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),
@@ -118,7 +117,7 @@ impl Between {
         }
     }
 
-    /// Where the server runs: without a device, at the other end of the client's cable.
+    /// Place of the server: without a device, the other end of the client's cable.
     fn place_of_server(&self) -> Target {
         if matches!(self, Between::Nothing) { Target::Dut } else { Target::Server }
     }

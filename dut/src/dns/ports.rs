@@ -9,7 +9,7 @@ use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// For a box of which only the Ethernet address is known (RFC 3927).
+/// Address for a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 
 #[derive(Clone, Debug)]

@@ -9,10 +9,9 @@ const TTL: u32 = 86_400;
 /// First label, A record, and AAAA record if there is one.
 pub type Record = (String, Ipv4Addr, Option<Ipv6Addr>);
 
-/// Its names are made when it is written, because there may be millions.
+/// A zone whose names are made when it is written, because there may be millions.
 pub struct Zone<'a> {
     pub name: &'a str,
-    /// Makes the records.
     pub records: &'a dyn Fn() -> Box<dyn Iterator<Item = Record>>,
 }
 

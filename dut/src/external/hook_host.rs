@@ -15,11 +15,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Host that runs hooks.
 #[derive(Clone, Debug)]
 pub enum On {
     Local,
-    /// In a network namespace of this machine.
     Namespace(Netns),
     /// ssh destination: `root@p095` or an alias of `~/.ssh/config`.
     Ssh(String),
@@ -50,7 +48,7 @@ pub(super) enum HookHost {
 /// Longest argument of a program (MAX_ARG_STRLEN of Linux).
 const LONGEST: usize = 131_071;
 
-/// From a file, in the folder `$1` if there is one, without input.
+/// Script that runs a file in the folder `$1`, if there is one, without input.
 const FROM_INPUT: &str = r#"cd -- "${1:-.}" && umask 077 && file=$(mktemp "${1:-${TMPDIR:-/tmp}}/line.XXXXXX") &&
   cat >"$file" && { sh "$file" </dev/null; status=$?; rm -f "$file"; exit $status; }"#;
 

@@ -25,7 +25,6 @@ const NOW: &str = "case $(date +%N) in\n\
 #[derive(Debug)]
 pub struct OnBox {
     folder: String,
-    /// Online cores of the box.
     pub cores: Vec<u32>,
     clock: Clock,
 }
@@ -104,7 +103,6 @@ impl External {
         Ok(script.stacks(most))
     }
 
-    /// Ends perf, and removes its folder.
     pub fn drop_profile(&mut self, on: &OnBox) {
         self.end_profile(&on.folder);
     }
@@ -157,7 +155,8 @@ impl External {
     }
 }
 
-/// For an hour with a limited file size; prints perf's folder and the online cores.
+/// Command that samples for an hour with a limited file size; prints perf's folder and the online
+/// cores.
 fn start(frequency: u32) -> String {
     format!(
         "case $(date +%N) in '' | *[!0-9]*) clock=monotonic ;; *) clock=realtime ;; esac\n\

@@ -1,7 +1,6 @@
 //! The time of a hook on its host's clock: one shell command reads the clock before and after, so
 //! that network and start of the command do not count.
 
-/// Clock that times a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Clock of the hook's host.

@@ -56,7 +56,6 @@ impl Cache {
         images.into_iter().map(|(_, image)| image).collect()
     }
 
-    /// The latest guest of a kind.
     pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
         self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| DutError::Refused {
             what: format!("no guest of the kind {} is in {}", kind.name(), self.folder.display()),
@@ -115,7 +114,6 @@ impl Image {
         lines.find(|(name, _)| *name == package).map(|(_, version)| version.to_owned())
     }
 
-    /// Time of the build.
     pub fn built(&self) -> Option<SystemTime> {
         fs::metadata(self.list()).and_then(|found| found.modified()).ok()
     }

@@ -35,7 +35,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds with name and description.
     pub const ALL: &[(Kind, &str, &str)] = &[
         (Kind::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
         (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),

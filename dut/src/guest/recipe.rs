@@ -99,7 +99,7 @@ const XZ: Tool = Tool { program: "xz", package: "xz-utils", version: &["--versio
 pub(super) struct Recipe {
     pub(super) tools: Vec<Tool>,
     pub(super) packages: &'static [&'static str],
-    /// These depend on another one's current version: name, and prefix of that dependency.
+    /// Packages that depend on another one's current version: name, and prefix of that dependency.
     pub(super) follow: &'static [(&'static str, &'static str)],
     /// Makes `kernel` and `tree` in its folder.
     pub(super) script: &'static str,

@@ -35,7 +35,6 @@ const SHOWN: usize = 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
-    /// Program that runs the kernel.
     pub kind: Kind,
     /// Memory in MiB.
     pub memory_mib: u32,

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A recorded action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     pub target: Target,
@@ -21,7 +20,6 @@ impl From<Step> for Order {
     }
 }
 
-/// Records actions.
 pub struct DryRun<H> {
     behind: H,
     written: HashMap<String, String>,

@@ -83,7 +83,7 @@ pub(super) fn write_setting(path: impl AsRef<std::path::Path>, value: &str) -> i
     write_whole(OpenOptions::new().write(true).truncate(true).open(path)?, value)
 }
 
-/// In one call, because the kernel takes each write as a complete value.
+/// Writes in one call, because the kernel takes each write as a complete value.
 fn write_whole(mut file: std::fs::File, value: &str) -> io::Result<()> {
     file.write_all(format!("{value}\n").as_bytes())
 }

@@ -12,7 +12,6 @@ pub struct Log<H> {
 }
 
 impl<H: Host> Log<H> {
-    /// Wraps a host.
     pub fn over(behind: H, sink: Sink) -> Log<H> {
         Log { behind, sink }
     }

@@ -44,10 +44,8 @@ pub trait Host: Send {
     /// A program cannot be started, or the kernel refuses a value; not when a program fails.
     fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
-    /// Reads a file.
     fn read(&mut self, target: Target, path: &str) -> io::Result<String>;
 
-    /// Reads a machine-wide setting.
     fn read_setting(&mut self, setting: &Setting) -> io::Result<String> {
         let Some([option, interface]) = setting.to_show() else {
             return self.read(Target::Machine, &setting.path().expect("all others are files"));

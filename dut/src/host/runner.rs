@@ -121,7 +121,7 @@ impl<'a> Running<'a> {
         Ok(Running { input, unsent: text.as_bytes(), out, err, end })
     }
 
-    /// Until the program has ended and its output is complete; false if it runs longer.
+    /// Waits until the program has ended and its output is complete; false if it runs longer.
     fn until(&mut self, mut deadline: Instant) -> io::Result<bool> {
         loop {
             if self.unsent.is_empty() {
@@ -198,7 +198,7 @@ impl Stream {
         Ok(Stream { pipe, kept: Kept::at_most(octets) })
     }
 
-    /// At most what a pipe holds, so that the time limit is checked in between.
+    /// Reads at most what a pipe holds, so that the time limit is checked in between.
     fn drain(&mut self) {
         let Some(pipe) = self.pipe.take() else { return };
         let mut file = File::from(pipe);

@@ -10,7 +10,6 @@ pub enum Restored {
         setting: Setting,
         /// Value that natmeter wrote.
         from: String,
-        /// The restored value.
         to: String,
     },
     /// The setting had its old value already.
@@ -30,9 +29,7 @@ pub enum Restored {
     /// Unreadable or not writable; the journal keeps it.
     Failed {
         setting: Setting,
-        /// The value to restore.
         old: String,
-        /// The kernel's error.
         error: String,
     },
 }

@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Virtual machines often have no cycle counters.
 pub const EVENT: &str = "cpu-clock";
 
-/// Above 0, users other than root cannot sample a core.
+/// Value above which users other than root cannot sample a core.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// Command that runs beside perf and ends with its input.

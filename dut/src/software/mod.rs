@@ -38,7 +38,6 @@ pub struct Software {
     pub steps: fn(&Config) -> Vec<Step>,
 }
 
-/// Returns the software with this name.
 pub fn named(name: &str) -> Result<&'static Software, DutError> {
     let known = || KNOWN.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
     KNOWN.iter().copied().find(|s| s.name == name).ok_or_else(|| DutError::Refused {
@@ -47,10 +46,8 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
     })
 }
 
-/// Configuration of the software.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Number of simultaneous connections.
     pub connections: u64,
     /// Entries of the table; default: what the connections need, at least the present value.
     pub table_size: Option<u64>,
@@ -58,7 +55,6 @@ pub struct Config {
     pub hash_size: Option<u64>,
     /// Seconds: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
-    /// Whether TCP is translated.
     pub tcp: bool,
     pub pool: Pool,
 }
@@ -106,7 +102,6 @@ impl Pool {
 }
 
 impl Config {
-    /// Checks the configuration for this software.
     pub fn check(&self, software: &Software) -> Result<(), DutError> {
         let refuse = |what: String, way_out: &str| Err(DutError::Refused { what, way_out: way_out.to_owned() });
         let Pool { first, last, first_port, last_port } = self.pool;

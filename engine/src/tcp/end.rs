@@ -29,7 +29,6 @@ pub(super) struct EndPlan<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TcpFindings {
     pub(super) received: Count,
-    /// Connections established at the Responder.
     pub(super) established: Count,
     /// Connections that ended, at the Responder; answered exchanges, at the Initiator.
     pub(super) completed: Count,

@@ -28,7 +28,8 @@ pub(super) struct TcpReport {
     pub(super) run_delay: Option<Nanos>,
 }
 
-/// Until all connections have begun and the drain is over, or `stop` is set; a failed port stops the other lanes.
+/// Runs until all connections have begun and the drain is over, or `stop` is set; a failed port
+/// stops the other lanes.
 pub(super) fn run(
     clock: Clock,
     drain: Ticks,
@@ -133,7 +134,8 @@ impl Round<'_> {
         }
     }
 
-    /// While they receive full bursts; returns the frames at each, one more where answers wait.
+    /// Polls ends while they receive full bursts; returns the frames at each, one more where
+    /// answers wait.
     fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<[usize; 2], PortError> {
         let Lane { left, right, pool, .. } = &mut *self.lane;
         let bursts = tasks.bursts;

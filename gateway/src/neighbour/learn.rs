@@ -75,7 +75,7 @@ impl NextHop {
     }
 }
 
-/// None where the file gives an Ethernet address, or the link has none.
+/// Next hops; none where the file gives an Ethernet address, or the link has none.
 #[derive(Debug, Default)]
 pub struct NextHops {
     /// Customers' side.

@@ -99,7 +99,7 @@ const ADVERTISEMENT: u8 = 136;
 /// Flag in an advertisement's fifth octet.
 const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
-/// Of the sender, of the target.
+/// Option with the sender's address; the next one has the target's.
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
 

@@ -74,7 +74,7 @@ impl ValidationCap {
         ValidationCap { reverse, cap: SAFE.of(reverse).max(Rate(1)), limited: false, trials }
     }
 
-    /// The same as a limit from an earlier search of the same point.
+    /// The cap as a limit from an earlier search of the same point.
     #[must_use]
     pub fn again(self) -> ValidationCap {
         ValidationCap::of(self.reverse, 0)

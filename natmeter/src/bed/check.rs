@@ -85,7 +85,6 @@ pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn Fn
     !check.bad
 }
 
-/// The first point of each device.
 fn first_points(scenario: &Scenario) -> Vec<Point> {
     let mut firsts: Vec<Point> = Vec::new();
     for measurement in record::plan::Plan::new(scenario).measurements {

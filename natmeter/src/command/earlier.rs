@@ -22,7 +22,7 @@ pub(super) fn earlier(folder: &Folder, loaded: &LoadedScenario) -> Option<Earlie
     if folder.go_on { latest(folder.path(), loaded) } else { None }
 }
 
-/// With the same text and options. Skips folders that are not readable runs.
+/// The latest run with the same text and options. Skips folders that are not readable runs.
 fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<Earlier> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {

@@ -50,7 +50,8 @@ fn say(args: &GuestRun, host_key: &str, output: Output) {
     }
 }
 
-/// It gets what arrives at an interface of this namespace, or what this machine sends through a TAP.
+/// An interface that gets what arrives at an interface of this namespace, or what this machine
+/// sends through a TAP.
 fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mute>) -> Result<Nic, DutError> {
     let here = Netns::current()?;
     let mut mac = Interfaces::here()?.get(interface)?.mac;

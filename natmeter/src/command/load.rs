@@ -16,7 +16,6 @@ use scenario::{LoadedScenario, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
-/// Name of the quickstart in messages.
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
 /// Name of a scenario in messages.
@@ -24,7 +23,8 @@ pub(super) fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }
 
-/// Also checks the files that the scenario names. Returns the exit code after printing all errors.
+/// Loads a scenario and checks the files that it names. Returns the exit code after printing all
+/// errors.
 pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<LoadedScenario, Exit> {
     checked(output, read(file, changes))
 }

@@ -177,7 +177,7 @@ fn block(all: &[&Value], metric: &str) -> String {
     format!("{title}, {unit}\n{}", aligned(&rows))
 }
 
-/// As printed, or in its unit where the document prints another one, such as thousands.
+/// The value as printed, or in its unit where the document prints another one, such as thousands.
 fn in_unit(value: &Value) -> String {
     let printed = value.printed.replace(',', "").parse::<f64>();
     if printed == Ok(value.value) { value.printed.clone() } else { grouped_f64(value.value) }

@@ -88,8 +88,8 @@ impl MyTurn {
         Ok(())
     }
 
-    /// It ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends it at once. From
-    /// then on the session has the priority of a measurement.
+    /// This process, which ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends
+    /// it at once. From then on the session has the priority of a measurement.
     pub(super) fn process(&mut self) -> Result<Process, RunError> {
         let process = Process::new();
         signals::end_on(&process.interrupted).map_err(RunError::Signals)?;

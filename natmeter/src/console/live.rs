@@ -11,7 +11,8 @@ const DIM: Style = Style::new().dimmed();
 
 /// A character in the last column would move the cursor of some terminals to the next line.
 const FREE: usize = 1;
-/// For the `^C` that a terminal shows behind the last of several lines. On one line, room is worth more.
+/// Columns for the `^C` that a terminal shows behind the last of several lines. On one line, room
+/// is worth more.
 const CTRL_C: usize = 2;
 
 /// Lines of a terminal below which there is one live line only.
@@ -24,9 +25,7 @@ pub(crate) struct Live {
     measurement: Option<(usize, usize)>,
     metric: String,
     repetition: u32,
-    /// Device at the point.
     device: String,
-    /// Connections at the point.
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,

@@ -25,7 +25,8 @@ fn plain(scenario: &Scenario, order: Sequence) -> Nanos {
     in_order(&plain, order).plan.predicted()
 }
 
-/// If the time of plain searches differs. Both times are without the correction by earlier runs.
+/// Adds the time of plain searches, if it differs. Both times are without the correction by earlier
+/// runs.
 pub(super) fn text(out: &mut String, scenario: &Scenario, plan: &Plan) {
     let (model, plain) = (in_order(scenario, plan.order).plan.predicted(), plain(scenario, plan.order));
     if plain == model || model.0 == 0 {

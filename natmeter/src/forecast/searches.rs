@@ -26,7 +26,6 @@ pub(super) struct Searches<'a, R> {
 }
 
 struct SearchCost {
-    /// Outcomes in use.
     used: Vec<Outcome>,
     time: Nanos,
 }
@@ -139,7 +138,8 @@ const QUEUE: u64 = 1_000;
 const QUEUE_PART: u64 = 10;
 /// Time of a command that empties a table.
 const COMMAND: Nanos = Nanos::from_millis(50);
-/// From trial to trial: a search that begins at the bounds of an earlier one needs more trials than these two.
+/// Change from trial to trial: a search that begins at the bounds of an earlier one needs more
+/// trials than these two.
 const JITTER: Ratio = Ratio::from_ppm(10_000);
 
 /// That of the scenario, or one with these rates.

@@ -92,7 +92,7 @@ pub(super) fn ask_again(
     open.into_iter().map(|(.., next_hop, _)| next_hop.address()).collect()
 }
 
-/// Those of the file `new`, and the known addresses of next hops that it names by IP address.
+/// Next hops of the file `new`, and the known addresses of those that it names by IP address.
 pub(super) fn known(new: &Gateway, next_hops: &NextHops, before: &Macs) -> Macs {
     let sides = [&new.left, &new.right];
     [0, 1].map(|i| {

@@ -24,7 +24,6 @@ pub(super) struct Running<'a> {
     pub(super) macs: Macs,
     pub(super) next_hops: Arc<NextHops>,
     pub(super) other_vlan: OtherVlan,
-    /// Live table of a lwAFTR.
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
     pub(super) embedded: &'a Embedded,

@@ -54,7 +54,7 @@ fn all_but(offset: u16, not: &[RangeInclusive<u8>]) -> Vec<Condition> {
     all
 }
 
-/// Of the numbers that share all but the last `bits` bits with `first`, without these.
+/// Ranges of the numbers that share all but the last `bits` bits with `first`, without these.
 fn cover(first: u8, bits: u32, not: &[RangeInclusive<u8>], found: &mut impl FnMut(u8, u32)) {
     let last = first | (0xff_u32 >> (8 - bits)) as u8;
     if not.iter().all(|n| last < *n.start() || *n.end() < first) {

@@ -89,7 +89,7 @@ pub(super) struct Changes {
     all: u64,
     added: u64,
     removed: u64,
-    /// The same address and port set, but another lwB4 or another lwAFTR address.
+    /// Softwires with the same address and port set, but another lwB4 or another lwAFTR address.
     changed: u64,
 }
 

@@ -45,7 +45,6 @@ impl Notes {
         Notes { dir, proc: proc.into() }
     }
 
-    /// This process's folder, below `/proc`.
     pub(super) fn own_process(&self) -> PathBuf {
         self.proc.join("self")
     }

@@ -52,7 +52,7 @@ pub struct Boxes {
     cores: Vec<usize>,
     /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
-    /// Of `cores`, those that do nothing else; none if the tester uses them, too.
+    /// Those of `cores` that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
     /// Boxes with their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
@@ -245,9 +245,7 @@ pub struct OfPoint {
     asked: Asked,
     /// Placeholders of the box's hooks.
     values: Vec<(String, String)>,
-    /// Whether the scenario sets cores.
     sets_cores: bool,
-    /// Configuration for steps.
     software: Option<Configuration>,
 }
 
@@ -414,9 +412,8 @@ struct Between {
     cores: Vec<usize>,
     /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
-    /// Of `cores`, those that do nothing else; none if the tester uses them, too.
+    /// Those of `cores` that do nothing else; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Packet threads of the boxes' cores.
     threads: PacketThreads,
     /// Boxes with their own Linux kernel.
     profiled: Vec<bool>,

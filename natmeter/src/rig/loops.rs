@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// Time for a frame to come back.
 const TIME: Duration = Duration::from_millis(100);
 
-/// For experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
+/// EtherType for experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards
+/// such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
 /// Ports where broadcast frames of one port arrived.
@@ -48,7 +49,7 @@ pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigErr
     Ok(seen)
 }
 
-/// It contains the time and the process, so that no other tester sends it.
+/// A frame with time and process, so that no other tester sends it.
 fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..6].fill(0xff);

@@ -16,14 +16,15 @@ pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
 pub(crate) const WINDOWS: usize = 5;
 /// Windows of the device on the tester's thread.
 pub(crate) const ALONE: usize = 20;
-/// For the cost of a frame where the windows of the pairs are too short.
+/// Long windows for the cost of a frame where the windows of the pairs are too short.
 pub(crate) const LONG: usize = 5;
 /// Phases 1 in one measurement of the null device.
 pub(crate) const FILLS: usize = 3;
 /// Pairs of windows of device and null device.
 pub(crate) const PAIRS: usize = 20;
 
-/// Of frames that a worker receives; with more, the null device is slower than the path.
+/// Most frames that a worker receives, in equal shares; with more, the null device is slower than
+/// the path.
 const MOST_OF_SHARE: f64 = 1.25;
 /// Threads need time to publish their counters; fewer frames say nothing about shares.
 const ENOUGH: u64 = 10_000;

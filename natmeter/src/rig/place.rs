@@ -23,7 +23,8 @@ pub struct Place {
     programs: Vec<Started>,
     /// Guests by the box's number.
     guests: Vec<(usize, guest::Booted)>,
-    /// Of each box that has TAPs, left and right: without them the interfaces have no carrier.
+    /// Queues of each box that has TAPs, left and right: without them the interfaces have no
+    /// carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
     links: Option<Links>,
     /// The queue in front of the cores to which this machine steers packets of boxes that scripts configure, if it does.

@@ -28,7 +28,7 @@ use wire::{AddrRange, Mac, Prefix6};
 
 /// Frames in the pool of each lane.
 pub const FRAMES: usize = 16_384;
-/// The same before a device of this machine's kernel: more would only wait in its queues.
+/// Frames before a device of this machine's kernel: more would only wait in its queues.
 pub const FRAMES_HERE: usize = 4096;
 /// Entries of each ring of an XDP socket, whose frames cannot be sent.
 const XDP_RING: usize = 2048;
@@ -45,7 +45,6 @@ pub struct Opened {
     /// Tester's and box's addresses, left and right.
     pub(super) hops: [Hop; 2],
     owns: Owns,
-    /// Facts for a report.
     pub(super) facts: FactTable,
     /// Keep this machine's kernel from using both ports.
     mutes: Vec<Mute>,

@@ -85,7 +85,7 @@ impl Searcher<'_> {
     }
 }
 
-/// In seconds, not beyond the time limit. Twice the limit ends the measurement in progress.
+/// Seconds left, not beyond the time limit. Twice the limit ends the measurement in progress.
 fn before_limit(left: u64, of_this: u64, limit: Option<(Instant, Duration)>) -> u64 {
     let Some((began, limit)) = limit else { return left };
     let until = |limit: Duration| limit.saturating_sub(began.elapsed()).as_secs();

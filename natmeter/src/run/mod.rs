@@ -104,9 +104,10 @@ pub struct Run<'a> {
     began: Instant,
     /// Seconds of the earlier parts of the run, up to their last recorded time.
     before_s: f64,
-    /// Twice the scenario's time limit, for the repetition of a visit the limit.
+    /// End: twice the scenario's time limit, for the repetition of a visit the limit.
     end: Option<Instant>,
-    /// On measurements, with the set-up of the device and the null device, to correct the prediction of the rest.
+    /// Time spent on measurements, with the set-up of the device and the null device, to correct
+    /// the prediction of the rest.
     spent: Duration,
     made: Vec<Measurement>,
     /// Whether the time limit left measurements out.
@@ -474,7 +475,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// On another machine or by another version; keeps earlier doubts of this kind.
+    /// Notes a doubt about another machine or version; keeps earlier doubts of this kind.
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
         let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {

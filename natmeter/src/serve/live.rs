@@ -104,7 +104,6 @@ impl LiveView {
         self.log.drain(..self.log.len().saturating_sub(LOG));
     }
 
-    /// Returns the lines of the terminal.
     pub(super) fn lines(&mut self) -> Vec<String> {
         let left = self.plan.measurements.iter().filter(|m| !self.lines.is_done(&m.key()));
         let left_ns = left.fold(0, |sum: u64, m| sum.saturating_add(m.predicted.0));

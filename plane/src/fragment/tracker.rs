@@ -57,7 +57,7 @@ pub(crate) enum Whose {
 pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     bounds: Bounds,
     datagrams: BTreeMap<K, Entry<V>>,
-    /// By number; `idle` are those of which no fragment has been sent on.
+    /// Keys by number; `idle` are those of which no fragment has been sent on.
     order: BTreeMap<u64, K>,
     idle: BTreeMap<u64, K>,
     number: u64,

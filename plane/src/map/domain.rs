@@ -202,8 +202,8 @@ impl Domain {
         }
     }
 
-    /// For packets without port (later fragments), which the source alone identifies; for others,
-    /// why they are refused.
+    /// Checks packets without port (later fragments), which the source alone identifies; for
+    /// others, says why they are refused.
     #[inline(never)]
     fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
         let upper = (src >> 64) as u64;

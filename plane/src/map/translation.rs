@@ -124,7 +124,8 @@ impl Addressing for MapTCe {
         self.default.to_ipv6(point.addr)
     }
 
-    /// Only to the customer's own addresses and ports from a source of a rule (RFC 7599, section 8.2).
+    /// Admits only the customer's own addresses and ports from a source of a rule (RFC 7599,
+    /// section 8.2).
     #[inline(always)]
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         let point = Point4 { addr: embedded(addr), port };

@@ -38,7 +38,8 @@ impl Softwires for MapEBr {
         Ok(Wrap { src: self.own, dst, customer: customer.addr })
     }
 
-    /// From the customer that address and port belong to (RFC 7597, section 8.1).
+    /// Admits packets only from the customer that address and port belong to (RFC 7597, section
+    /// 8.1).
     #[inline(always)]
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
         if dst != self.own {

@@ -16,7 +16,8 @@ pub(super) struct Census {
     aliases: u32,
     epoch: u8,
     since: u32,
-    /// In ticks: state that outlives its session (fragments) must be gone before the number is freed.
+    /// Least idle time in ticks: state that outlives its session (fragments) must be gone before
+    /// the number is freed.
     least: u32,
 }
 

@@ -20,7 +20,8 @@ pub enum Mapping {
     /// Uses one mapping for all remote endpoints (RFC 4787, REQ-1).
     #[default]
     EndpointIndependent,
-    /// Those to the same remote address and port, as in Linux: an outside port serves many remote end points.
+    /// Uses one mapping for a remote address and port, as in Linux: an outside port serves many
+    /// remote end points.
     AddressAndPortDependent,
 }
 

@@ -121,7 +121,8 @@ impl Nat44 {
         Ok(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// For ICMP errors: the outside end point, and whether the session is between customers. Refreshes nothing.
+    /// The outside end point of an ICMP error, and whether the session is between customers.
+    /// Refreshes nothing.
     pub(crate) fn seen_out(&mut self, a: &Asks) -> Option<(Point, bool)> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_inner(self.hash(own, remote), own, remote)?;

@@ -67,8 +67,9 @@ impl Nat44 {
         }
     }
 
-    /// Beyond the TLB, a prefetch retires only after its page walk, and walks overlap only with few
-    /// other instructions between them: prefetches need loops of their own.
+    /// Whether the table is too large for the TLB. A prefetch then retires only after its page
+    /// walk, and walks overlap only with few other instructions between them: prefetches need loops
+    /// of their own.
     #[inline(always)]
     fn is_far(&self) -> bool {
         self.sessions.slab.capacity() > FAR

@@ -263,8 +263,8 @@ impl Nat44 {
         }
     }
 
-    /// For the next half, which may have to quote it. Unknown if another worker has drawn the new
-    /// one; errors then quote that.
+    /// Tells the original identification to the next half, which may have to quote it. Unknown if
+    /// another worker has drawn the new one; errors then quote that.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
             original_id::keep(b, identification);

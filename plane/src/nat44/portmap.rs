@@ -90,7 +90,7 @@ impl PortMap {
         self.search(slot, &class, class.first_chunk(), class.chunks(), wish)
     }
 
-    /// Of the first of `n` chunks with one, from a random chunk on.
+    /// Searches the first of `n` chunks with a free place, from a random chunk on.
     fn search(&mut self, slot: usize, ports: &Ports, from: u32, n: u32, wish: Wish) -> Option<u16> {
         let parity = if wish.parity { ports.parity(wish.inside & 1 == 1) } else { u64::MAX };
         let start = crate::hash::range(wish.hash, n);

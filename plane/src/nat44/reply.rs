@@ -16,7 +16,8 @@ pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
-    /// None about ICMP errors, later fragments, and sources that are no single host (RFC 1812, 4.3.2.7).
+    /// Replies with an error; none about ICMP errors, later fragments, and sources that are no
+    /// single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
         if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {

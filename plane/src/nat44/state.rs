@@ -94,8 +94,8 @@ impl Nat44 {
         self.mapping_for(inside, key)
     }
 
-    /// By another alias. Replies would be the same for both, so the second session needs another
-    /// outside end point (RFC 6146).
+    /// Whether another alias uses the end point. Replies would be the same for both, so the second
+    /// session needs another outside end point (RFC 6146).
     #[inline]
     fn is_taken(&mut self, outside: u64, remote: u64) -> bool {
         self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
@@ -109,9 +109,9 @@ impl Nat44 {
         outside.is_some_and(|outside| self.is_taken(outside, remote))
     }
 
-    /// If mapping and filtering allow it. Until the customer answers, the session does not count
-    /// for the customer, and such sessions may fill only a part of the table: otherwise forged
-    /// sources could use up a quota, or the table.
+    /// Opens a session from outside, if mapping and filtering allow it. Until the customer answers,
+    /// the session does not count for the customer, and such sessions may fill only a part of the
+    /// table: otherwise forged sources could use up a quota, or the table.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.invited(outside, remote)?;
         self.make_room_outside()?;
@@ -130,7 +130,8 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
     }
 
-    /// With the mapping, or none if it is static: static mappings admit every sender.
+    /// The inside end point with the mapping, or none if it is static: static mappings admit every
+    /// sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
             return Ok((inside, NONE));
@@ -145,7 +146,8 @@ impl Nat44 {
         if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
     }
 
-    /// From now on a session from outside counts for the customer, unless that exceeds the quota.
+    /// Lets a session from outside count for the customer from now on, unless that exceeds the
+    /// quota.
     pub(super) fn answer(&mut self, e: u32) -> Result<(), Event> {
         let s = self.sessions.slab[e];
         if s.flags() & UNANSWERED == 0 {
@@ -239,8 +241,8 @@ impl Nat44 {
         }
     }
 
-    /// By number. With paired pooling the same for all flows of a subscriber, evenly distributed
-    /// over inside addresses.
+    /// Number of the outside address. With paired pooling the same for all flows of a subscriber,
+    /// evenly distributed over inside addresses.
     #[inline]
     fn outside_address(&self, inside: u64) -> u32 {
         let n = self.pool.len();

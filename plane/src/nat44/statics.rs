@@ -26,7 +26,7 @@ pub(super) struct Statics {
     by_inside: Vec<Line>,
 }
 
-/// With the port in the lowest bits, so that a range has successive keys.
+/// Key with the port in the lowest bits, so that a range has successive keys.
 fn key(e: u64) -> u64 {
     u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
 }
@@ -92,7 +92,8 @@ impl Nat44 {
         self.config.rfc6146 || self.static_outside(inside).is_some()
     }
 
-    /// Unless it is this one: that of its port or, for a static mapping, that of the inside end point.
+    /// The worker of an outside end point, unless it is this one: that of its port or, for a static
+    /// mapping, that of the inside end point.
     pub(super) fn owner_outside(&self, outside: u64) -> Option<u16> {
         if self.workers.is_alone() {
             return None;

@@ -27,7 +27,8 @@ pub struct Config {
     pub customers: u64,
     /// Static entries of the binding information base (RFC 6146, section 3.1.1).
     pub statics: Vec<StaticMapping<Ipv6Addr>>,
-    /// 0 to 128: one worker counts quotas and port blocks for all addresses of a prefix.
+    /// Length of subscribers' prefixes, 0 to 128: one worker counts quotas and port blocks for all
+    /// addresses of a prefix.
     pub subscriber_prefix: u8,
     /// Fragment size of IPv6 packets (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,

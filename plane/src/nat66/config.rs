@@ -26,7 +26,8 @@ pub struct Config {
     pub pool: Pool6,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
-    /// 0 to 128: one worker counts quotas and port blocks for all addresses of a prefix.
+    /// Length of subscribers' prefixes, 0 to 128: one worker counts quotas and port blocks for all
+    /// addresses of a prefix.
     pub subscriber_prefix: u8,
     /// Customers' addresses with state at once, of all workers.
     pub customers: u64,

@@ -150,8 +150,8 @@ impl Nat66 {
             && (!OUT || self.config.inside.is_empty() || self.config.inside.iter().any(|p| p.contains(src)))
     }
 
-    /// Between the numbers of both ends. A customer with a number belongs to this worker, and so
-    /// does the outside port of a session.
+    /// Asks for the session between the numbers of both ends. A customer with a number belongs to
+    /// this worker, and so does the outside port of a session.
     #[inline(always)]
     fn ask<const OUT: bool>(&self, b: &[u8], i: usize, customers: &mut Names, remotes: &mut Names, w: &mut Work) {
         let (src, dst) = (be128(b, 22), be128(b, 38));

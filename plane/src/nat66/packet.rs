@@ -25,7 +25,7 @@ pub(super) struct Way {
 }
 
 impl Nat66 {
-    /// If the packet has waited as a copy, emitted packets have another type.
+    /// Forwards one packet; if it has waited as a copy, emitted packets have another type.
     pub(super) fn one<F: Packet, P: Packet>(&mut self, from: Side, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link(from, p.bytes()) {
             Ok(Some(head)) => self.network::<F, P>(from, p, head, spare),

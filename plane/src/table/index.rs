@@ -5,7 +5,7 @@ use crate::hash::range;
 use arena::{ArenaError, Array};
 
 const SLOTS: usize = 10;
-/// In half slots: 0.75, so that one look-up in twelve reads a second line.
+/// Planned load in half slots: 0.75, so that one look-up in twelve reads a second line.
 const PLANNED_HALVES: u64 = 15;
 
 /// One cache line: tags, entry numbers, how many insertions went past, and the generation of the
@@ -22,7 +22,8 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { tags: [0; 2], more_tags: 0, entries: [NONE; SLOTS], overflow: 0, generation: 0 };
 
-/// Of other bits than the bucket's. Never 0, a free slot, nor 1, which [`Bucket::matching`] may take for one.
+/// Tag from other bits than the bucket's. Never 0, a free slot, nor 1, which [`Bucket::matching`]
+/// may take for one.
 #[inline(always)]
 fn tag(hash: u64) -> u16 {
     (hash as u16).max(2)

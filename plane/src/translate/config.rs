@@ -43,10 +43,10 @@ pub enum ZeroChecksum {
 pub enum Hairpinning {
     /// No hairpinning.
     Off,
-    /// By a router; translation to IPv6 then shows the source behind the prefix.
+    /// A router hairpins; translation to IPv6 then shows the source behind the prefix.
     Simple,
-    /// By the translator, also between customers of mapping rules (MAP-T), whose packets otherwise
-    /// return from the next router.
+    /// The translator hairpins, also between customers of mapping rules (MAP-T), whose packets
+    /// otherwise return from the next router.
     #[default]
     Intrinsic,
 }

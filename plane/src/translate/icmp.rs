@@ -43,7 +43,8 @@ pub(super) fn echo_to4(kind: u8) -> Option<u8> {
     }
 }
 
-/// RFC 7915, section 4.2; an error without counterpart fails. `quoted` is the total length of the quoted packet.
+/// Translates an error (RFC 7915, section 4.2); one without counterpart fails. `quoted` is the
+/// total length of the quoted packet.
 pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     const NO_ROUTE: Error = Error::new(v6::UNREACHABLE, 0);
     const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
@@ -69,7 +70,8 @@ pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     }
 }
 
-/// RFC 7915, section 5.2; an error without counterpart fails. `fragment`: the quoted packet has a fragment header.
+/// Translates an error (RFC 7915, section 5.2); one without counterpart fails. `fragment`: the
+/// quoted packet has a fragment header.
 pub(super) fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> {
     match (e.kind, e.code) {
         (v6::UNREACHABLE, 0 | 2 | 3) => Ok(Error::new(v4::UNREACHABLE, 1)),

@@ -62,7 +62,8 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
 }
 
 impl<A: Addressing> Translate<A> {
-    /// None about ICMP errors, later fragments and senders that are no single host (RFC 1812, 4.3.2.7).
+    /// Replies with an error; none about ICMP errors, later fragments and senders that are no
+    /// single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
@@ -80,7 +81,8 @@ impl<A: Addressing> Translate<A> {
         spare.emit(self.config.ipv6.other(), q);
     }
 
-    /// None about ICMPv6 errors and redirects, or to a source that is no single host (RFC 4443, section 2.4 e).
+    /// Replies with an error; none about ICMPv6 errors and redirects, or to a source that is no
+    /// single host (RFC 4443, section 2.4 e).
     pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head6::of_frame_in_any_order(frame) else { return };
         // Only the first fragment has the type; a second Fragment Header may be that of a later one.

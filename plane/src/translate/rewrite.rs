@@ -4,7 +4,8 @@ use crate::ip6::{next, put128};
 use wire::checksum::{Sum, update};
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, put16, put32};
 
-/// Its checksum covers the pseudo header as that of UDP does (RFC 4340, section 9).
+/// Protocol number of DCCP, whose checksum covers the pseudo header as that of UDP does (RFC 4340,
+/// section 9).
 const DCCP: u8 = 33;
 /// Protocol number of UDP-Lite (RFC 3828).
 const UDP_LITE: u8 = 136;

@@ -159,7 +159,8 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Not the other version's ICMP, no extension header, no IGMP, which ends at the link (RFC 7915, section 4.2).
+/// Whether a protocol passes: not the other version's ICMP, no extension header, no IGMP, which
+/// ends at the link (RFC 7915, section 4.2).
 pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)

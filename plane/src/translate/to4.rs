@@ -61,7 +61,8 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// To the IPv4 address of an IPv6 host (RFC 7757, section 4.2): only the addresses change.
+    /// Translates to the IPv4 address of an IPv6 host (RFC 7757, section 4.2): only the addresses
+    /// change.
     fn turn<P: Packet>(&mut self, p: &mut P, h: &Head6, to: (u128, u128)) -> Result<Side, Event> {
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(h.src, h.dst), rewrite::pair6(to.0, to.1));

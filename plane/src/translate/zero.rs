@@ -31,8 +31,8 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// If the datagram is to be reassembled. Only the first fragment shows that, so the function in
-    /// front must deliver it first, as NAT44 does.
+    /// Whether the datagram is to be reassembled. Only the first fragment shows that, so the
+    /// function in front must deliver it first, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
         let unsummed = self.unsummed.as_mut()?;
         if h.protocol != PROTO_UDP || !h.is_fragment() {

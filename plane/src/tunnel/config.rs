@@ -39,8 +39,8 @@ pub enum Ecn {
 pub enum FlowLabel {
     /// A fixed label of 20 bits.
     Fixed(u32),
-    /// By the inner addresses, protocol and ports; never zero. All fragments of a datagram have the
-    /// same label, without ports.
+    /// A hash of the inner addresses, protocol and ports; never zero. All fragments of a datagram
+    /// have the same label, without ports.
     Hash,
 }
 
@@ -62,12 +62,12 @@ pub enum Oversize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InboundIcmp {
-    /// All.
+    /// Relays all messages.
     #[default]
     All,
     /// Errors only.
     Errors,
-    /// None.
+    /// Relays no message.
     Nothing,
 }
 
@@ -81,8 +81,8 @@ pub struct Config {
     pub v4: Side4,
     /// Side of the tunnels; its MTU less [`OVERHEAD`] is the tunnel's.
     pub v6: Side6,
-    /// This end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a B4,
-    /// 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
+    /// Address of this end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a
+    /// B4, 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
     pub inner_address: Ipv4Addr,
     /// Whether this end decrements the TTL (RFC 2473, section 3.1); not if a chained function does.
     pub hop: bool,

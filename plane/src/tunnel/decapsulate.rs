@@ -267,8 +267,8 @@ fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, 
     Ok(Fragment { offset: part.offset, more: part.more, headers, payload, ecn: h.class })
 }
 
-/// With the first fragment's IPv6 header, without extension headers of its path. `None` when a
-/// fragment has CE and another is not ECN-capable.
+/// Joins fragments with the first one's IPv6 header, without extension headers of its path. `None`
+/// when a fragment has CE and another is not ECN-capable.
 fn join(d: &Datagram) -> Option<Buffer> {
     let mut head = [0; L3 + IPV6];
     head.copy_from_slice(d.headers().get(..L3 + IPV6)?);

@@ -117,7 +117,7 @@ impl<S: Softwires> Tunnel<S> {
         (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
-    /// And the source of a tunnel packet, which may leave without further checks.
+    /// Inner words and the source of a tunnel packet, which may leave without further checks.
     #[inline(always)]
     fn plain6(&self, b: &[u8]) -> Option<(u64, u32, u128)> {
         let h = b.first_chunk::<WRAPPED>()?;
@@ -211,7 +211,7 @@ const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
 const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
 const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Of an ordinary UDP or TCP packet at `l3` of at most `most` octets.
+/// Words of an ordinary UDP or TCP packet at `l3` of at most `most` octets.
 #[inline(always)]
 fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
     let (start, addresses) = (word(h, l3), word(h, l3 + 12));

@@ -198,7 +198,8 @@ impl<S: Softwires> Tunnel<S> {
         if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
-    /// By a bijection that outsiders cannot guess, so that none repeats soon (RFC 7739).
+    /// Draws an identification by a bijection that outsiders cannot guess, so that none repeats
+    /// soon (RFC 7739).
     fn identification(&mut self) -> u32 {
         self.identified = self.identified.wrapping_add(1);
         let key = self.hasher.one(0) as u32;

@@ -14,16 +14,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Steer {
     /// All frames go to the first queue.
     First,
-    /// By a hash over bytes (offset, length); frames too short go to the first queue.
+    /// Steers by a hash over bytes (offset, length); frames too short go to the first queue.
     Hash(Vec<(usize, usize)>),
-    /// By blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo queues.
+    /// Steers by blocks of 2^shift values of the big-endian 16-bit field at `at`: block number
+    /// modulo queues.
     Block {
         /// Offset of the field.
         at: usize,
         /// log2 of the block size.
         shift: u32,
     },
-    /// By a byte, modulo queues; frames too short go to the first queue.
+    /// Steers by a byte, modulo queues; frames too short go to the first queue.
     Byte {
         /// Offset of the byte.
         at: usize,
@@ -58,7 +59,8 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
-/// Not dropped in a ring: one copy takes a burst out. Dropping the receiving end returns the rest to their pools.
+/// A frame, not dropped in a ring: one copy takes a burst out. Dropping the receiving end returns
+/// the rest to their pools.
 type Parcel = ManuallyDrop<Frame>;
 
 /// One queue at one end of a link.

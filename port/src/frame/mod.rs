@@ -62,7 +62,7 @@ impl Frame {
         // any frame exists (Region).
         unsafe { std::slice::from_raw_parts(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// The same, to be changed.
+    /// Mutable octets of the frame.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.

@@ -73,7 +73,8 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
-/// Their counters count other losses too. Ports count losses of XDP sockets and TAPs themselves.
+/// Drivers without a card, whose counters count other losses too. Ports count losses of XDP sockets
+/// and TAPs themselves.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
 
 impl Statistics {

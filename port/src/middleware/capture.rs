@@ -17,11 +17,11 @@ pub struct Scope {
 /// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// When it was received or offered for sending, in nanoseconds since 1970.
+    /// Time of receipt or of the offer for sending, in nanoseconds since 1970.
     pub nanos: u64,
     /// Length in octets, without FCS.
     pub length: usize,
-    /// Its first octets, up to [`Scope::octets`].
+    /// First octets, up to [`Scope::octets`].
     pub octets: Vec<u8>,
 }
 

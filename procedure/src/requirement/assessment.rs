@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// A requirement that concerns a run.
 #[derive(Clone, Debug)]
 pub struct Compliance {
-    /// Its document.
+    /// Document with the requirements.
     pub document: &'static Document,
     /// The requirement.
     pub requirement: &'static Requirement,
@@ -24,14 +24,14 @@ pub struct Departure {
     pub level: Level,
     /// What the run does.
     pub what: String,
-    /// The same with the source of what is asked.
+    /// Words with the source of what is asked.
     pub words: String,
 }
 
 /// A metric that natmeter defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnMetric {
-    /// Its key.
+    /// Key of the metric.
     pub metric: &'static str,
     /// Why it is not that of an RFC.
     pub why: String,

@@ -7,11 +7,11 @@ use method::Nanos;
 /// Whether a run meets a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It does.
+    /// The run complies.
     Met,
-    /// It does not: what it does instead.
+    /// The run does not comply: what it does instead.
     NotMet(String),
-    /// It measures something else under this name, which no RFC defines: what.
+    /// The run measures something else under this name, which no RFC defines: what.
     AnotherMetric(String),
     /// The requirement does not concern the run.
     NotApplicable,

@@ -40,9 +40,9 @@ pub struct Device {
 /// How real a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Nature {
-    /// It forwards frames as it can.
+    /// The device forwards frames as it can.
     Real,
-    /// It forwards frames with faults and limits that the scenario injects.
+    /// The device forwards frames with faults and limits that the scenario injects.
     Injected,
     /// Numbers stand for it.
     Simulated,
@@ -90,7 +90,7 @@ pub struct Search {
 /// A goal of MLRsearch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// Its name.
+    /// Name of the goal.
     pub name: String,
     /// Length of its full-length trials.
     pub final_duration: Nanos,
@@ -185,7 +185,7 @@ pub struct Specifics {
 pub struct Run {
     /// Trials of the run.
     pub trials: u64,
-    /// Of these: discarded as invalid.
+    /// Discarded trials, as invalid.
     pub discarded: u64,
     /// Connections that phase 1 opened again after losses in the host.
     pub resent: Count,

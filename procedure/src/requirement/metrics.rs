@@ -38,7 +38,6 @@ pub(super) const VALIDATED: &[Metric] = &[MAX_CONN_EST_RATE_VALIDATED, CONN_TABL
 pub(super) const CAPACITY: &[Metric] = &[CONN_TABLE_CAPACITY];
 pub(super) const TEAR_DOWN: &[Metric] = &[CONN_TEAR_DOWN_RATE];
 
-/// Throughputs.
 pub(super) const SEARCHED: &[Metric] = &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT, OVERLOAD_SCALABILITY];
 /// Throughputs and the loss at given loads.
 pub(super) const AT_LOADS: &[Metric] = &concat::<4>(SEARCHED, LOSS);

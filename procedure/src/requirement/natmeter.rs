@@ -16,7 +16,6 @@ fn real(c: &Conditions) -> Finding {
     }
 }
 
-/// Published practice.
 #[rustfmt::skip] // one row a line
 pub(super) const PRACTICE: Document = rules("published practice", "Measurements of Lencse, Shima and others with siitperf", &[
     should("", TEN_TIMES, "Ten repetitions.", If(|c| repeated(c, 10))),
@@ -27,7 +26,6 @@ pub(super) const PRACTICE: Document = rules("published practice", "Measurements 
     should("", EVERY, "Phase 1 drains for 500 ms.", If(|c| stateful(c, at_least("the drain of phase 1 is", c.phase1.drain, Nanos::from_millis(500))))),
 ]);
 
-/// natmeter's rules.
 #[rustfmt::skip] // one row a line
 pub(super) const RULES: Document = rules("", "natmeter's rules (METHODOLOGY.md)", &[
     defines("", EVERY, "The device forwards frames, as it can (RFC 2544, section 6).", If(real)),

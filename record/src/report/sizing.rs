@@ -16,7 +16,6 @@ pub struct SizingFormat {
     render: fn(&Sizing, usize) -> String,
 }
 
-/// The known formats.
 pub const SIZING_FORMATS: &[SizingFormat] = &[
     SizingFormat { name: "text", render: of_text },
     SizingFormat { name: "json", render: of_json },

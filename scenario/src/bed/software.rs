@@ -66,9 +66,7 @@ pub enum Seen {
 /// Something that a software does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Does {
-    /// Name of the technology.
     pub technology: &'static str,
-    /// The part of it.
     pub part: Part,
     /// Whether it keeps connections, which natmeter can empty and count.
     pub keeps: bool,
@@ -240,7 +238,6 @@ pub(super) const CHOICES: &[Choice<Option<&Software>>] = &{
 pub struct Asked {
     /// Name of the technology; `forwarding` is plain IPv4.
     pub technology: &'static str,
-    /// The part of it.
     pub part: Part,
 }
 

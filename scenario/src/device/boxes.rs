@@ -12,7 +12,6 @@ use tech::{Plays, Technology};
 
 pub(super) const KIND: Kind = Kind { table: "external", keys: Chapter::of::<External>, read };
 
-/// The boxes of a bed.
 #[derive(Clone, Debug)]
 struct Boxes {
     name: &'static str,

@@ -9,7 +9,6 @@ use tech::{Plays, Technology};
 
 pub(super) const KIND: Kind = Kind { table: "embedded", keys: |path| Chapter::of::<Embedded>(path).lenient(), read };
 
-/// The embedded gateway.
 #[derive(Clone, Debug)]
 struct Gateway {
     name: &'static str,

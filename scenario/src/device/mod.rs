@@ -60,13 +60,11 @@ impl Kind {
 
 /// A file while its devices are read.
 pub struct Given<'a, 'b> {
-    /// Its tables.
     pub sections: &'a mut Sections<'b>,
     /// Its technologies, `None` in place of one that cannot be read. The first device that has a technology takes them.
     pub technologies: Vec<Option<Box<dyn Technology>>>,
     /// Whether the keys of the technology are those of the device's table.
     pub is_alias: bool,
-    /// Whether there is a test bed.
     pub has_bed: bool,
 }
 
@@ -77,7 +75,6 @@ pub enum Setup<'a> {
     Gateway {
         /// Which part of the technology it plays.
         plays: Plays,
-        /// The technology.
         technology: &'a dyn Technology,
     },
     /// Unbound as a DNS64 server, in a namespace that natmeter creates.
@@ -102,7 +99,6 @@ pub enum Null {
 /// Sizes of a connection tracking table, where the scenario gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSizes {
-    /// Entries.
     pub entries: Option<Count>,
     /// Buckets of its hash table.
     pub buckets: Option<Count>,
@@ -113,7 +109,6 @@ pub type Missing = (&'static str, &'static str);
 
 /// A copy of a device; each that is `Clone` has it.
 pub trait Copied {
-    /// Returns the copy.
     fn copied(&self) -> Box<dyn Device>;
 }
 
@@ -191,7 +186,6 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Whether it gets test frames.
     fn gets_frames(&self) -> bool {
         true
     }
@@ -216,7 +210,6 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether it keeps connections.
     fn is_stateful(&self) -> bool {
         self.technology().is_some_and(|(plays, technology)| technology.is_stateful(plays))
     }
@@ -245,7 +238,6 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Sets them.
     fn set_table_sizes(&mut self, _: TableSizes) {}
 
     /// Whether it has an axis of its own, and up to which value.
@@ -280,7 +272,6 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         Asked::of(self.technology(), role)
     }
 
-    /// Whether natmeter can cause this disruption.
     fn has_disruption(&self, _: Disruption, _: &Scenario) -> bool {
         false
     }

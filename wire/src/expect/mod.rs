@@ -47,7 +47,7 @@ pub struct OuterRange {
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    /// Of the first IP header (with EtherType), and of an inner IPv4 header.
+    /// Constant octets of the first IP header (with EtherType), and of an inner IPv4 header.
     headers: [Constant; 2],
     udp_len: u64,
     /// UDP pseudo header without addresses, and octets behind the tag.
@@ -56,7 +56,7 @@ pub struct Expect {
     layout: Layout,
     /// All ones where IPv4 addresses and ports are learned.
     outer_bits: (u64, u32),
-    /// 0 or 1: its lowest 32 bits of an IPv6 address are learned.
+    /// End, 0 or 1, whose lowest 32 bits of an IPv6 address are learned.
     outer_end: Option<usize>,
     outer: Option<OuterRange>,
     /// Other outside addresses with the same ports.

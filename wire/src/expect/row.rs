@@ -35,7 +35,8 @@ impl Constant {
     }
 }
 
-/// For IPv4 behind an EtherType: type, version and header length; total length. More fragments and offset; protocol.
+/// Masks for IPv4 behind an EtherType: type, version and header length; total length. More
+/// fragments and offset; protocol.
 pub(super) const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
 /// Masks for IPv4 behind an IPv6 header.
 pub(super) const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);

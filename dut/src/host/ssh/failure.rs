@@ -12,7 +12,6 @@ pub struct SshFailure {
     pub said: String,
 }
 
-/// Cause of an [`SshFailure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SshKind {
     /// No sshd listens on the port.

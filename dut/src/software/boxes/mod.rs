@@ -23,7 +23,7 @@ struct Script {
     shared: &'static [Shared],
     text: &'static str,
     preset: &'static str,
-    /// Of values of the point; `?` follows one that a technology may lack.
+    /// Values of the point; `?` follows one that a technology may lack.
     values: &'static [&'static str],
     /// Connections, of a technology and an edge.
     keeps: fn(&Edge) -> bool,
@@ -198,7 +198,7 @@ pub struct Box<'a> {
     pub edge: Edge,
     /// Interfaces left and right.
     pub interfaces: [&'a str; 2],
-    /// This tester; hooks do not touch a box of another one.
+    /// Name of this tester; hooks do not touch a box of another one.
     pub owner: &'a str,
     /// Suffix of its files where boxes share a file system.
     pub apart: &'a str,

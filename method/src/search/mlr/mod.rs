@@ -220,7 +220,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
     }
 }
 
-/// Of a late sender in a closed loop, only frames in the planned time count.
+/// Frames that count: of a late sender in a closed loop, only those in the planned time.
 fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> LoadTrial {
     let (spec, outcome) = (&attempt.spec, &attempt.outcome);
     let arrived = |leg: &Leg, forward: bool| {

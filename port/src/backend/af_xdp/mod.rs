@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Place of the XDP program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpMode {
-    /// In the driver; on a veth pair faster only if the DUT works on another core.
+    /// The program runs in the driver; on a veth pair faster only if the DUT works on another core.
     Native,
     /// The program runs in the general receive path, with every interface.
     Generic,
