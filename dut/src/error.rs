@@ -37,6 +37,7 @@ pub enum DutError {
         "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
     MachineLock {
+        /// Error of the system.
         source: io::Error,
     },
     /// Reading or writing a journal or a lock failed.
@@ -44,6 +45,7 @@ pub enum DutError {
     Journal {
         doing: &'static str,
         path: PathBuf,
+        /// Error of the system.
         source: io::Error,
     },
     /// Machine-wide settings are not restored; the journal is kept.
@@ -114,6 +116,7 @@ impl DutError {
 pub enum Holder {
     /// Visible in this pid namespace, or its pid is in the lock file.
     Process {
+        /// Process id as text.
         pid: String,
         command: String,
     },

@@ -20,9 +20,7 @@ pub enum Setting {
         attribute: String,
     },
     /// Cores that handle an interrupt, as a list.
-    IrqAffinity {
-        irq: u32,
-    },
+    IrqAffinity { irq: u32 },
     /// A feature of an interface, switched by ethtool.
     Ethtool {
         interface: String,
@@ -30,9 +28,7 @@ pub enum Setting {
         feature: String,
     },
     /// Whether a core is online.
-    CpuOnline {
-        cpu: u32,
-    },
+    CpuOnline { cpu: u32 },
     /// How the clocks of the cores follow the load.
     CpuFrequency {
         /// Path below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or
@@ -40,11 +36,7 @@ pub enum Setting {
         attribute: String,
     },
     /// A parameter of an interface, set by ethtool.
-    EthtoolParameter {
-        interface: String,
-        of: Parameter,
-        side: Side,
-    },
+    EthtoolParameter { interface: String, of: Parameter, side: Side },
 }
 
 /// Set by ethtool for each direction.

@@ -116,10 +116,7 @@ pub enum Check {
     /// The setting reads as it was written.
     Reads,
     /// A command succeeds and prints all these texts.
-    Shows {
-        action: Action,
-        contains: Vec<String>,
-    },
+    Shows { action: Action, contains: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

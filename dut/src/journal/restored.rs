@@ -15,6 +15,7 @@ pub enum Restored {
     /// The setting had its old value already.
     Already {
         setting: Setting,
+        /// The old and present value.
         value: String,
     },
     /// Another program changed the setting afterwards.
@@ -27,11 +28,7 @@ pub enum Restored {
         old: String,
     },
     /// Unreadable or not writable; the journal keeps it.
-    Failed {
-        setting: Setting,
-        old: String,
-        error: String,
-    },
+    Failed { setting: Setting, old: String, error: String },
 }
 
 impl fmt::Display for Restored {
