@@ -104,7 +104,7 @@ fn heap(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
 
-/// In bytes; the maximum if unknown.
+/// Free memory in bytes; the maximum if unknown.
 fn available_memory() -> u64 {
     if cfg!(miri) {
         return u64::MAX;

@@ -4,7 +4,7 @@
 pub trait Packet: 'static {
     /// Bytes from the Ethernet header on, without FCS.
     fn bytes(&self) -> &[u8];
-    /// The same, to be changed.
+    /// Mutable bytes from the Ethernet header on.
     fn bytes_mut(&mut self) -> &mut [u8];
     /// Lengthens the frame by `n` undefined bytes at the front. False, and unchanged, without room.
     fn grow_front(&mut self, n: usize) -> bool;

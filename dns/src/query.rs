@@ -7,7 +7,7 @@ use octseq::array::Array;
 
 /// Header 12, name 31, type and class 4.
 pub const LENGTH: usize = 12 + 1 + LABEL + 1 + 9 + 1 + 4 + 1 + 4;
-/// Behind the header and the label's length.
+/// Offset behind the header and the label's length.
 const LABEL_AT: usize = 13;
 
 /// A query for an AAAA record, with recursion desired.

@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     pub own_time: Nanos,
     /// `None` below [`OWN_PART`], as sockets hold answers until then.
     pub run_delay: Option<Nanos>,
-    /// Datagrams that its sockets dropped.
+    /// Datagrams that the pair's sockets dropped.
     pub drops: u64,
 }
 

@@ -90,7 +90,7 @@ impl Drawing {
 pub struct Flame {
     /// Unique in a page.
     pub id: String,
-    /// What it shows.
+    /// What the figure shows.
     pub title: String,
     /// Description for screen readers.
     pub description: String,

@@ -107,11 +107,11 @@ pub struct Ends {
 pub struct Quantity {
     /// The number.
     pub value: f64,
-    /// What bounds it.
+    /// Bound of the value.
     pub bound: Bound,
-    /// The ends of its interval.
+    /// Ends of the interval.
     pub ends: Option<Ends>,
-    /// How it is printed.
+    /// Printed form.
     pub form: Form,
 }
 
@@ -121,7 +121,7 @@ impl Quantity {
         Quantity { value, form, ..Quantity::default() }
     }
 
-    /// A count with all its digits.
+    /// A count with all digits.
     pub fn count(count: u64) -> Quantity {
         Quantity::new(count as f64, Form::default())
     }

@@ -36,7 +36,7 @@ pub struct Document {
     pub results: Vec<Table>,
     /// Tables of a short report: each result is in one table.
     pub short: Vec<Table>,
-    /// The terms of these tables.
+    /// Terms of the tables.
     pub terms: Pairs,
     /// Figures that compare results.
     pub comparisons: Vec<Gallery>,
@@ -54,7 +54,7 @@ pub struct Document {
     pub limits: Pairs,
     /// What the judge counted, if there was a trial.
     pub judged: Option<String>,
-    /// The verdict of the self-test, and its checks.
+    /// Verdict and checks of the self-test.
     pub self_test: Option<(Verdict, Table)>,
     /// Facts of tester and devices.
     pub facts: Vec<Pairs>,
@@ -80,7 +80,7 @@ pub struct Sentences {
 }
 
 impl Sentences {
-    /// All of them, in order.
+    /// All sentences in order.
     pub fn all(&self) -> Vec<String> {
         self.without(&[])
     }
@@ -103,7 +103,7 @@ impl Sentences {
 pub struct Gallery {
     /// Heading.
     pub title: &'static str,
-    /// How to read them.
+    /// How to read the figures.
     pub about: &'static str,
     /// The figures.
     pub figures: Vec<Figure>,
@@ -163,7 +163,7 @@ pub struct Command {
 pub struct File {
     /// Name of the file.
     pub name: String,
-    /// What it is.
+    /// What the file is.
     pub about: String,
     /// Media type.
     pub media: &'static str,
@@ -176,7 +176,7 @@ pub struct File {
 pub struct Part {
     /// Heading of the part.
     pub title: String,
-    /// Paragraphs before its tables.
+    /// Paragraphs before the tables.
     pub paragraphs: Vec<String>,
     /// Tables of the part.
     pub tables: Vec<Table>,

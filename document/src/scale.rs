@@ -44,7 +44,7 @@ impl<Q: Into<String>, U: Into<String>> From<(Q, U)> for Label {
 /// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it shows.
+    /// What the axis shows.
     pub label: Label,
     /// Scale of the axis.
     pub scale: Scale,

@@ -20,7 +20,7 @@ pub enum Drawing {
 }
 
 impl Drawing {
-    /// Returns it as an `<svg>` element.
+    /// Renders an `<svg>` element.
     pub fn svg(&self) -> String {
         match self {
             Drawing::Plot(plot) => plot.render(),
@@ -34,7 +34,7 @@ impl Drawing {
 /// A figure with its caption.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What it shows and how to read it.
+    /// What the figure shows, and how to read it.
     pub caption: String,
     /// The drawing.
     pub drawing: Drawing,
@@ -45,7 +45,7 @@ pub struct Figure {
 /// What was found at one point, as a sentence: `Bottleneck of nat44, 1 core: the tester limits the throughput.`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// Subject of the finding.
     pub subject: &'static str,
     /// The point in words.
     pub of: String,
@@ -129,7 +129,7 @@ impl Pairs {
         )
     }
 
-    /// Returns them as a table; none without pairs.
+    /// Returns a table; none without pairs.
     pub fn table(&self) -> Option<Table> {
         let [axis, value] = self.heads;
         let rows: Vec<Row> = self.pairs.iter().map(|(name, value)| row(name, [value.as_str()])).collect();

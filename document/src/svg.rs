@@ -48,7 +48,7 @@ pub enum Labels {
 pub struct Dot {
     /// Value of the dot.
     pub value: f64,
-    /// What bounds it: a bound is drawn hollow.
+    /// Bound of the value, drawn hollow.
     pub bound: Bound,
 }
 
@@ -58,7 +58,7 @@ impl Dot {
     }
 }
 
-/// A point with its whisker and its repetitions.
+/// A point with whisker and repetitions.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Position on the x axis.
@@ -119,7 +119,7 @@ impl Series {
 pub struct Plot {
     /// Unique in a page.
     pub id: String,
-    /// What it shows.
+    /// What the figure shows.
     pub title: String,
     /// Description for screen readers.
     pub description: String,

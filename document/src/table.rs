@@ -20,7 +20,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Whether it has no value.
+    /// Whether the cell has no value.
     pub fn is_nothing(&self) -> bool {
         *self == Cell::Nothing
     }
@@ -36,7 +36,7 @@ impl Cell {
         }
     }
 
-    /// What bounds its value.
+    /// Bound of the value.
     pub fn bound(&self) -> Bound {
         if let Cell::Value(quantity) = self { quantity.bound } else { Bound::Exact }
     }
@@ -84,7 +84,7 @@ impl<C: Into<Cell>> From<Option<C>> for Cell {
 pub struct Term {
     /// Name as tables print it.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning of the term.
     pub meaning: &'static str,
 }
 
@@ -111,9 +111,9 @@ pub struct Row {
     pub label: String,
     /// One cell a column.
     pub cells: Vec<Cell>,
-    /// What it is.
+    /// Role of the row.
     pub role: Role,
-    /// The term of its name.
+    /// Term that explains the name.
     pub term: Option<&'static Term>,
 }
 
@@ -133,7 +133,7 @@ impl Row {
         self.role == Role::Main
     }
 
-    /// Whether it has a value.
+    /// Whether the row has a value.
     pub fn has_value(&self) -> bool {
         self.cells.iter().any(|cell| !cell.is_nothing())
     }
@@ -173,7 +173,7 @@ pub struct Group {
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// Whether its cells are words and no numbers.
+    /// Whether the cells are words and no numbers.
     pub is_words: bool,
 }
 
@@ -199,7 +199,7 @@ impl From<&str> for Column {
 /// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it is about.
+    /// Subject of the table.
     pub title: String,
     /// First line: name of the axis.
     pub axis: &'static str,

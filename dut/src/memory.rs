@@ -23,7 +23,7 @@ pub struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashTable {
     pub buckets: u64,
-    /// Octets of all of them.
+    /// Octets of all buckets.
     pub bytes: u64,
 }
 

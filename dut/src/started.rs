@@ -48,7 +48,7 @@ pub struct Role {
 
 const DUT: Role = Role { name: "the DUT", target: Target::Dut };
 
-/// Runs until it ends or this is dropped.
+/// A program that runs until it ends or this value is dropped.
 pub struct Started {
     line: String,
     role: Role,
@@ -108,7 +108,7 @@ impl Started {
         if self.is_running() { None } else { self.end.clone() }
     }
 
-    /// The last lines of its output, both streams.
+    /// Last lines of both output streams.
     pub fn last_lines(&self) -> Vec<String> {
         self.lines.all()
     }

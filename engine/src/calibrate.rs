@@ -280,7 +280,7 @@ const PROBE_LOST: Duration = Duration::from_secs(1);
 /// The latency from transmit to receive call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// Minimum: host noise only lengthens it.
+    /// Minimum, as host noise only lengthens a time.
     pub least: u64,
     /// The median.
     pub median: u64,

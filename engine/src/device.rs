@@ -92,9 +92,9 @@ pub struct DeviceStalls {
 pub struct Cleared {
     /// Time that clearing took.
     pub took: Nanos,
-    /// Command, or what stands for it.
+    /// Command that cleared the table, or what stands for a command.
     pub how: String,
-    /// Whose clock measured it.
+    /// Clock that measured the time.
     pub clock: ClockAt,
 }
 

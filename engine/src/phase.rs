@@ -7,7 +7,7 @@ use wire::Kind;
 /// Specification of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
-    /// The kind of its frames.
+    /// Kind of the frames.
     pub kind: Kind,
     /// Rate per direction; of different rates, the faster one.
     pub rate: Rate,
@@ -75,10 +75,10 @@ pub struct PhaseOutcome {
 pub struct Cost {
     /// Building frames.
     pub send: Nanos,
-    /// Transmitting them.
+    /// Time of transmitting frames.
     pub transmit: Nanos,
     /// Receiving frames.
     pub receive: Nanos,
-    /// Judging them.
+    /// Time of judging frames.
     pub judge: Nanos,
 }

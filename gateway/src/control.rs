@@ -10,7 +10,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Dropping it removes the file.
+/// A control socket; dropping the value removes the file.
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,

@@ -27,7 +27,7 @@ pub struct ControlQueue {
 pub struct Account {
     /// Frames by outcome.
     pub frames: WorkerCounters,
-    /// Events of its function.
+    /// Events of the worker's function.
     pub events: Drops,
     /// Sessions and mappings; none of a function without state.
     pub entries: Option<(u64, u64)>,

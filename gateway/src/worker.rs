@@ -95,7 +95,7 @@ pub struct WorkerCounters {
     pub held: u64,
     /// Frames handed over to another worker.
     pub handed_over: u64,
-    /// Lost because another worker's inbox was full.
+    /// Frames lost because another worker's inbox was full.
     pub inbox_full: u64,
     /// Frames for the machine itself, answered.
     pub answered: u64,
@@ -103,13 +103,13 @@ pub struct WorkerCounters {
     pub local: u64,
 }
 
-/// One worker with its ports, pool and function.
+/// A worker with ports, pool and function.
 pub struct Worker {
     clock: Clock,
     ports: [Box<dyn Port>; 2],
     pool: Pool,
     mail: Mail,
-    /// No other worker uses its state.
+    /// Function whose state no other worker uses.
     pub function: Boxed<Frame>,
     batch: Burst,
     to: [Burst; 2],

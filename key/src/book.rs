@@ -7,11 +7,11 @@ use crate::section::join;
 use crate::tree::{Entry, Tree, TreeTable, Value};
 
 pub struct Chapter {
-    /// Its dotted path; empty at the top level.
+    /// Dotted path; empty at the top level.
     pub path: String,
     pub about: String,
     pub keys: Vec<&'static Key>,
-    /// Whether it is an array of tables: `[[path]]`.
+    /// Whether the table is an array: `[[path]]`.
     pub is_array: bool,
     /// Whether another table may hold its required keys.
     pub is_lenient: bool,
@@ -54,7 +54,7 @@ pub struct Book {
 /// A table of named tables, each of which may have the file's tables and keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Variants {
-    /// Its name, at the top level.
+    /// Name of the table, at the top level.
     pub table: &'static str,
     pub about: &'static str,
 }

@@ -6,9 +6,9 @@ use crate::section::{Section, Sections};
 
 /// The declaration of a key: one row of the reference page.
 pub struct Key {
-    /// Its name in the file, in kebab case.
+    /// Name in the file, in kebab case.
     pub name: &'static str,
-    /// Its help, perhaps with a space in front.
+    /// Help, perhaps with a space in front.
     pub help: &'static str,
     pub default: Default,
     pub shape: fn() -> Shape,

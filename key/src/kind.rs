@@ -25,7 +25,7 @@ pub struct Shape {
     pub json: Json,
     /// Whether commas separate items in an override.
     pub is_list: bool,
-    /// Whether it is a share, with a unit.
+    /// Whether the value is a share, with a unit.
     pub is_share: bool,
 }
 

@@ -55,7 +55,7 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Returns its dotted path, such as `technology.nat44`.
+    /// Returns the dotted path, such as `technology.nat44`.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -24,7 +24,7 @@ impl SourceSpan {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its name in messages: a path, or `--set`.
+    /// Name in messages: a path, or `--set`.
     pub name: String,
     pub text: String,
 }

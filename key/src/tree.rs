@@ -18,7 +18,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the name of its type, with article.
+    /// Returns the name of the type, with article.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Text(_) => "a string",

@@ -29,7 +29,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// All of them, by code.
+    /// All exits by code.
     pub const ALL: [Exit; 9] = [
         Exit::Done,
         Exit::Failed,

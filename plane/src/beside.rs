@@ -11,7 +11,7 @@ use wire::header::{self, TYPE_IPV6, be16};
 /// The router around a function.
 pub struct NativeIpv6 {
     router: Router6,
-    /// On the customers' side and on the Internet's.
+    /// Networks on the customers' side and on the Internet's.
     networks: [Prefix6; 2],
 }
 

@@ -23,7 +23,7 @@ pub mod next {
 
 const MOST_EXTENSIONS: usize = 8;
 
-/// Numbered outside addresses, those of a short prefix.
+/// Numbered outside addresses of a short prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool6(Prefix6);
 
@@ -119,7 +119,7 @@ const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 /// A fragment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its position.
+    /// Position of the fragment header.
     pub at: usize,
     /// Offset in octets.
     pub offset: usize,
@@ -135,7 +135,7 @@ impl Part {
         Part { at, offset: usize::from(field & !7), more: field & 1 == 1, id: be32(b, at + 4) }
     }
 
-    /// Whether it is the only fragment (RFC 6946).
+    /// Whether the packet is the only fragment (RFC 6946).
     pub fn is_atomic(&self) -> bool {
         self.offset == 0 && !self.more
     }
@@ -296,7 +296,7 @@ impl Head6 {
         icmp && self.hop_limit == 255 && DISCOVERY.contains(&b[self.l4])
     }
 
-    /// Whether it is a fragment of several.
+    /// Whether the packet is one of several fragments.
     pub fn is_fragment(&self) -> bool {
         self.part.is_some_and(|p| !p.is_atomic())
     }

@@ -32,7 +32,7 @@ pub(crate) const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 /// What a program may read, and where it is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// In a driver, or at the start of the receive path.
+    /// The program runs in a driver, or at the start of the receive path.
     Xdp,
     Classifier,
 }

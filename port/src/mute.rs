@@ -17,7 +17,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Keeps the kernel away while it lives.
+/// Keeps the kernel away from an interface until dropped.
 #[derive(Debug)]
 pub struct Mute {
     /// Links of the programs; closing one removes its program.

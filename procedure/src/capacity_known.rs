@@ -124,12 +124,12 @@ pub fn measure(
     Ok(result)
 }
 
-/// By how much two counts of one table may differ.
+/// Largest difference of two counts of one table.
 fn spread(known: &Known) -> Count {
     known.error.max(above(known.policy))
 }
 
-/// By how much the capacity may exceed the connections that answered.
+/// Largest excess of the capacity over the connections that answered.
 fn above(policy: Policy) -> Count {
     if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
 }

@@ -55,7 +55,7 @@ impl KeyTable {
     }
 }
 
-/// Tables of these procedures, each once.
+/// Tables of the procedures, each once.
 pub fn tables(list: List) -> Vec<&'static KeyTable> {
     let mut tables: Vec<&KeyTable> = Vec::new();
     for table in list.iter().flat_map(|procedure| procedure.tables) {

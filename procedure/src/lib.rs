@@ -80,19 +80,19 @@ pub struct Procedure {
     pub title: &'static str,
     /// The defining document and section.
     pub reference: &'static str,
-    /// What it does, in one sentence.
+    /// What the procedure does, in one sentence.
     pub summary: &'static str,
     /// Metrics, each followed by its parts.
     pub metrics: &'static [Metric],
-    /// What its trials send.
+    /// What trials send.
     pub sends: Sends,
-    /// Whether only devices that keep connections have it.
+    /// Whether only devices that keep connections have the procedure.
     pub stateful: bool,
     /// Whether trials run at the throughput of the point, unless the scenario gives a rate.
     pub at_throughput: bool,
     /// Whether `profile = true` adds its metric, with one repetition.
     pub profiles: bool,
-    /// The tables of keys that it reads.
+    /// Tables of keys that the procedure reads.
     pub tables: &'static [KeyTable],
     /// Rate that its keys give in place of the throughput.
     pub rate: fn(&Keys) -> Option<WrittenRate>,

@@ -108,13 +108,13 @@ pub struct Metric {
     pub higher_is_better: bool,
     /// Definition in one sentence.
     pub definition: &'static str,
-    /// What other measurements take from it.
+    /// What other measurements take from the metric.
     pub gives: Option<Gives>,
-    /// Whether the connections of its trials are validated.
+    /// Whether trials validate connections.
     pub validated: bool,
     /// Metric whose baseline, of a device without the function under test, it is.
     pub baseline_of: Option<&'static str>,
-    /// What it is a total of.
+    /// What the metric is a total of.
     pub total_of: Option<TotalOf>,
     /// Whether lost frames count by kind, translated or native.
     pub by_kind: bool,
@@ -152,7 +152,7 @@ impl Metric {
         Metric { key, title, unit, reference, origin, higher_is_better: false, definition, ..Metric::USUAL }
     }
 
-    /// Whether a scenario can request it.
+    /// Whether a scenario can request the metric.
     pub fn is_measured(&self) -> bool {
         matches!(self.origin, Origin::Measured { .. })
     }

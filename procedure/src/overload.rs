@@ -97,7 +97,8 @@ impl OverloadScalability {
     }
 }
 
-/// It compares fewer flows with more, and flows that begin one after the other are few.
+/// Demands fewer flows to compare with all, and no ramp: flows that begin one after the other are
+/// few.
 fn check(asked: &mut Asked<'_>) {
     let Some(at) = asked.metric_at(&OVERLOAD_SCALABILITY) else { return };
     let keys = asked.keys.get::<OverloadScalability>();

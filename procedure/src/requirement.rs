@@ -69,13 +69,13 @@ impl Level {
 pub struct Requirement {
     /// Section of the document; empty if it has none.
     pub section: &'static str,
-    /// How binding it is.
+    /// How binding the requirement is.
     pub level: Level,
-    /// What it asks, in one sentence.
+    /// What the requirement asks, in one sentence.
     pub asks: &'static str,
     /// The metrics of which it asks this; none if natmeter measures nothing of the kind.
     pub of: &'static [Metric],
-    /// Whether it is met.
+    /// How compliance is checked.
     pub check: Check,
 }
 

@@ -29,12 +29,12 @@ pub struct MetricResult<'a> {
     pub repetitions: Vec<Repetition<'a>>,
 }
 
-/// What a repetition shows beside its value.
+/// What a repetition shows beside the value.
 #[derive(Clone, Copy)]
 pub struct Repetition<'a> {
     /// Observations of the deciding trial.
     pub observed: &'a Observed,
-    /// What its search did beside its steps.
+    /// What the search did beside steps.
     pub evidence: &'a Evidence,
     /// Steps of the search.
     pub trace: &'a [SearchStep],

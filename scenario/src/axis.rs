@@ -21,7 +21,7 @@ pub fn in_words(values: &AxisValues) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The same behind a comma, where there is something before it; nothing without values.
+/// Values in words behind a comma; nothing without values.
 pub fn more_in_words(values: &AxisValues) -> String {
     if values.is_empty() { String::new() } else { format!(", {}", in_words(values)) }
 }

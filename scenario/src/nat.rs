@@ -8,7 +8,7 @@ use wire::PortSet;
 pub struct Nat {
     /// Its outside addresses and ports, with full paths of keys.
     pub outside: Outside,
-    /// Its state; `None` if it is stateless.
+    /// State; `None` if the device is stateless.
     pub state: Option<NatState>,
 }
 

@@ -11,13 +11,13 @@ use std::fmt;
 pub struct Axis {
     /// Key in `[sweep]`, also the axis's name in documents.
     pub key: Key,
-    /// Its values.
+    /// Values of the axis.
     pub kind: AxisKind,
     /// Heading of columns and rows.
     pub heading: &'static str,
-    /// Devices that have it.
+    /// Devices that have the axis.
     pub devices: &'static str,
-    /// Whether it sets the number of subscribers.
+    /// Whether the axis sets the number of subscribers.
     pub sets_subscribers: bool,
 }
 
@@ -142,7 +142,7 @@ impl fmt::Debug for Axis {
 }
 
 impl Axis {
-    /// Its name.
+    /// Name of the axis.
     pub fn name(&self) -> &'static str {
         self.key.name
     }
@@ -161,7 +161,7 @@ impl Axis {
         (!self.is_number()).then(|| values.first().copied()).flatten()
     }
 
-    /// Whether its values are numbers.
+    /// Whether the values are numbers.
     pub fn is_number(&self) -> bool {
         matches!(self.kind, AxisKind::Numbers(_))
     }

@@ -13,7 +13,7 @@ pub struct Preset {
     pub name: &'static str,
     /// The values.
     pub values: &'static [u64],
-    /// Their source.
+    /// Source of the values.
     pub help: &'static str,
 }
 

@@ -67,7 +67,7 @@ impl Names {
         self.of(plays).1
     }
 
-    /// Whether it has two edges.
+    /// Whether the technology has two edges.
     pub fn has_edges(&self) -> bool {
         self.ce.0 != self.pe.0
     }

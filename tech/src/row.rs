@@ -16,7 +16,7 @@ pub struct CustomerRow {
     pub provider: Option<Prefix6>,
     /// IPv4 addresses, unless the edge may have any.
     pub ipv4: Option<Prefix4>,
-    /// Its ports.
+    /// Ports of the customer's edge.
     pub ports: PortSet,
     /// End-user prefix (RFC 7597, section 5.2), by mapping rules.
     pub prefix: Option<Prefix6>,
@@ -57,7 +57,7 @@ impl<T: fmt::Display> fmt::Display for OrNone<T> {
     }
 }
 
-/// RFC 7597, section 5.
+/// A mapping rule (RFC 7597, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRow(pub Rule);
 

@@ -45,7 +45,7 @@ impl Entry {
 
 /// Copies a technology of unknown type.
 pub trait Boxed {
-    /// A copy of it.
+    /// A copy of the technology.
     fn boxed(&self) -> Box<dyn Technology>;
 }
 
@@ -57,7 +57,7 @@ impl<T: Technology + Clone + 'static> Boxed for T {
 
 /// A technology with its parameters.
 pub trait Technology: Boxed + fmt::Debug + Send + Sync {
-    /// Its entry in the list.
+    /// Entry in the list.
     fn entry(&self) -> &'static Entry;
 
     /// Functions of a gateway, one for each worker.
@@ -282,7 +282,7 @@ macro_rules! shared {
 pub(crate) use shared;
 
 impl dyn Technology + '_ {
-    /// Names of it and its parts.
+    /// Names of the technology and its parts.
     pub fn names(&self) -> &'static Names {
         &self.entry().names
     }
@@ -316,7 +316,7 @@ impl dyn Technology + '_ {
         }
     }
 
-    /// Customers may have these addresses, too.
+    /// Admits further addresses of customers.
     pub fn admit(&mut self, customers: AddrRange) {
         if let Some(inside) = self.inside_mut() {
             let has = |prefix: &Prefix4| [customers.first, customers.last()].iter().all(|&a| prefix.contains(a.into()));

@@ -26,16 +26,16 @@ impl AddrRange {
     pub fn contains(&self, a: Ipv4Addr) -> bool {
         (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
     }
-    /// Longest prefix around all of them.
+    /// Longest prefix around all addresses.
     pub fn covering(&self) -> Prefix4 {
         let differing = self.first.to_bits() ^ self.last().to_bits();
         Prefix4 { addr: self.first, len: differing.leading_zeros() as u8 }
     }
-    /// Fewest prefixes for exactly these addresses.
+    /// Fewest prefixes for exactly this range.
     pub fn prefixes(&self) -> Vec<Prefix4> {
         prefixes(self.first.to_bits().into(), u64::from(self.last().to_bits()) + 1)
     }
-    /// Fewest prefixes for these addresses without `hole`.
+    /// Fewest prefixes for this range without `hole`.
     pub fn prefixes_without(&self, hole: Ipv4Addr) -> Vec<Prefix4> {
         if !self.contains(hole) {
             return self.prefixes();

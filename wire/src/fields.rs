@@ -25,7 +25,7 @@ impl Source {
     pub fn width(self) -> usize {
         if self.is_addr() { 4 } else { 2 }
     }
-    /// Whether it is an address.
+    /// Whether the source is an address.
     pub fn is_addr(self) -> bool {
         matches!(self, Source::InsideAddr | Source::RemoteAddr | Source::OuterAddr)
     }

@@ -81,7 +81,7 @@ const LARGE: usize = 1536;
 /// Source of an IPv6 address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address6 {
-    /// The same in all frames.
+    /// An address that is the same in all frames.
     Constant(Row),
     /// An address for each subscriber.
     BySubscriber(Rows),
@@ -92,7 +92,7 @@ pub enum Address6 {
 }
 
 impl Address6 {
-    /// The same in all frames.
+    /// An address that is the same in all frames.
     pub fn constant(address: u128) -> Address6 {
         Address6::Constant(address.into())
     }

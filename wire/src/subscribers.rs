@@ -56,7 +56,7 @@ impl Inside {
 pub struct Listed {
     /// IPv4 address.
     pub addr: u32,
-    /// Its ports.
+    /// Ports of the subscriber.
     pub set: PortSet,
 }
 

@@ -28,7 +28,7 @@ const ROW: f64 = 34.0;
 pub struct Bars {
     /// Unique in a page.
     pub id: String,
-    /// What it shows.
+    /// What the figure shows.
     pub title: String,
     /// Description for screen readers.
     pub description: String,

@@ -20,7 +20,7 @@ pub struct Strip {
     pub label: String,
     /// End of each sample on the x axis, and its share in percent.
     pub samples: Vec<(f64, f64)>,
-    /// What it says of itself.
+    /// Remark beside the strip.
     pub says: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Strip {
 pub struct Strips {
     /// Unique in a page.
     pub id: String,
-    /// What it shows.
+    /// What the figure shows.
     pub title: String,
     /// Description for screen readers.
     pub description: String,

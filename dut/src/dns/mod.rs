@@ -49,7 +49,7 @@ pub enum Between {
     Ports(Box<[Port; 2]>),
 }
 
-/// Runs in the folder of its configuration.
+/// A program that runs in the folder of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Command line, which names [`PROGRAM_CONFIG`].

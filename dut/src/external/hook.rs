@@ -3,11 +3,11 @@
 /// Lines for `sh -c`, in which `{name}` is a quoted value of the point, and `{{` and `}}` are braces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// Configures the device for a point.
+    /// Command that configures the device for a point.
     pub prepare: Option<String>,
-    /// Empties its connection tracking table.
+    /// Command that empties the connection tracking table.
     pub clear: Option<String>,
-    /// Prints the number of connections last.
+    /// Command that prints the number of connections last.
     pub count: Option<String>,
     /// Sets the number of cores in use.
     pub cores: Option<String>,

@@ -28,7 +28,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Checks that this machine can have it.
+    /// Checks that this machine can have the configuration.
     pub fn check(&self) -> Result<(), DutError> {
         self.config.check(self.software)?;
         if let Some(refused) = self.pinning_takes_root().filter(|_| in_user_namespace()) {

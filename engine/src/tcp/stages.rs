@@ -37,7 +37,7 @@ impl Stages {
         if half as u16 == phase && stage < 1 << 15 { stage } else { 0 }
     }
 
-    /// Stores it.
+    /// Stores a stage.
     #[inline(always)]
     pub fn set(&self, index: u32, side: Side, phase: u16, stage: u16) {
         self.half(index, side).store(u32::from(stage) << 16 | u32::from(phase), Ordering::Relaxed);
@@ -49,13 +49,13 @@ impl Stages {
         Progress::of(self.half(index, side).load(Ordering::Relaxed))
     }
 
-    /// Stores it.
+    /// Stores a progress.
     #[inline(always)]
     pub fn set_progress(&self, index: u32, side: Side, progress: Progress) {
         self.half(index, side).store(progress.word(), Ordering::Relaxed);
     }
 
-    /// Prefetches both halves.
+    /// Prefetches both sides' entries.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         self.words.prefetch(index as usize);

@@ -81,7 +81,7 @@ impl Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// The first pass decides.
+    /// Tries at a rate, of which the first pass decides.
     pub tries: u32,
     /// A trial that lost more frames decides at once (Z of TST 009).
     #[serde(default)]
@@ -97,9 +97,9 @@ pub struct SearchSettings {
     pub hi: Rate,
     /// Distance of the bounds at which the search stops.
     pub precision: Precision,
-    /// None: the strict search of RFC 2544.
+    /// Verification; none: the strict search of RFC 2544.
     pub verify: Option<Verify>,
-    /// None: binary search.
+    /// Goals of MLRsearch; none: binary search.
     pub goals: Vec<mlr::Goal>,
     /// Bounds of an earlier search, at which a binary search begins.
     pub warm: Option<Warm>,
@@ -185,9 +185,9 @@ pub struct Progress {
     pub lo: Rate,
     /// Lowest failed rate so far.
     pub hi: Rate,
-    /// Tried next.
+    /// Rate of the next trial.
     pub rate: Rate,
-    /// At most, this one included.
+    /// Steps left at most, this one included.
     pub steps_left: u32,
 }
 
@@ -195,7 +195,7 @@ pub struct Progress {
 const PROBE_FRAMES: Count = 1_000;
 const PROBE_RATE: Rate = Rate(1_000);
 
-/// A working device passes it in part.
+/// A trial that a working device passes in part.
 pub fn probe(spec: &TrialSpec) -> TrialSpec {
     let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
     // The slower direction would have too few frames for a verdict.

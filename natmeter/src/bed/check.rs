@@ -32,7 +32,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Its word on the screen.
+    /// Word on the screen.
     pub fn word(self) -> &'static str {
         match self {
             Grade::Good => "ok",
@@ -48,7 +48,7 @@ impl Grade {
 pub struct CheckLine {
     /// What was checked.
     pub name: String,
-    /// How it ended.
+    /// Grade of the outcome.
     pub grade: Grade,
     /// What was seen, and what to do.
     pub words: String,

@@ -112,7 +112,7 @@ pub struct CoresHere {
 }
 
 impl CoresHere {
-    /// Cores that both use.
+    /// Cores that tester and device share.
     pub fn shared(&self) -> Vec<usize> {
         self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()
     }

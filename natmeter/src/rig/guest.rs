@@ -149,7 +149,7 @@ impl Network {
         self.native.is_some() || self.sides.iter().any(|side| side.own.0.is_ipv6())
     }
 
-    /// The steps that give them to the box.
+    /// Steps that configure addresses and routes.
     pub fn steps(&self) -> Vec<Step> {
         dut::guest::network::steps(&self.sides, self.native.as_ref())
     }

@@ -250,7 +250,7 @@ pub struct Rig {
     price: Option<Price>,
     /// Doubts that are known only after the trials, one sentence each.
     pub afterwards: Option<Box<dyn FnOnce() -> Vec<String>>>,
-    /// Captures of its ports.
+    /// Captures of the ports.
     pub captures: Captures,
     /// Restores everything that was set up; returns errors in words.
     teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,

@@ -34,7 +34,7 @@ impl Inside for Host {
 pub struct Config {
     /// Customers' side, whose address is the AFTR's end of every tunnel.
     pub customer: Side6,
-    /// Where the far ends of tunnels may be; anywhere when empty.
+    /// Prefixes of tunnels' far ends; any when empty.
     pub softwires: Vec<Prefix6>,
     /// IPv4 addresses that customers may have; all but the AFTR's own when empty.
     pub inner: Vec<Prefix4>,

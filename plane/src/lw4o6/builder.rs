@@ -71,11 +71,11 @@ pub enum TableError {
         ipv4: Ipv4Addr,
         /// PSID length of the later line.
         len: u8,
-        /// Its PSID offset.
+        /// PSID offset.
         offset: u8,
         /// PSID length of the earlier line.
         before_len: u8,
-        /// Its PSID offset.
+        /// PSID offset.
         before_offset: u8,
     },
     /// Reading failed.

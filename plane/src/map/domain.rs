@@ -23,7 +23,7 @@ pub enum DomainError {
         /// Why.
         why: RuleError,
     },
-    /// The same customers twice.
+    /// Two rules have the same customers.
     #[error("the IPv6 prefix {prefix} has a rule already: prefixes may lie in each other, but must differ")]
     SameIpv6 {
         /// Number of the rule.
@@ -33,7 +33,7 @@ pub enum DomainError {
         /// IPv6 prefix of both rules.
         prefix: Prefix6,
     },
-    /// The same addresses twice, without different explicit PSIDs.
+    /// Two rules have the same addresses, without different explicit PSIDs.
     #[error(
         "the IPv4 prefix of `{rule}` has a rule already: only rules with PSIDs of their own, of one offset and length \
          and all different, may share one"

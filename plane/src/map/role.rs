@@ -22,7 +22,7 @@ pub enum RoleError {
     /// The relay lies in the customer's prefix.
     #[error("the border relay's {relay} overlaps the customer's own prefix {customer}")]
     RelayInCustomer {
-        /// As above.
+        /// The prefix of the relay.
         relay: Prefix6,
         /// The customer's prefix.
         customer: Prefix6,

@@ -16,7 +16,7 @@ const MOST_EA: u8 = 48;
 pub struct Psid {
     /// k in bits, at least 1.
     pub len: u8,
-    /// Its value.
+    /// Value of the PSID.
     pub value: u16,
 }
 
@@ -111,7 +111,7 @@ pub enum RuleError {
     /// Address and port have fewer bits than the EA bits.
     #[error("{ea} EA bits: at most {most}, the rest of the IPv4 address and 16 bits of port")]
     EaBits {
-        /// As written.
+        /// EA bits as written.
         ea: u8,
         /// Largest number of EA bits.
         most: u8,
@@ -173,7 +173,7 @@ const DERIVED: u32 = u32::MAX;
 /// A customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerId {
-    /// Upper half of its IPv6 addresses.
+    /// Upper half of the customer's IPv6 addresses.
     pub upper: u64,
     /// PSID, 0 where the address is not shared.
     pub psid: u16,
@@ -191,11 +191,11 @@ impl CustomerId {
 /// A customer by its prefix and the rule. Its NAT44 translates to [`Customer::pool`] and, as `port_set`, `ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Customer {
-    /// Its IPv6 prefix.
+    /// IPv6 prefix of the customer.
     pub prefix: Prefix6,
     /// Address (length 32) or prefix.
     pub ipv4: Prefix4,
-    /// Its ports.
+    /// Ports of the customer.
     pub ports: PortSet,
     /// End point of its tunnel (RFC 7597, section 6).
     pub address: Ipv6Addr,
@@ -206,7 +206,7 @@ impl Customer {
         CustomerId { upper: (self.address.to_bits() >> 64) as u64, psid: self.ports.psid }
     }
 
-    /// Its IPv4 addresses.
+    /// IPv4 addresses of the customer.
     pub fn pool(&self) -> AddrRange {
         AddrRange { first: self.ipv4.addr, count: self.ipv4.count().min(u32::MAX.into()) as u32 }
     }

@@ -39,7 +39,7 @@ pub(crate) struct Asks {
     pub remote: Point,
     /// Flags of TCP, or 0.
     pub flags: u8,
-    /// Whether it is between customers.
+    /// Whether the packet is between customers.
     pub hairpin: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) type Fragments = Tracker<Key, Datagram>;
 enum Fate {
     #[default]
     Unknown,
-    /// To these addresses, with this verdict.
+    /// Fragments go to these addresses, with this verdict.
     Translated {
         src: u32,
         dst: u32,

@@ -23,7 +23,7 @@ struct PendingSyn<K, const KEPT: usize> {
 /// Held SYNs, oldest first, identified by their two end points.
 pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
-/// Outside and remote end point.
+/// SYNs by outside and remote end point.
 pub(crate) type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
 impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {

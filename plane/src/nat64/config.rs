@@ -21,7 +21,7 @@ pub struct Config {
     pub pref64: Vec<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,
-    /// Where customers may be; anywhere when empty.
+    /// Prefixes of customers; any when empty.
     pub inside: Vec<Prefix6>,
     /// IPv6 addresses with state at once, of all workers.
     pub customers: u64,

@@ -24,7 +24,7 @@ pub struct Config {
     pub internet: Side6,
     /// Outside addresses.
     pub pool: Pool6,
-    /// Where customers may be; anywhere when empty.
+    /// Prefixes of customers; any when empty.
     pub inside: Vec<Prefix6>,
     /// Length of subscribers' prefixes, 0 to 128: one worker counts quotas and port blocks for all
     /// addresses of a prefix.

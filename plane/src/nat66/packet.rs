@@ -18,7 +18,7 @@ pub(super) struct Way {
     pub from: Side,
     pub head: Head6,
     pub ports: [u16; 2],
-    /// Whether it was marked by another worker.
+    /// Whether another worker marked the packet.
     pub marked: bool,
     /// Second pass between customers, already with an outside source.
     pub second: bool,

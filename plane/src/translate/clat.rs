@@ -5,7 +5,7 @@ use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// How its hosts appear in the IPv6 network.
+/// How a CLAT's hosts appear in the IPv6 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
     /// Hosts behind a prefix of RFC 6052.

@@ -28,7 +28,7 @@ pub struct Pref64 {
 pub struct Pref64Error {
     /// What was given.
     pub prefix: Prefix6,
-    /// What is wrong with it.
+    /// What is wrong with the prefix.
     pub why: &'static str,
 }
 

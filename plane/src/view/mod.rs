@@ -37,11 +37,11 @@ pub struct Bed {
 pub struct Outside {
     /// Addresses and ports.
     pub range: OuterRange,
-    /// More addresses with the same ports.
+    /// More outside addresses with the same ports.
     pub also: Vec<AddrRange>,
-    /// Ports of a subscriber that shares its address.
+    /// Ports of a subscriber with a shared address.
     pub set: PortSet,
-    /// Zero in each of these addresses.
+    /// Bits that are zero in each outside address.
     pub clear: u32,
 }
 

@@ -41,7 +41,7 @@ impl TapConfig {
     }
 }
 
-/// Dropping it deletes an interface that it made.
+/// A TAP; dropping the port deletes an interface that it made.
 pub struct TapPort {
     device: OwnedFd,
     watch: Watch,

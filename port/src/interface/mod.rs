@@ -287,7 +287,7 @@ fn no_error(message: &[u8]) -> io::Result<()> {
     }
 }
 
-/// In the order of `struct rtnl_link_stats64`.
+/// Reads counters in the order of `struct rtnl_link_stats64`.
 fn stats(value: &[u8]) -> Stats {
     let at = |i: usize| value.get(i * 8..i * 8 + 8).map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()));
     Stats {

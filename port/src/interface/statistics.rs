@@ -14,7 +14,7 @@ pub struct Statistics {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// In the order of `struct rtnl_link_stats64`.
+/// Names in the order of `struct rtnl_link_stats64`.
 const OF_KERNEL: [&str; 25] = [
     "rx_packets",
     "tx_packets",

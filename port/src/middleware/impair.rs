@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Impairments of a link; all 0 change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
-    /// Determines, with a frame's number, its impairments.
+    /// Seed that determines a frame's impairments with its number.
     pub seed: u64,
     /// Lost frames per million.
     pub loss: u32,

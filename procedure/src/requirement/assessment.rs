@@ -11,16 +11,16 @@ pub struct Compliance {
     pub document: &'static Document,
     /// The requirement.
     pub requirement: &'static Requirement,
-    /// Keys of the metrics that it concerns.
+    /// Keys of the metrics concerned.
     pub metrics: Vec<&'static str>,
-    /// Whether the run meets it.
+    /// Whether the run meets the requirement.
     pub finding: Finding,
 }
 
 /// Something that a run does differently from what a document asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// How binding what it asks is.
+    /// How binding the requirement is.
     pub level: Level,
     /// What the run does.
     pub what: String,
@@ -33,7 +33,7 @@ pub struct Departure {
 pub struct OwnMetric {
     /// Key of the metric.
     pub metric: &'static str,
-    /// Why it is not that of an RFC.
+    /// Why the metric is not that of an RFC.
     pub why: String,
 }
 

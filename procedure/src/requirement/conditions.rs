@@ -14,7 +14,7 @@ pub struct Conditions {
     pub trial: Trial,
     /// The search.
     pub search: Search,
-    /// How often it is repeated.
+    /// How often the measurement is repeated.
     pub repetitions: Repetitions,
     /// The frames.
     pub traffic: Traffic,
@@ -68,7 +68,7 @@ pub struct Trial {
     pub drain: Nanos,
     /// Rest before the next trial.
     pub settle: Nanos,
-    /// Traffic before it that is not counted.
+    /// Traffic before a trial that is not counted.
     pub warm_up: Option<Nanos>,
     /// Frames that must arrive, in parts per million.
     pub acceptance_ppm: u32,
@@ -92,7 +92,7 @@ pub struct Search {
 pub struct Goal {
     /// Name of the goal.
     pub name: String,
-    /// Length of its full-length trials.
+    /// Length of full-length trials.
     pub final_duration: Nanos,
     /// Whether it tolerates neither lost frames nor bad trials.
     pub strict: bool,
@@ -143,7 +143,7 @@ pub struct Phase1 {
     pub subsets: Option<String>,
     /// Whether an establishment rate is measured before the connections are used.
     pub rate_is_measured: bool,
-    /// Why its table is not empty.
+    /// Why the device's table is not empty.
     pub not_empty: Option<String>,
     /// Whether phase 2 updates the Responder's state table.
     pub updates_table: bool,
@@ -166,7 +166,7 @@ pub struct Specifics {
     pub tags: Count,
     /// Largest distance of two loads as a share of the highest one, in parts per million.
     pub step_ppm: u32,
-    /// The longest burst, as time at its rate.
+    /// Longest burst, as time at the burst's rate.
     pub longest_burst: Nanos,
     /// Time from the first frame to the reset.
     pub reset_at: Nanos,

@@ -22,7 +22,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Its name in hooks.
+    /// Name in hooks.
     pub fn name(self) -> &'static str {
         match self {
             Part::Whole => "whole",
@@ -70,20 +70,20 @@ pub struct Does {
     pub part: Part,
     /// Whether it keeps connections, which natmeter can empty and count.
     pub keeps: bool,
-    /// Where it was seen working.
+    /// Where the feature was seen working.
     pub seen: Seen,
 }
 
 /// A software that natmeter configures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Software {
-    /// Its name in bed files.
+    /// Name in bed files.
     pub name: &'static str,
-    /// What it is.
+    /// What the software is.
     pub about: &'static str,
     /// What forwards packets.
     pub forwards: Forwards,
-    /// What it does.
+    /// What the software does.
     pub does: &'static [Does],
 }
 
@@ -265,7 +265,7 @@ impl Software {
         self.does.iter().find(|does| (does.technology, does.part) == (asked.technology, asked.part))
     }
 
-    /// Whether its box is a Linux host.
+    /// Whether the box is a Linux host.
     pub fn is_of_linux(&self) -> bool {
         self.forwards != Forwards::OnItsOwnCores
     }

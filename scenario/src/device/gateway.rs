@@ -41,7 +41,7 @@ impl Device for Gateway {
     fn setup(&self) -> Setup<'_> {
         Setup::Gateway { plays: self.plays, technology: &*self.technology }
     }
-    /// Between DNS client and server it is a process of its own.
+    /// A process of its own between DNS client and server, else in the tester.
     fn place(&self, scenario: &Scenario) -> TestBed {
         if scenario.sends_queries() { TestBed::SameMachine } else { TestBed::SameProcess }
     }

@@ -41,18 +41,18 @@ pub const KINDS: Kinds = &[
 /// The kinds of devices that a file may name.
 pub type Kinds = &'static [&'static Kind];
 
-/// A kind of device: its table below `[dut]`.
+/// A kind of device: a table below `[dut]`.
 pub struct Kind {
     /// Name of the table.
     pub table: &'static str,
-    /// Its keys; the argument is the path of the table.
+    /// Keys; the argument is the path of the table.
     pub keys: fn(String) -> Chapter,
     /// Reads the devices of this kind, if the file has the table; `None` in place of one that cannot be read.
     pub read: fn(&mut Given<'_, '_>) -> Vec<Option<Dut>>,
 }
 
 impl Kind {
-    /// The path of its table.
+    /// Path of the table.
     pub fn path(&self) -> String {
         format!("dut.{}", self.table)
     }
@@ -92,7 +92,7 @@ pub enum Null {
     InPlace,
     /// T0: both ports of the bed, cabled to each other.
     T0,
-    /// Nothing, for this reason.
+    /// No null device, for this reason.
     Nothing(&'static str),
 }
 
@@ -100,7 +100,7 @@ pub enum Null {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSizes {
     pub entries: Option<Count>,
-    /// Buckets of its hash table.
+    /// Buckets of the hash table.
     pub buckets: Option<Count>,
 }
 
@@ -142,7 +142,7 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
     /// What natmeter sets up for it.
     fn setup(&self) -> Setup<'_>;
 
-    /// Where it is in a scenario, seen from the tester.
+    /// Place of the device in a scenario, seen from the tester.
     fn place(&self, scenario: &Scenario) -> TestBed;
 
     /// Whether the in-process link leads to it.
@@ -190,12 +190,12 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         true
     }
 
-    /// Its technology and the part that it plays.
+    /// The device's technology and the part that it plays.
     fn technology(&self) -> Option<(Plays, &dyn Technology)> {
         None
     }
 
-    /// The same, to be changed.
+    /// The device's part and mutable technology.
     fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
         None
     }
@@ -214,14 +214,14 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         self.technology().is_some_and(|(plays, technology)| technology.is_stateful(plays))
     }
 
-    /// Its outside addresses and ports; `None` without outside IPv4 addresses.
+    /// Outside addresses and ports; `None` without outside IPv4 addresses.
     fn nat(&self) -> Option<Nat> {
         let (plays, technology) = self.technology()?;
         let outside = technology.outside(plays)?.below(&technology_path(technology));
         Some(Nat { outside, state: self.nat_state() })
     }
 
-    /// Its state, as far as the scenario knows it.
+    /// State, as far as the scenario knows it.
     fn nat_state(&self) -> Option<NatState> {
         let (plays, technology) = self.technology()?;
         NatState::of(plays, technology)
@@ -364,7 +364,7 @@ impl dyn Device + '_ {
         Some(self.nat_state()?.udp_timeout)
     }
 
-    /// Whether it only forwards, IPv4 or IPv6.
+    /// Whether the device only forwards, IPv4 or IPv6.
     pub fn is_router(&self) -> bool {
         let of_ipv6 = self.technology().is_some_and(|(_, technology)| technology.networks().is_some());
         self.is_forwarding() || self.forwarded_ipv6().is_some() || of_ipv6

@@ -171,7 +171,7 @@ impl Expect {
         }
     }
 
-    /// `None` for a frame of another length.
+    /// Hop limits; `None` for a frame of another length.
     #[inline(always)]
     pub fn hops(&self, frame: &[u8]) -> Option<Hops> {
         (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))

@@ -37,7 +37,7 @@ pub struct Segment {
     pub initiator: u16,
     /// Number of the Responder in SEG.SEQ or SEG.ACK, relative to its initial sequence number.
     pub responder: u16,
-    /// Whether it carries data.
+    /// Whether the segment carries data.
     pub data: bool,
 }
 

@@ -49,7 +49,7 @@ pub struct Wanted<'a> {
     pub flags: u8,
     /// Expected payload, empty without data.
     pub payload: &'a [u8],
-    /// Their sum.
+    /// Sum of the payload.
     pub payload_sum: Sum,
 }
 

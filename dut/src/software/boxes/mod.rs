@@ -202,7 +202,7 @@ pub struct Box<'a> {
     pub owner: &'a str,
     /// Suffix of its files where boxes share a file system.
     pub apart: &'a str,
-    /// What sets its cores, if anything.
+    /// What sets the box's cores, if anything.
     pub cores: Option<CoresBy>,
 }
 

@@ -25,7 +25,7 @@ pub struct LoadTrial {
     pub duration: Nanos,
     /// Frames expected in all directions.
     pub expected: Count,
-    /// Of these.
+    /// Lost frames of the expected ones.
     pub lost: Count,
 }
 

@@ -26,7 +26,7 @@ impl Pair {
         u32::from(self.v4.addr) & self.v4.mask()
     }
 
-    /// IPv6 address for one of its IPv4 addresses.
+    /// IPv6 address for one of the pair's IPv4 addresses.
     #[inline]
     pub fn to_ipv6(&self, addr: u32) -> u128 {
         self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
@@ -38,7 +38,7 @@ impl Pair {
         self.first4() | (addr >> self.shift()) as u32 & self.suffix()
     }
 
-    /// `None` if it can be used.
+    /// Why the pair cannot be used, if so.
     pub fn fault(&self) -> Option<String> {
         let (four, six) = (32u8.checked_sub(self.v4.len), 128u8.checked_sub(self.v6.len));
         let (Some(four), Some(six)) = (four, six) else {

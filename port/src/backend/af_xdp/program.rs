@@ -6,7 +6,7 @@ use crate::bpf::{self, ATTACH_XDP, Kind, MAP_UPDATE_ELEM};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// Dropping it detaches the program.
+/// An attached program; dropping the value detaches it.
 #[derive(Debug)]
 pub(super) struct Attached {
     map: OwnedFd,

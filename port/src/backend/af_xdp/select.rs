@@ -97,7 +97,7 @@ const fn load(width: Width, to: u8, from: u8, offset: i16) -> Instruction {
     };
     Instruction::new(code, to, from, offset, 0)
 }
-/// With `kind` 1, a map's descriptor.
+/// Loads a constant; with `kind` 1, a map's descriptor.
 const fn constant(to: u8, kind: u8, value: u64) -> [Instruction; 2] {
     [Instruction::new(0x18, to, kind, 0, value as i32), Instruction::new(0, 0, 0, 0, (value >> 32) as i32)]
 }
