@@ -29,7 +29,6 @@ pub struct Ports {
     pub each: u32,
 }
 
-/// Sockets in place.
 #[derive(Debug)]
 pub struct Client {
     sockets: Vec<Vec<UdpSocket>>,

@@ -62,7 +62,6 @@ impl Names {
         self.count
     }
 
-    /// Label, A record, AAAA record.
     pub fn records(&self) -> impl Iterator<Item = ([u8; LABEL], Ipv4Addr, Option<Ipv6Addr>)> + use<> {
         let names = *self;
         (0..=names.count).map(move |i| (Names::label(i), Names::a(i), names.aaaa(i)))

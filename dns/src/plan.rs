@@ -27,7 +27,6 @@ impl QueryPlan {
         QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
     }
 
-    /// Resolved before the trial.
     pub fn warm(&self) -> Range<u32> {
         self.warm.clone()
     }
@@ -42,7 +41,6 @@ impl QueryPlan {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }
 
-    /// Fresh names for so many queries.
     pub fn needed(&self, queries: Count) -> Count {
         queries - self.cached_before(queries)
     }

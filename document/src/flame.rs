@@ -51,7 +51,6 @@ struct Drawing {
 }
 
 impl Drawing {
-    /// Draws the boxes above one.
     fn above(&mut self, node: &Node<'_>, mut x: f64, row: usize) {
         for (name, call) in &node.calls {
             let width = call.samples as f64 * self.scale;

@@ -8,7 +8,6 @@ use crate::lock::RunDir;
 use crate::step::{Action, Check, Event, Sink, Step, Target};
 use std::io;
 
-/// Steps carried out on one host.
 pub struct Changes {
     host: Box<dyn Host>,
     dir: RunDir,
@@ -24,7 +23,6 @@ enum Undo {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Reasons of undone steps.
     pub done: Vec<String>,
     /// What is left, with the reason, also if deliberate.
     pub left: Vec<String>,

@@ -54,18 +54,12 @@ pub enum DutError {
          `natmeter clean` as root",
         .failures.join("; ")
     )]
-    NotRestored {
-        /// Failures with the kernel's errors.
-        failures: Vec<String>,
-        /// Journal with the old values.
-        journal: PathBuf,
-    },
+    NotRestored { failures: Vec<String>, journal: PathBuf },
     /// The table is not empty after it was cleared.
     #[error(
         "after `{how}` the table still holds {count} connections ({waited_ms} ms later): make sure that no other traffic passes the DUT"
     )]
     NotEmpty {
-        /// The command that cleared it.
         how: String,
         count: u64,
         /// Time from the command to the last count, in milliseconds.
@@ -111,7 +105,6 @@ impl DutError {
     }
 }
 
-/// Process with a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// Visible in this pid namespace, or its pid is in the lock file.
@@ -143,7 +136,6 @@ pub struct FailedStep {
     pub action: Action,
     pub outcome: String,
     pub undone: Vec<String>,
-    /// What is left, with the errors.
     pub left: Vec<String>,
 }
 
@@ -168,7 +160,6 @@ pub struct FailedHook {
     pub outcome: String,
     pub lines: Vec<String>,
     pub undone: Vec<String>,
-    /// What is left, with the errors.
     pub left: Vec<String>,
 }
 

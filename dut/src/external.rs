@@ -39,17 +39,14 @@ pub(crate) use line::fill;
 pub use note::{clean, is_left};
 pub use profile::OnBox;
 
-/// A device and its hooks.
 #[derive(Clone, Debug)]
 pub struct ExternalConfig {
     pub name: String,
-    /// Host that runs the hooks.
     pub on: On,
     pub hooks: Hooks,
     /// Folder of the bed: hooks name files as `./…`.
     pub folder: PathBuf,
     pub timeout: Duration,
-    /// Placeholders of this point.
     pub values: Vec<(String, String)>,
     /// Software that steps configure; only in a namespace.
     pub software: Option<Configuration>,
@@ -58,7 +55,6 @@ pub struct ExternalConfig {
 /// Word in place of a hook that the bed file does not have.
 const NONE: &str = "none";
 
-/// A disruption in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disruption {
     Reset,
@@ -156,7 +152,6 @@ pub struct External {
     place: HookHost,
     sink: Sink,
     facts: Vec<Fact>,
-    /// The software that steps have configured.
     configured: Option<Configured>,
     /// The hook `restore` must run.
     is_changed: bool,

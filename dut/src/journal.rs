@@ -163,7 +163,6 @@ impl Journal {
         result
     }
 
-    /// Restores settings, the last first.
     pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
         let restored = open.into_iter().map(|number| self.undo(host, number)).collect();
@@ -245,7 +244,6 @@ pub fn undo_kept_of(dir: &RunDir, destination: &str, host: &mut dyn Host) -> Res
     Journal::keep_of(dir, destination)?.all_restored(host)
 }
 
-/// Other hosts with changes, by destination.
 pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
     let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -16,7 +16,6 @@ pub struct Memory {
     pub octets: u64,
     /// The hash table of connection tracking, if known.
     pub table: Option<HashTable>,
-    /// What the value is, for reports.
     pub source: &'static str,
 }
 

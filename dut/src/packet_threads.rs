@@ -9,7 +9,6 @@ pub struct PacketThreads {
     accounts: Vec<(PathBuf, Account)>,
 }
 
-/// Times in `/proc/PID/schedstat`.
 #[derive(Clone, Copy, PartialEq)]
 struct Account {
     /// Nanoseconds.

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// One side of the tester.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {
     pub address: IpAddr,
     pub own: [u8; 6],
-    /// Ethernet address of the device.
     pub next: [u8; 6],
 }
 

@@ -16,10 +16,8 @@ pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 /// File with the clock source in use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// Mitigations of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
 pub const MEMORY: &str = "/proc/meminfo";
-/// Runnable processes.
 pub const LOAD: &str = "/proc/loadavg";
 
 /// Texts of files, by path, without final newline, as far as files exist.
@@ -66,7 +64,6 @@ impl Readings {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Files of a pattern, by path.
     pub fn all<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.files.iter().filter(|(path, _)| is_of(path, pattern)).map(|(path, text)| (path.as_str(), text.as_str()))
     }
@@ -80,7 +77,6 @@ impl Readings {
         self.text(path)?.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
     }
 
-    /// Governors, each once.
     pub fn governors(&self) -> BTreeSet<&str> {
         self.all(GOVERNORS).map(|(_, governor)| governor).collect()
     }

@@ -68,7 +68,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// The name as ethtool writes it.
     pub fn name(self) -> &'static str {
         match self {
             Side::Rx => "rx",
@@ -130,7 +129,6 @@ impl TryFrom<Written> for Setting {
 }
 
 impl Setting {
-    /// A setting by its path.
     pub fn at(path: &str) -> Result<Setting, NotASetting> {
         let parsed = if let Some(name) = path.strip_prefix("/proc/sys/") {
             Some(Setting::Sysctl { name: name.to_owned() })

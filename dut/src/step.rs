@@ -30,18 +30,10 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
-    /// Writes a file below `/proc/sys` or `/sys`, in a namespace.
-    Write {
-        path: String,
-        /// Value without a newline.
-        value: String,
-    },
-    /// Sets a machine-wide setting.
-    Set {
-        setting: Setting,
-        /// Value without a newline.
-        value: String,
-    },
+    /// Writes a value without a newline to a file below `/proc/sys` or `/sys`, in a namespace.
+    Write { path: String, value: String },
+    /// Sets a machine-wide setting to a value without a newline.
+    Set { setting: Setting, value: String },
 }
 
 /// Placeholder that is known only when the action is carried out.
@@ -127,7 +119,6 @@ pub struct Step {
     pub target: Target,
     #[serde(rename = "do")]
     pub action: Action,
-    /// Check beyond success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
     /// Step that undoes the change; none if it vanishes with its namespace or is restored from the
@@ -209,7 +200,6 @@ pub struct Executed {
     pub status: Option<i32>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Standard error or the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     pub ok: bool,
@@ -223,15 +213,9 @@ pub enum Event {
     /// An action was carried out.
     Executed(Executed),
     /// A change is not undone, or kept on purpose.
-    Left {
-        /// What is left, with the reason.
-        what: String,
-    },
+    Left { what: String },
     /// Restored after an earlier, killed run.
-    Cleaned {
-        /// What was cleaned, with its value.
-        what: String,
-    },
+    Cleaned { what: String },
 }
 
 /// Receiver of events, called from one thread at a time.

@@ -11,25 +11,18 @@ pub struct Tool {
     pub version: &'static [&'static str],
 }
 
-/// Interfaces, addresses, neighbours and routes.
 pub const IP: Tool = Tool { program: "ip", package: "iproute2", version: &["-V"] };
 pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version: &["--version"] };
-/// Empties the connection tracking table.
 pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
 pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
-/// iptables with the kernel's iptables tables.
 pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
-/// iptables on top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
-/// Authoritative server of beds for DNS.
 pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--version"] };
 pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
 
-/// Samples call stacks.
 pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &["--version"] };
 
-/// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

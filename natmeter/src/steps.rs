@@ -74,7 +74,6 @@ fn of_links(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
     Ok(listed(&orders))
 }
 
-/// The routes that the box needs.
 fn routes(scenario: &Scenario, bed: &Bed, point: &Point) -> String {
     let flows = &scenario.traffic.flows;
     let mut text = String::new();

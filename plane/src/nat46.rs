@@ -146,7 +146,6 @@ fn range(p: Prefix4) -> AddrRange {
 /// A number for each outside address, and the rules of SIIT for remote hosts.
 pub struct Outside {
     pool: Pool6,
-    /// Number of the first outside address.
     first: u32,
     /// The numbers must not overlap these: the customers' and the gateway's.
     inside: Vec<Prefix4>,

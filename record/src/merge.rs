@@ -24,7 +24,6 @@ struct Merge {
     version: String,
     /// Whether the user declared that all test beds are equal.
     alike: bool,
-    /// Names of the runs below `parts`.
     parts: Vec<String>,
 }
 

@@ -74,7 +74,6 @@ impl Gateway {
     }
 }
 
-/// Reads and checks a gateway's file.
 pub fn read(path: &Path, technologies: Technologies) -> Result<Gateway, ScenarioError> {
     Ok(parse(&path.display().to_string(), &text_of(path)?, technologies)?)
 }

@@ -61,7 +61,6 @@ pub struct Program {
 /// File with the configuration of a program.
 pub const PROGRAM_CONFIG: &str = "device.toml";
 
-/// One side of a device.
 pub struct Interface {
     pub name: &'static str,
     pub address: Ipv4Addr,
@@ -101,7 +100,6 @@ impl Between {
         [&[IP, ETHTOOL, KNOT][..], own].concat()
     }
 
-    /// Client, and destination of its queries.
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
@@ -216,7 +214,6 @@ impl Bed {
         &self.between
     }
 
-    /// Facts that a result depends on.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }

@@ -11,9 +11,7 @@ pub(super) struct Row {
     pub of: &'static [Of],
     pub read: Read,
     pub want: Want,
-    /// Verdict on any other value.
     pub verdict: Verdict,
-    /// Reason for another value.
     pub why: &'static str,
     pub mend: Mend,
 }

@@ -29,7 +29,6 @@ pub(super) struct Note {
     pub(super) name: String,
     /// Destination of ssh, if not this machine.
     pub(super) host: Option<String>,
-    /// Configuration file instead of `~/.ssh/config`.
     pub(super) ssh_config: Option<PathBuf>,
     pub(super) folder: PathBuf,
     pub(super) files: Vec<String>,

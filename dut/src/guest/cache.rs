@@ -103,7 +103,6 @@ impl Image {
         self.folder.join("packages")
     }
 
-    /// Packages with versions, one a line.
     pub fn packages(&self) -> String {
         fs::read_to_string(self.list()).unwrap_or_default()
     }

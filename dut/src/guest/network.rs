@@ -6,20 +6,16 @@ use crate::step::{Action, Step, Target, words};
 use std::net::IpAddr;
 use wire::Mac;
 
-/// One side of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Address with the length of its prefix.
     pub own: (IpAddr, u8),
-    /// Next hop in the same network.
     pub next: IpAddr,
-    /// Networks behind the next hop.
     pub networks: Vec<String>,
     /// Further networks behind it, of which each has a route of its own (RFC 2544, section 12).
     pub further: Vec<String>,
     /// Next hop: the tester or a box.
     pub of: &'static str,
-    /// Ethernet address of the next hop.
     pub next_mac: [u8; 6],
 }
 

@@ -53,7 +53,6 @@ pub(super) const UNUSED: &[&str] = &[
     "var",
 ];
 
-/// Paths in the kernel's tree.
 pub(super) const MODULES: &[&str] = &[
     "extra",
     "kernel/crypto",
@@ -85,7 +84,6 @@ pub(super) const LINKS: &[(&str, &str)] = &[
     ("usr/sbin/ip6tables-restore", "ip6tables-nft-restore"),
 ];
 
-/// Dependencies of a tree of modules.
 pub(super) const DEPMOD: &str = include_str!("depmod.sh");
 
 const COMPILING: [Tool; 4] = [

@@ -6,7 +6,6 @@ use crate::host::runner::Limits;
 use crate::step::quoted;
 use std::net::IpAddr;
 
-/// Interface that takes the commands.
 pub const CONTROL: &str = "control";
 
 const SCRIPT: &str = include_str!("sshd.sh");

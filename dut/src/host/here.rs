@@ -18,11 +18,9 @@ pub struct Here {
 }
 
 impl Here {
-    /// The machine's own files.
     pub fn new() -> Here {
         Here::below("/")
     }
-    /// A machine with files below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Here {
         Here { root: root.into() }
     }

@@ -23,7 +23,6 @@ impl Namespace {
         Ok(Namespace::between(Netns::new()?, Netns::new()?))
     }
 
-    /// A host with these namespaces.
     pub fn between(tester: Netns, dut: Netns) -> Namespace {
         Namespace { dut, tester, server: None, machine: Here::new() }
     }

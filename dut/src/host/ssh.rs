@@ -274,7 +274,6 @@ impl Host for Ssh {
     }
 }
 
-/// Removes the folders of killed processes.
 pub fn remove_left_folders(dir: &RunDir) {
     for entry in fs::read_dir(dir.path()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER)) {

@@ -19,14 +19,7 @@ pub enum Restored {
         value: String,
     },
     /// Another program changed the setting afterwards.
-    LeftAlone {
-        setting: Setting,
-        now: String,
-        /// Value that natmeter wrote.
-        wrote: String,
-        /// Value before natmeter.
-        old: String,
-    },
+    LeftAlone { setting: Setting, now: String, wrote: String, old: String },
     /// Unreadable or not writable; the journal keeps it.
     Failed { setting: Setting, old: String, error: String },
 }
@@ -46,7 +39,6 @@ impl fmt::Display for Restored {
     }
 }
 
-/// Changes that could not be undone.
 pub fn failures(restored: &[Restored]) -> Vec<String> {
     restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
 }

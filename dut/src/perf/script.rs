@@ -16,7 +16,6 @@ pub const OTHER: &str = "other functions";
 /// Samples of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfCore {
-    /// All samples of the device.
     pub all: u64,
     /// The core waited for a lock.
     pub waiting: u64,
@@ -25,7 +24,6 @@ pub struct OfCore {
 /// Samples by core, by part of the kernel, and by stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    /// Cores by number.
     pub cores: BTreeMap<u32, OfCore>,
     /// Parts by the innermost function whose part is known.
     pub parts: BTreeMap<&'static str, u64>,

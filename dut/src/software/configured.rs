@@ -18,7 +18,6 @@ use crate::tool;
 use port::netns::{Netns, in_user_namespace};
 use std::sync::Arc;
 
-/// What is configured.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     pub software: &'static Software,

@@ -35,7 +35,6 @@ pub const MOST_BUCKETS: u64 = 1 << 28;
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;
 
-/// The situation before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
     /// Limit of entries, once connection tracking is loaded.

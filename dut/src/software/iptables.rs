@@ -5,7 +5,6 @@ use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
 
-/// iptables-legacy, with the kernel's iptables tables.
 pub const LEGACY: Software = Software {
     name: "iptables-legacy",
     tools: &[IPTABLES_LEGACY, CONNTRACK],
@@ -14,7 +13,6 @@ pub const LEGACY: Software = Software {
     steps: |config| steps("iptables-legacy", config),
 };
 
-/// iptables-nft, on top of nftables.
 pub const NFT: Software = Software {
     name: "iptables-nft",
     tools: &[IPTABLES_NFT, CONNTRACK],

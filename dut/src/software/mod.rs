@@ -27,14 +27,12 @@ pub const KNOWN: &[&Software] = &[
 
 #[derive(Debug)]
 pub struct Software {
-    /// Name in scenarios and reports.
     pub name: &'static str,
     pub tools: &'static [Tool],
     /// Whether connections are in the kernel's connection tracking table.
     pub stateful: bool,
     /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
-    /// Steps after those of the links.
     pub steps: fn(&Config) -> Vec<Step>,
 }
 
@@ -72,7 +70,6 @@ impl Default for Config {
     }
 }
 
-/// Outside addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     pub first: Ipv4Addr,

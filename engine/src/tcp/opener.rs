@@ -13,7 +13,6 @@ pub(super) struct OpenerPlan<'a> {
     pub(super) view: &'a View,
     pub(super) segments: &'a SegmentTemplate,
     pub(super) steps: Steps<'a>,
-    /// Stages of connections, for acknowledgements.
     pub(super) stages: &'a Stages,
     pub(super) numbers: Numbers,
     pub(super) first: u32,

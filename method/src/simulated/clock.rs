@@ -4,7 +4,6 @@ use super::SimulatedDut;
 use crate::trial::{Load, PhaseKind, Stamps, Tcp, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 
-/// Constant times of a tester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Time before the first frame of each phase.

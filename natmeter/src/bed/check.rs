@@ -448,7 +448,6 @@ fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>
     line(name, Grade::Bad, words.collect::<Vec<_>>().join("; "))
 }
 
-/// How frames spread over several queues.
 fn queues(name: &str, leg: &Leg) -> Option<CheckLine> {
     if leg.arrived.is_empty() {
         return None;

@@ -18,7 +18,6 @@ use std::path::Path;
 
 const QUICKSTART_NAME: &str = "the built-in quickstart";
 
-/// Name of a scenario in messages.
 pub(super) fn name(file: Option<&Path>) -> String {
     file.map_or_else(|| QUICKSTART_NAME.to_owned(), |path| path.display().to_string())
 }

@@ -28,7 +28,6 @@ fn ip4(to_from: &str, protocol: u8, fragment: u16, [src, dst]: [[u8; 4]; 2], pay
     f
 }
 
-/// A complete ICMP echo request.
 fn ping(to_from: &str, ends: [[u8; 4]; 2]) -> Vec<u8> {
     let mut message = hex("0800 0000 1234 0001 6162636465666768");
     let sum = Sum::default().bytes(&message).checksum();

@@ -33,7 +33,6 @@ pub(super) struct Running<'a> {
 
 /// Default number of sessions.
 const SHOWN: usize = 1000;
-/// Largest number of sessions.
 const MOST_SHOWN: usize = 100_000;
 /// Slots of a state table that a worker reads between two rounds: some tens of microseconds.
 const PLACES: u64 = 1024;

@@ -49,7 +49,6 @@ impl Notes {
         self.proc.join("self")
     }
 
-    /// All readable notes, in no order.
     pub(super) fn all(&self) -> Vec<Note> {
         let entries = fs::read_dir(self.dir.path()).into_iter().flatten().flatten();
         let names = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));

@@ -43,7 +43,6 @@ pub struct Boxes {
     running: Vec<External>,
     /// Facts from the bed file, or found by natmeter.
     facts: FactTable,
-    /// Doubts about these facts.
     doubts: Vec<String>,
     counts: bool,
     /// Queues of each box, before the trials.

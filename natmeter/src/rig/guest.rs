@@ -120,7 +120,6 @@ fn beside_tester_threads<T: Send>(
     })
 }
 
-/// New descriptors of the same queues.
 fn copies(queues: &[OwnedFd]) -> Result<Vec<OwnedFd>, RigError> {
     let copied: std::io::Result<Vec<OwnedFd>> = queues.iter().map(OwnedFd::try_clone).collect();
     copied.map_err(|error| RigError::Bed(format!("the queues of a TAP cannot be given to the guest: {error}")))

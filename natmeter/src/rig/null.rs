@@ -37,7 +37,6 @@ pub struct NullPath {
     switch: Switch,
     /// Steering to several threads of the tester, left and right.
     to_tester: Option<[Steer; 2]>,
-    /// Frames received by each worker.
     received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 

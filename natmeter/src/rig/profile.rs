@@ -35,7 +35,6 @@ impl Profiling for OfCores {
     }
 }
 
-/// The profile between two moments.
 pub(super) fn profile_of(stacks: &Stacks, cores: &[u32], frequency: u32, from: Instant, to: Instant) -> Profile {
     // A core without a sample was idle.
     let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();

@@ -14,7 +14,6 @@ use scenario::Scenario;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Context of one search.
 pub(super) struct Searcher<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,

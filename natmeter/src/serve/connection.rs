@@ -24,7 +24,6 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Time for an answer.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Answers the request of a connection.
 pub(super) fn serve(stream: &TcpStream, site: &Site) {
     let end = Cell::new(Instant::now() + IDLE);
     let service = service_fn(|request: Request<Incoming>| {

@@ -28,12 +28,10 @@ impl Query {
         Query(form_urlencoded::parse(text.as_bytes()).into_owned().take(PARAMETERS).collect())
     }
 
-    /// First value of a parameter.
     pub(super) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next()
     }
 
-    /// All values of a parameter.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }

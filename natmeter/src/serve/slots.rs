@@ -11,7 +11,6 @@ const OF_A_HOST: usize = 8;
 /// The network prefix of an IPv6 address (RFC 4291, section 2.5.1). One host can have all addresses of it.
 const NETWORK: u128 = !(u64::MAX as u128);
 
-/// The hosts of the open connections.
 #[derive(Debug, Default)]
 pub(super) struct Slots(Vec<Weak<IpAddr>>);
 

@@ -233,7 +233,6 @@ impl Config {
         self.quota != Quota::default() || self.blocks.is_some()
     }
 
-    /// Counted subscribers.
     pub(crate) fn subscribers(&self) -> u64 {
         self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }

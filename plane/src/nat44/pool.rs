@@ -166,7 +166,6 @@ impl Ports {
         self.layout.shift
     }
 
-    /// The port's place in this share.
     #[inline]
     pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))

@@ -22,7 +22,6 @@ pub(super) struct Plan {
     own: [u128; 2],
     pool: u128,
     pool_mask: u128,
-    /// Largest packet to a customer.
     to_customer: usize,
     to_internet: usize,
 }

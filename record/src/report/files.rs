@@ -4,7 +4,6 @@ use super::{Report, csv, json};
 use crate::printable::printable;
 use document::report::File;
 
-/// Returns the files of a page.
 pub(super) fn of(report: &Report) -> Vec<File> {
     let name = report.run_name();
     let file = |name: String, about: &str, media, text: &str| File {

@@ -49,7 +49,6 @@ impl Suite {
     }
 }
 
-/// Counts of test cases, as attributes.
 fn attributes(suites: &[&Suite]) -> String {
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     let count = |of: fn(&Outcome) -> bool| cases().filter(|case| case.outcome.as_ref().is_some_and(of)).count();

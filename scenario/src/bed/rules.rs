@@ -6,7 +6,6 @@ use super::{
 use key::{At, Fault};
 use std::net::IpAddr;
 
-/// What does not fit together.
 pub(super) fn check(bed: &Bed) -> Vec<Fault> {
     let mut faults = Vec::new();
     for ((side, port), beside) in bed.ports().into_iter().zip(bed.beside()) {

@@ -43,7 +43,6 @@ pub type Kinds = &'static [&'static Kind];
 
 /// A kind of device: a table below `[dut]`.
 pub struct Kind {
-    /// Name of the table.
     pub table: &'static str,
     /// Keys; the argument is the path of the table.
     pub keys: fn(String) -> Chapter,
@@ -139,7 +138,6 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
         }
     }
 
-    /// What natmeter sets up for it.
     fn setup(&self) -> Setup<'_>;
 
     /// Place of the device in a scenario, seen from the tester.

@@ -166,7 +166,6 @@ impl Check<'_> {
     }
 }
 
-/// Place of a device's table.
 fn dut_at(dut: &Dut) -> At {
     At::key(format!("dut.{}", dut.table()))
 }
@@ -176,7 +175,6 @@ fn technology_at(dut: &Dut) -> At {
     dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)))
 }
 
-/// A count as it is written.
 fn quoted(n: Count) -> String {
     format!("`{}`", show_count(n))
 }

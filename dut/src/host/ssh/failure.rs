@@ -5,7 +5,6 @@ use std::fmt;
 /// A host is unreachable by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshFailure {
-    /// Destination as given to ssh.
     pub destination: String,
     pub kind: SshKind,
     /// Last line that ssh printed, if any.

@@ -63,7 +63,6 @@ impl Master {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// The output of a closing master.
     pub(super) fn last_words(&mut self) -> String {
         self.end();
         let mut text = Vec::new();

@@ -23,7 +23,6 @@ pub fn first_host(destination: &str, config: Option<&Path>) -> Option<String> {
     None
 }
 
-/// Output of `ssh -G`.
 fn configuration(destination: &str, config: Option<&Path>) -> Option<String> {
     let mut command = Command::new(tool::find(tool::SSH.program)?);
     if let Some(file) = config {

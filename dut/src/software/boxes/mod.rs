@@ -10,7 +10,6 @@ use crate::software::conntrack::SLACK;
 use crate::step::quoted;
 use std::fmt::Write;
 
-/// A script that several scripts call.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     pub name: &'static str,
@@ -48,7 +47,6 @@ const LINUX: Script = Script {
     run: "/run",
 };
 
-/// Technology and part of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// A technology and the part of it that a box is.
@@ -64,7 +62,6 @@ const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce
 const MAPPING_RULES: Shared = Shared { name: "mapping-rules", text: include_str!("mapping-rules.sh") };
 const FRAME: Shared = Shared { name: "frame", text: include_str!("frame.sh") };
 
-/// Shared by several scripts.
 pub const SHARED: &[Shared] = &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES, FRAME];
 
 fn is_map_t_ce(edge: &Edge) -> bool {
@@ -192,11 +189,9 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Sh
     SCRIPTS.iter().map(|script| (script.name, script.text, script.shared))
 }
 
-/// A box configured with a software.
 #[derive(Clone, Copy, Debug)]
 pub struct Box<'a> {
     pub edge: Edge,
-    /// Interfaces left and right.
     pub interfaces: [&'a str; 2],
     /// Name of this tester; hooks do not touch a box of another one.
     pub owner: &'a str,

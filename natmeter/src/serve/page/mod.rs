@@ -10,7 +10,6 @@ use hyper::{Response, StatusCode};
 use record::printable::printable;
 
 pub(super) const STYLE: &str = include_str!("style.css");
-/// Script of the live view.
 pub(super) const SCRIPT: &str = include_str!("live.js");
 
 /// A page: `head` is more of its head, `main` its content, both as HTML. Hidden characters of foreign text are replaced.
