@@ -18,11 +18,13 @@ use std::path::Path;
 pub struct Cells<'a> {
     /// File, as on the command line.
     pub file: &'a Path,
+    /// Changes from the command line.
     pub changes: &'a Changes,
     /// Each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
     pub beds: &'a [String],
     /// The scenario.
     pub scenario: &'a Scenario,
+    /// Plan of the run.
     pub plan: &'a Plan,
 }
 
@@ -32,6 +34,7 @@ const TIMES_PREDICTED: u64 = 3;
 const MINUTES: u64 = 10;
 
 impl Cells<'_> {
+    /// Text in this format.
     pub fn text(&self, format: CellFormat) -> String {
         match format {
             CellFormat::Slurm => self.slurm(),

@@ -53,6 +53,7 @@ pub enum GatewayError {
     /// The request is not possible.
     #[error("{0}")]
     Usage(String),
+    /// A capture file is unusable.
     #[error(transparent)]
     File(#[from] FileError),
     /// A capture file cannot be created.
@@ -61,10 +62,12 @@ pub enum GatewayError {
     /// The technology's parameters are wrong.
     #[error("[technology.{name}]: {why}")]
     Technology {
+        /// Name of the technology.
         name: &'static str,
         /// Reason and remedy.
         why: String,
     },
+    /// An interface is unusable.
     #[error(transparent)]
     Port(#[from] PortError),
     /// Unresolved next hop.
@@ -85,6 +88,7 @@ pub enum GatewayError {
     /// The control socket cannot be opened.
     #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
     Socket {
+        /// Path of the socket.
         path: String,
         /// The error of the system.
         cause: std::io::Error,

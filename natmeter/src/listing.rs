@@ -26,7 +26,9 @@ pub struct ListRow {
 pub struct List {
     /// Name in `natmeter list NAME`.
     pub name: &'static str,
+    /// Heading.
     pub title: &'static str,
+    /// Entries.
     pub rows: fn() -> Vec<ListRow>,
 }
 

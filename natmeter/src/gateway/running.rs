@@ -49,7 +49,9 @@ pub enum Word {
     Sessions(usize),
     /// Reads the file again.
     Reload(Removal),
+    /// Deletes all state.
     Clear,
+    /// Ends the gateway.
     Stop,
 }
 

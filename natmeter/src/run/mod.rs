@@ -67,6 +67,7 @@ pub enum RunError {
     Trial {
         /// Key of the measurement.
         measurement: String,
+        /// Cause.
         error: TrialError,
     },
     /// Damaged, or with other rules than this natmeter's.

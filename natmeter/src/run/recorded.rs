@@ -21,6 +21,7 @@ pub struct Recorded<'a, T> {
     pub folder: &'a mut RunFolder,
     /// Receives the events.
     pub listener: &'a mut dyn Listener,
+    /// Records made here.
     pub made: &'a mut Vec<TrialRecord>,
 }
 
