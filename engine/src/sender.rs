@@ -127,7 +127,8 @@ impl<'a> Sender<'a> {
         let Some(LaterSchedule { after, departures, flows }) = self.later.pop() else { return false };
         self.pacer.follow(after, departures);
         self.plan.indices.use_flows(flows);
-        self.pacer.has_more()
+        // A schedule may be empty, and a later one not.
+        self.pacer.next < self.pacer.planned
     }
 
     /// Sends the frames due at `now`; false once all are sent or it has given up.

@@ -4,7 +4,7 @@ use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
 use engine::indices::Indices;
 use engine::schedule::Departures;
-use engine::sender::{Sender, SenderPlan};
+use engine::sender::{LaterSchedule, Sender, SenderPlan};
 use method::{Order, Rate};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Clock};
@@ -47,6 +47,24 @@ fn frames_leave_when_they_are_due_and_not_before() {
     // Frames 3 and 4 left together, the first of them 3.999 µs late.
     assert_eq!((leg.timing.catch_ups, leg.timing.worst_burst, leg.timing.worst_late.0), (1, 2, 3999));
     assert_eq!(pool.available(), 256);
+}
+
+/// The first parts of a slow ramp have no frame.
+#[test]
+fn a_schedule_without_frames_does_not_end_the_sender() {
+    let view = forwarding(&bed(64));
+    let later = [(1_000, 0), (2_000, 0), (3_000, 2)].map(|(after, frames)| LaterSchedule {
+        after,
+        departures: Departures::new(START, 1_000_000_000, Rate(500_000), frames),
+        flows: view.connections(),
+    });
+    let mut s = sender(&view, 500_000, 0, NEVER).then(later.into());
+    s.start_at(START);
+    let (mut port, mut pool) = (Hand::default(), pool());
+    let more = [0, 1_000, 2_000, 3_000, 5_000].map(|now| s.poll(START + now, &mut port, &mut pool).unwrap());
+    assert_eq!((more, port.sent.len()), ([true, true, true, true, false], 2));
+    let leg = s.finish(&mut pool);
+    assert_eq!((leg.planned, leg.sent), (2, 2));
 }
 
 #[test]
