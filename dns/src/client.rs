@@ -1,12 +1,11 @@
 //! The client: thread pairs with source ports of their own, as in dns64perf++.
 
-use crate::answer::Expected;
+use crate::load::Load;
 use crate::names::Names;
-use crate::plan::QueryPlan;
 use crate::sent::{self, SentQueries};
 use crate::worker::{Pair, Receiver, SENDING, Sender, Trial};
 use method::trial::Answers;
-use method::{Count, Nanos, Rate, Timing, TrialError};
+use method::{Count, Nanos, Timing, TrialError};
 use port::host;
 use rustix::net::sockopt;
 use std::io;
@@ -32,17 +31,6 @@ pub struct Ports {
 #[derive(Debug)]
 pub struct Client {
     sockets: Vec<Vec<UdpSocket>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Queries per second.
-    pub rate: Rate,
-    pub queries: Count,
-    /// Timeout for an answer after its own query.
-    pub timeout: Nanos,
-    pub plan: QueryPlan,
-    pub expected: Expected,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod client;
+pub mod load;
 pub mod names;
 pub mod plan;
 pub mod query;

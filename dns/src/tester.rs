@@ -1,7 +1,8 @@
 //! Trials of DNS queries for the procedures of `method`.
 
 use crate::answer::Expected;
-use crate::client::{Client, Load, Observation};
+use crate::client::{Client, Observation};
+use crate::load::Load;
 use crate::names::Names;
 use crate::plan::QueryPlan;
 use method::trial::Queries;

@@ -1,7 +1,7 @@
 //! A thread pair of the client: one sends queries at their due times, the other judges the answers.
 
 use crate::answer::{self, AnswerFault};
-use crate::client::Load;
+use crate::load::Load;
 use crate::names::Names;
 use crate::query::Query;
 use crate::sent::{Match, SentQueries};

@@ -16,13 +16,14 @@ pub mod timed;
 
 use crate::DutError;
 use crate::changes::Undone;
+use crate::cleared::Cleared;
 use crate::facts::Fact;
 use crate::host::Order;
 use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
 use crate::memory::Memory;
 use crate::queues::{self, Queues};
-use crate::software::{Configuration, Configured};
+use crate::software::configured::{Configuration, Configured};
 use crate::step::{Action, Event, Sink, Target, quoted};
 use hook::Hook;
 use hook_host::{HookHost, shown};
@@ -59,14 +60,6 @@ const NONE: &str = "none";
 pub enum Disruption {
     Reset,
     Failover,
-}
-
-/// How the table was emptied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleared {
-    pub how: String,
-    /// Nanoseconds, with the round trip to the host.
-    pub nanos: u64,
 }
 
 #[derive(Debug, Default)]

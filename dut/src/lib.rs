@@ -10,6 +10,7 @@
 
 pub mod backlog;
 pub mod changes;
+mod cleared;
 pub mod cpu;
 pub mod dns;
 pub mod doctor;
@@ -52,6 +53,6 @@ pub use lock::RunDir;
 pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
 pub use setting::Setting;
-pub use software::Configuration;
+pub use software::configured::Configuration;
 pub use started::Started;
 pub use step::{Action, Event, Executed, Sink, Step, Target};

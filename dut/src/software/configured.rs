@@ -6,7 +6,7 @@ use super::{Config, Software};
 use crate::DutError;
 use crate::backlog::Backlog;
 use crate::changes::{Changes, Undone};
-use crate::external::Cleared;
+use crate::cleared::Cleared;
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::interface::{is_online, steer};

@@ -3,7 +3,7 @@
 use super::Config;
 use crate::DutError;
 use crate::changes::Changes;
-use crate::external::Cleared;
+use crate::cleared::Cleared;
 use crate::setting::Setting;
 use crate::step::{Action, Step, Target};
 use std::time::{Duration, Instant};

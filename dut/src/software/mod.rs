@@ -1,7 +1,7 @@
 //! The software that a device under test can run, independent of its host.
 
 pub mod boxes;
-mod configured;
+pub mod configured;
 pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
@@ -13,8 +13,6 @@ use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::Tool;
 use std::net::Ipv4Addr;
-
-pub use configured::{Configuration, Configured};
 
 /// All software that a device under test can run.
 pub const KNOWN: &[&Software] = &[

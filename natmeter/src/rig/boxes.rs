@@ -5,24 +5,23 @@ mod cores;
 mod profile;
 mod spread;
 
-use super::cores::{CoresHere, shared_out};
+use super::cores::CoresHere;
 use super::cpu::OfCores;
 use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
 use super::uncleared::Uncleared;
-use super::{Process, RigError, failed, guest, ports};
+use super::{Process, RigError, configuration, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
 pub use cores::on_this_machine;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
-use dut::software::conntrack;
-use dut::{Configuration, Fact, PacketThreads, RunDir, software};
+use dut::{Configuration, Fact, PacketThreads, RunDir};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
 use method::trial::{Buckets, Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
-use scenario::bed::software::{Asked, Part};
+use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario, show_range};
 use spread::Received;
@@ -30,13 +29,6 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::PortRange;
-
-// `scenario` refuses what `dut` would refuse, without a dependency on it.
-const _: () = assert!(
-    scenario::SLACK == conntrack::SLACK
-        && scenario::MOST_ENTRIES == conntrack::MOST_ENTRIES
-        && scenario::MOST_BUCKETS == conntrack::MOST_BUCKETS
-);
 
 /// The boxes of a bed at a point.
 pub struct Boxes {
@@ -156,46 +148,6 @@ pub fn config_of(
     }
 }
 
-/// What steps configure on a box; `None` if a script or the user configures it.
-pub fn configuration(
-    scenario: &Scenario,
-    bed: &Bed,
-    (role, keys): (&str, &BoxKeys),
-    point: &Point,
-) -> Option<Configuration> {
-    let dut = &scenario.duts[point.dut];
-    let has_steps = keys.on == bed::On::Namespace && dut.asked(role).part == Part::Whole;
-    let known = software::named(keys.software.filter(|_| has_steps)?.name).ok()?;
-    let pool = match dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports)) {
-        None => software::Pool::default(),
-        Some((pool, tech::Ports::Range(ports, _))) if pool.len() == 1 => {
-            let (first_port, last_port) = (ports.first, ports.last);
-            software::Pool { first: pool[0].1.first, last: pool[0].1.last(), first_port, last_port }
-        }
-        Some(_) => return None,
-    };
-    let sizes = dut.table_sizes().unwrap_or_default();
-    // A search for the capacity fills a table that is too small for all connections.
-    let connections = match sizes.entries.filter(|_| scenario.fills_tables()) {
-        Some(table) => point.connections.min(table.saturating_sub(conntrack::SLACK)),
-        None => point.connections,
-    };
-    let config = software::Config {
-        connections,
-        table_size: sizes.entries,
-        hash_size: sizes.buckets,
-        udp_timeout: Duration::from(dut.timeout_of_box()).as_secs(),
-        tcp: scenario.sends(procedure::Sends::Segments),
-        pool,
-    };
-    let [_, cores] = if keys.is_steered(role, &scenario.sweep.cores) {
-        shared_out(bed.lanes() as usize, scenario.sweep.cores.of_box(role, point.cores) as usize)
-    } else {
-        Default::default()
-    };
-    Some(Configuration { software: known, config, cores })
-}
-
 /// Whether a box in any state is alive, and how many connections it has, in words.
 ///
 /// # Errors
@@ -275,7 +227,7 @@ pub fn of_point(
         let cores = scenario.sweep.cores.of_box(role, point.cores);
         values.push(("core-mask".to_owned(), core_mask(bed, (role, keys), cores)?));
     }
-    let software = configuration(scenario, bed, (role, keys), point);
+    let software = configuration::of(scenario, bed, (role, keys), point);
     Ok(OfPoint { asked, values, sets_cores, software })
 }
 

@@ -1,6 +1,6 @@
 //! Checks whether this machine supports the devices of a scenario, before any change.
 
-use super::{RigError, boxes, dns};
+use super::{RigError, configuration, dns};
 use dut::dns::Between;
 use dut::tool::{self, ETHTOOL, IP, Tool};
 use dut::{Configuration, DutError};
@@ -37,8 +37,8 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 fn own(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
     let bed = scenario.duts[point.dut].own_bed(scenario)?;
     let (role, keys) = bed.boxes.first()?;
-    let configuration = boxes::configuration(scenario, &bed, (role, keys), point)?;
-    Some((bed, configuration))
+    let configured = configuration::of(scenario, &bed, (role, keys), point)?;
+    Some((bed, configured))
 }
 
 /// Checks that this machine supports all kernel devices and DNS set-ups of these points, and perf

@@ -4,7 +4,8 @@
 use super::place::Place;
 use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed};
 use dns::answer::Expected;
-use dns::client::{Client, Load, Observation, Ports};
+use dns::client::{Client, Observation, Ports};
+use dns::load::Load;
 use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
 use dns::{Device, Names, QueryPlan, Tester};

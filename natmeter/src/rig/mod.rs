@@ -5,6 +5,7 @@ pub mod boxes;
 pub mod ceiling;
 pub mod checks;
 mod commands;
+pub mod configuration;
 pub mod cores;
 mod cpu;
 pub mod dns;

@@ -2,7 +2,7 @@
 //! natmeter makes for boxes in guests and namespaces.
 
 use super::cores::shared_out;
-use super::{Process, RigError, boxes, files, guest, machine, management};
+use super::{Process, RigError, configuration, files, guest, machine, management};
 use dut::changes::Changes;
 use dut::guest::network::with_ipv6;
 use dut::host::{Here, Host, Log};
@@ -95,7 +95,7 @@ impl Place {
         let Some(links) = &self.links else { return Ok(()) };
         let is_steered_by_script = |(role, keys): &(&'static str, BoxKeys)| {
             keys.is_steered(role, &scenario.sweep.cores)
-                && boxes::configuration(scenario, bed, (role, keys), point).is_none()
+                && configuration::of(scenario, bed, (role, keys), point).is_none()
         };
         if self.backlog.is_none() && bed.boxes.iter().any(is_steered_by_script) {
             let sink = process.commands.sink("machine");

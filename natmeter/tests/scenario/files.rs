@@ -40,7 +40,7 @@ const STATE_TABLE: &str = "phase 2 leaves the Responder's state table as phase 1
 const NOT_OF_FULL: [&str; 8] = [
     STATE_TABLE,
     "delays begin at the call",
-    "the figure's axes",
+    "100 % of the figure's load",
     "bursts leave at the upper end",
     "the time to empty the empty table is subtracted",
     "frames of 1 size",
@@ -460,7 +460,7 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
         let bed = scenario.bed_with(&scenario.duts[point.dut]).expect("a kernel");
         let (role, keys) = &bed.boxes[0];
-        natmeter::rig::boxes::configuration(&scenario, &bed, (role, keys), point).expect("it has steps").config
+        natmeter::rig::configuration::of(&scenario, &bed, (role, keys), point).expect("it has steps").config
     };
     let usual = config(&[]);
     assert_eq!((usual.table_size, usual.hash_size), (None, None));
