@@ -36,8 +36,13 @@ pub fn si_unit(value: f64, digits: usize, unit: &str) -> String {
 
 /// Two ends with at least `digits` significant digits each, a leading 0 included, and as many as tell them apart: `0.84–0.91`.
 pub fn ends(low: f64, high: f64, digits: usize) -> String {
-    let digits = digits_apart(&[low, high], digits, significant);
-    format!("{}–{}", significant(low, digits), significant(high, digits))
+    apart([low, high], digits).join("–")
+}
+
+/// Each value with the same digits: at least so many significant ones, and as many as tell the values apart.
+pub fn apart<const N: usize>(values: [f64; N], digits: usize) -> [String; N] {
+    let digits = digits_apart(&values, digits, significant);
+    values.map(|value| significant(value, digits))
 }
 
 /// The ends around a value with the prefix of the upper one: `3.85–3.88 M`.
@@ -48,10 +53,13 @@ pub fn si_ends(low: f64, value: f64, high: f64, digits: usize) -> String {
     format!("{low}–{high} {prefix}").trim_end().to_owned()
 }
 
-/// The least number of digits, from `least` to nine, with which different values have different texts, so that none is rounded
-/// to its neighbour. Equal values have three at least.
+/// The least number of digits, from `least` to nine, with which neighbours more than half a percent of the whole width
+/// apart have different texts. Equal values have three at least.
 pub(crate) fn digits_apart(values: &[f64], least: usize, text: impl Fn(f64, usize) -> String) -> usize {
-    let pairs = || values.windows(2).filter(|pair| pair[0] < pair[1] && pair[1].is_finite());
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let width = sorted.last().zip(sorted.first()).map_or(0.0, |(high, low)| high - low);
+    let pairs = || sorted.windows(2).filter(|pair| pair[1] - pair[0] > width / 200.0);
     let are_apart = |digits: &usize| pairs().all(|pair| text(pair[0], *digits) != text(pair[1], *digits));
     let is_open = values.iter().any(|value| value.is_infinite());
     let least = if is_open || pairs().next().is_some() { least } else { least.max(3) };
@@ -84,12 +92,19 @@ fn rounded(value: f64, digits: usize) -> f64 {
     (value * scale).round() / scale
 }
 
-/// A number of at most `digits` significant digits; digits before the decimal point are always
-/// kept.
+/// Errors of floating-point numbers are below this value.
+const SMALLEST: f64 = 1e-9;
+
+/// A number of at most `digits` significant digits; digits before the decimal point are always kept. Only 0 is printed as `0`.
 pub fn significant(value: f64, digits: usize) -> String {
-    let value = rounded(value, digits);
-    let places = digits.saturating_sub(whole_digits(value));
-    let text = format!("{value:.places$}");
+    let shown = rounded(value, digits);
+    let (shown, places) = if shown == 0.0 && value.abs() >= SMALLEST {
+        // Zeros after the decimal point do not count.
+        (value, digits - 1 + value.abs().log10().floor().abs() as usize)
+    } else {
+        (shown, digits.saturating_sub(whole_digits(shown)))
+    };
+    let text = format!("{shown:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -186,7 +201,8 @@ mod tests {
             ["0.84–1.04", "71–76", "0.9991–0.9994"]
         );
         assert_eq!([si_ends(3_851e3, 3_851e3, 3_852e3, 3), si_ends(5.0, 5.0, 5.0, 3)], ["3.851–3.852 M", "5–5"]);
-        assert_eq!(si_ends(3_851e3, 3_851_200.0, 3_860e3, 3), "3.851–3.86 M");
+        assert_eq!(si_ends(3_851e3, 3_852e3, 3_860e3, 3), "3.851–3.86 M");
+        assert_eq!(ends(0.000_010, 0.000_012, 3), "0.00001–0.000012");
     }
 
     #[test]

@@ -245,7 +245,7 @@ mod tests {
         );
         let time = |value, low, high| Quantity::new(value, Form::Time).between(low, high).to_string();
         assert_eq!(time(12_000.0, 11_000.0, 13_500.0), "12 µs (11 µs to 13.5 µs)");
-        assert_eq!(time(12_002.0, 12_000.0, 13_500.0), "12.002 µs (12 µs to 13.5 µs)");
+        assert_eq!(time(12_080.0, 12_000.0, 13_500.0), "12.1 µs (12 µs to 13.5 µs)");
     }
 
     /// As many digits as tell the ends and the value apart.
@@ -257,8 +257,21 @@ mod tests {
         assert_eq!(between(3_000_000.0, 2_999_000.0, 3_001_000.0), "3 (2.999–3.001) Mfps per direction");
         assert_eq!(between(3_000_000.0, 3_000_000.0, 3_000_000.0), "3 (3–3) Mfps per direction");
         assert_eq!(between(2_994_000.0, 2_994_000.0, 2_994_000.0), "2.99 (2.99–2.99) Mfps per direction");
-        let ratio = Quantity::new(0.9992, Form::Digits(3, "")).between(0.9991, 0.9994);
-        assert_eq!(ratio.to_string(), "0.9992 (0.9991–0.9994)");
+        // A value that all but is its lower end.
+        assert_eq!(between(297_592.0, 297_590.0, 298_000.0), "297.6 (297.6–298) kfps per direction");
+        let ratio = |value, low, high| Quantity::new(value, Form::Digits(3, "")).between(low, high).to_string();
+        assert_eq!(ratio(0.9992, 0.9991, 0.9994), "0.9992 (0.9991–0.9994)");
+        assert_eq!(ratio(0.0, 0.0010, 0.0012), "0 (0.001–0.0012)");
+    }
+
+    #[test]
+    fn a_small_value_is_not_printed_as_none() {
+        let share = |value| Quantity::new(value, Form::Digits(3, " %")).to_string();
+        assert_eq!([share(100.0 / 60_000.0), share(0.004), share(0.0)], ["0.00167 %", "0.004 %", "0 %"]);
+        assert_eq!(
+            Quantity::new(2_100_000.0, RATE).between(40_000.0, 2_200_000.0).to_string(),
+            "2.1 (0.04–2.2) Mfps per direction"
+        );
     }
 
     #[test]

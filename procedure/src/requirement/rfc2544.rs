@@ -79,7 +79,7 @@ pub(super) const RFC: Document = rfc("RFC 2544", "Benchmarking Methodology for N
     must("26.3", LOSS, "Two loads differ by at most 10 % of the maximum rate.",
         If(|c| met_if!(c.specifics.step_ppm <= 100_000, "two loads differ by {} of the highest, above 10 %", show_share(c.specifics.step_ppm)))),
     must("26.3", LOSS, "A graph has 0 to 100 % of the medium's rate and 0 to 100 % of loss as its axes.",
-        If(|_| never("the figure's axes are frames per second, and loss up to the largest measured"))),
+        If(|_| never("100 % of the figure's load is the highest load, which need not be the medium's rate, and its loss ends above the largest measured"))),
     defines("26.4", BURSTS, "Bursts have the minimum gap between frames.",
         If(|_| never("bursts leave at the upper end of all searches, which need not be the minimum gap of a medium"))),
     must("26.4", BURSTS, "A trial lasts at least 2 seconds.", If(|c| at_least("bursts last at most", c.specifics.longest_burst, Nanos::from_secs(2)))),

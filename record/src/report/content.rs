@@ -41,7 +41,7 @@ pub(super) fn document(report: &Report) -> Document {
         conditions: facts::conditions(report),
         limits: facts::limits(report),
         judged: (report.judged.trials > 0).then(|| facts::judged_in_words(&report.judged)),
-        self_test: report.self_test.as_ref().map(self_test),
+        self_test: report.self_test.as_ref().filter(|test| !test.checks.is_empty()).map(self_test),
         facts: all_facts(report),
         commands: report.commands.iter().map(command).collect(),
     }

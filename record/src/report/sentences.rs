@@ -208,28 +208,26 @@ fn comparisons(part: &mut String, result: &PointResult, smallest: Option<&PointR
     let alone = result.cores > 1 && !result.shares_core;
     if let Some((s_cpu, interval)) = result.s_cpu.zip(result.s_cpu_interval).filter(|_| alone) {
         let times = interval.divided(1.0 / cores);
-        let ratio = number::significant(s_cpu * cores, 3);
-        part.push_str(&compared(&format!("{ratio} times"), times, "", "the rate on one core"));
+        part.push_str(&compared(s_cpu * cores, times, " times", "the rate on one core"));
     }
     if let (Some((s_c, interval)), Some(smallest)) = (result.s_c.zip(result.s_c_interval), smallest) {
         let other = format!("the rate at {} connections", si(smallest.connections as f64, 3));
-        part.push_str(&compared(&percent(s_c * 100.0), interval, " %", &other));
+        part.push_str(&compared(s_c, interval, " %", &other));
     }
     if let Some((share, interval)) = result.forwarding_percent.zip(result.forwarding_interval) {
-        part.push_str(&compared(&percent(share), interval, " %", "plain forwarding"));
+        part.push_str(&compared(share / 100.0, interval, " %", "plain forwarding"));
     }
 }
 
 /// ", 74 % (70–79 %, coverage 88 %) of …", or ", no difference shown from …" if the interval of the ratio contains 1.
-fn compared(ratio: &str, interval: Interval, unit: &str, other: &str) -> String {
+fn compared(ratio: f64, interval: Interval, unit: &str, other: &str) -> String {
     if interval.contains(1.0) {
         return format!(", no difference shown from {other}");
     }
-    let factor = if unit.is_empty() { 1.0 } else { 100.0 };
-    let ends = number::ends(interval.low * factor, interval.high * factor, if unit.is_empty() { 3 } else { 2 });
+    let (factor, digits, of, unit_of_ends) = if unit == " %" { (100.0, 2, "of ", unit) } else { (1.0, 3, "", "") };
+    let [low, ratio, high] = number::apart([interval.low, ratio, interval.high].map(|of| of * factor), digits);
     let coverage = percent(interval.coverage * 100.0);
-    let of = if unit.is_empty() { "" } else { "of " };
-    format!(", {ratio} ({ends}{unit}, coverage {coverage}) {of}{other}")
+    format!(", {ratio}{unit} ({low}–{high}{unit_of_ends}, coverage {coverage}) {of}{other}")
 }
 
 fn rate(result: &PointResult) -> String {
