@@ -2,7 +2,8 @@
 //! namespaces.
 
 use dns::answer::Expected;
-use dns::client::{Client, Load, Observation, Ports};
+use dns::client::{Client, Observation, Ports};
+use dns::load::Load;
 use dns::{Names, QueryPlan};
 use method::{Nanos, Rate};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
