@@ -5,6 +5,7 @@ mod rules;
 mod structure;
 
 use crate::folder::{Header, commit_of, version_in_words};
+use crate::plan::Measurement;
 use crate::read::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,6 +101,11 @@ pub fn audit(record: &Record) -> Audit {
         findings.extend(rules::lost_results(record));
     }
     Audit { basis: Basis::DerivedAgain, findings }
+}
+
+/// Returns the measurements whose recorded trials give a result that is not recorded.
+pub fn lost(record: &Record) -> Vec<Measurement> {
+    rules::lost(record).map(|(measurement, ..)| measurement.clone()).collect()
 }
 
 /// Checks that a run can be resumed: its record is complete, and this natmeter derives the same verdicts and results.

@@ -100,6 +100,8 @@ pub struct Run<'a> {
     /// Values that have enough of these results.
     enough: Enough,
     records: Vec<TrialRecord>,
+    /// Measurements whose recorded trials give a result that was not recorded.
+    lost: Vec<Measurement>,
     nulls: Vec<NullDevice>,
     visit: u32,
     began: Instant,
@@ -142,6 +144,7 @@ impl<'a> Run<'a> {
             outcomes: Vec::new(),
             enough: Enough::of(&header.scenario, &[]),
             records: Vec::new(),
+            lost: Vec::new(),
             nulls: Vec::new(),
             visit: 0,
             began,
@@ -172,9 +175,19 @@ impl<'a> Run<'a> {
         let before_s = times.fold(0.0, f64::max);
         let visits = recorded.outcomes.iter().map(|o| o.visit).chain(recorded.nulls.iter().map(|n| n.visit));
         let visit = visits.flatten().max().unwrap_or(0);
+        let lost = audit::lost(&recorded);
         let Record { trials: records, outcomes, nulls, .. } = recorded;
         let enough = Enough::of(&header.scenario, &outcomes);
-        Ok(Run { outcomes, enough, records, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
+        Ok(Run {
+            outcomes,
+            enough,
+            records,
+            lost,
+            nulls,
+            visit,
+            before_s,
+            ..Run::begin(header, folder, process, listener)
+        })
     }
 
     /// Reports the start of the run, once.
@@ -262,14 +275,13 @@ impl<'a> Run<'a> {
         without_result.saturating_sub(self.left().count())
     }
 
-    /// An interrupted measurement first: otherwise the trials of a skipped repetition would come between its trials.
+    /// Lost results first, which need no trials, and which the others may need; then an interrupted measurement: otherwise the
+    /// trials of a skipped repetition would come between its trials.
     fn in_order(&self) -> Vec<Measurement> {
         let mut order = self.plan.measurements.clone();
         let last = self.records.iter().max_by_key(|r| r.seq).map(|r| without_attempt(&r.measurement));
-        let begun = self.left().find(|m| last == Some(m.key().as_str()));
-        if let Some(at) = begun.and_then(|begun| order.iter().position(|m| m == begun)) {
-            order[..=at].rotate_right(1);
-        }
+        let is_begun = |m: &Measurement| last == Some(m.key().as_str()) && self.left().any(|left| left == m);
+        order.sort_by_key(|m| if self.lost.contains(m) { 0 } else { 2 - u8::from(is_begun(m)) });
         order
     }
 

@@ -6,7 +6,7 @@ use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome, SelfTest};
 use record::plan::without_attempt;
-use record::store::RunFolder;
+use record::store::{RESULTS, RunFolder};
 use scenario::Options;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,21 @@ fn a_dead_device_is_measured_again() {
     assert_eq!(untimed(found), untimed(expected));
     assert!(keys[..3].iter().all(|k| *k == first.measurement));
     assert!(keys[3..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+}
+
+/// Phase 2, which the last trials are of, needs the establishment rate, whose result is lost, too.
+#[test]
+fn lost_results_are_derived_again_without_a_trial() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = SCENARIO.replace("[\"max_conn_est_rate\"]", "[\"max_conn_est_rate\", \"throughput\"]");
+    let header = header_of(&text, Options::default());
+    let (path, expected) = run_of(dir.path(), &text, &header);
+    let before = trials(&path);
+    std::fs::write(path.join(RESULTS), "").unwrap();
+    let found = resume(&path, &header);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().zip(&expected).all(|(found, expected)| found.result == expected.result), "{found:?}");
+    assert_eq!(trials(&path), before);
 }
 
 /// A run that ended between the two trials of a probe, on a device that answers the second: the search goes on, and decides

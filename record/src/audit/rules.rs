@@ -39,8 +39,9 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Measurements whose recorded trials give a result that is not recorded; without the last one, which a kill may have cost.
-pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
+/// Returns the measurements whose recorded trials give a result that is not recorded, with the key
+/// of these trials and the result; without the last one, which a kill may have cost.
+pub(super) fn lost(record: &Record) -> impl Iterator<Item = (&Measurement, String, SearchResult)> {
     let again = Rerun::new(record);
     let last = record.trials.last().map(|t| t.measurement.as_str());
     let found: BTreeSet<String> = record.outcomes.iter().map(|o| again.filed_under(o)).collect();
@@ -50,9 +51,15 @@ pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
             return None;
         }
         let lost = again.search(m, &key).ok()?.result;
+        Some((m, key, lost))
+    })
+}
+
+pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
+    lost(record).map(|(_, key, lost)| {
         let what = format!("`{key}` has no result, but its trials give {}/s", lost.rate);
         let remedy = "run `natmeter resume` to derive it again, or restore the file from a copy".to_owned();
-        Some(Finding { remedy, ..Finding::new(RESULTS, None, what) })
+        Finding { remedy, ..Finding::new(RESULTS, None, what) }
     })
 }
 
