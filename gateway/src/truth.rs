@@ -125,7 +125,7 @@ pub struct Truth {
     lost: u64,
     duplicated: u64,
     changed: u64,
-    overtaken: u64,
+    reordered_frames: u64,
     held: Option<DelayedFrame>,
 }
 
@@ -133,7 +133,7 @@ pub struct Truth {
 struct DelayedFrame {
     to: Side,
     frame: Vec<u8>,
-    overtaken: bool,
+    is_passed: bool,
 }
 
 impl Truth {
@@ -153,7 +153,7 @@ impl Truth {
             lost: 0,
             duplicated: 0,
             changed: 0,
-            overtaken: 0,
+            reordered_frames: 0,
             held: None,
         }
     }
@@ -164,11 +164,11 @@ impl Truth {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {
             Some(held) => {
-                held.overtaken |= held.to == to;
+                held.is_passed |= held.to == to;
                 false
             }
             None if is_turn => {
-                self.held = Some(DelayedFrame { to, frame: frame.to_vec(), overtaken: false });
+                self.held = Some(DelayedFrame { to, frame: frame.to_vec(), is_passed: false });
                 true
             }
             None => false,
@@ -177,12 +177,12 @@ impl Truth {
 
     /// Sends the held frame once another has passed it.
     fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
-        if let Some(held) = self.held.take_if(|held| held.overtaken)
+        if let Some(held) = self.held.take_if(|held| held.is_passed)
             && let Some(mut late) = spare.fresh(held.frame.len())
         {
             late.bytes_mut().copy_from_slice(&held.frame);
             spare.emit(held.to, late);
-            self.overtaken += 1;
+            self.reordered_frames += 1;
         }
     }
 
@@ -318,7 +318,7 @@ impl Wrapper for Truth {
             ("truth-lost", self.lost),
             ("truth-duplicated", self.duplicated),
             ("truth-changed", self.changed),
-            ("truth-overtaken", self.overtaken),
+            ("truth-overtaken", self.reordered_frames),
         ]
     }
 

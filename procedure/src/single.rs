@@ -5,7 +5,7 @@ use method::judged::{Decision, Patience};
 use method::search::{Decider, Progress, SearchResult, SearchSettings, probe};
 use method::trial::{Observed, TrialError, TrialSpec, Trials};
 
-/// Returns what a trial observed, with the result so far; no observation of a trial that tester or host spoiled.
+/// Returns the result so far, and what the trial observed: `None` if tester or host made it invalid.
 ///
 /// # Errors
 /// As [`Trials::run`].

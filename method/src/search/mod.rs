@@ -81,7 +81,7 @@ impl Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// Tries at a rate, of which the first pass decides.
+    /// Most trials at a rate. The rate passes if one of them passes.
     pub tries: u32,
     /// A trial that lost more frames decides at once (Z of TST 009).
     #[serde(default)]

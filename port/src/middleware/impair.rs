@@ -55,7 +55,7 @@ pub struct Impair<P> {
     patience: u64,
     next: u64,
     /// Frames set aside, the oldest first.
-    aside: Vec<OvertakenFrame>,
+    aside: Vec<ReorderedFrame>,
     /// The first due at the top.
     held: BinaryHeap<Reverse<DelayedFrame>>,
     /// Orders frames with the same due time.
@@ -66,9 +66,9 @@ pub struct Impair<P> {
     delivered: u64,
 }
 
-struct OvertakenFrame {
+struct ReorderedFrame {
     number: u64,
-    overtakers: u32,
+    frames_before_it: u32,
     frame: Frame,
 }
 
@@ -166,8 +166,8 @@ impl<P: Port> Impair<P> {
             self.damage.corrupted += 1;
         }
         if self.happens(number, Ask::Reorder, what.reordered) {
-            let overtakers = what.displacement.max(1);
-            self.aside.push(OvertakenFrame { number, overtakers, frame });
+            let frames_before_it = what.displacement.max(1);
+            self.aside.push(ReorderedFrame { number, frames_before_it, frame });
             return;
         }
         if self.happens(number, Ask::Duplicate, what.duplicates) {
@@ -180,11 +180,11 @@ impl<P: Port> Impair<P> {
 
     fn overtake(&mut self, stamp: u64) {
         for late in &mut self.aside {
-            late.overtakers -= 1;
+            late.frames_before_it -= 1;
         }
         // All wait for the same number, so the oldest are first.
-        while self.aside.first().is_some_and(|late| late.overtakers == 0) {
-            let OvertakenFrame { number, mut frame, .. } = self.aside.remove(0);
+        while self.aside.first().is_some_and(|late| late.frames_before_it == 0) {
+            let ReorderedFrame { number, mut frame, .. } = self.aside.remove(0);
             frame.stamp = stamp;
             self.damage.reordered += 1;
             self.hold(number, frame);
@@ -217,7 +217,7 @@ impl<P: Port> Impair<P> {
 
     fn lose_patience(&mut self, now: u64) {
         while self.aside.first().is_some_and(|late| now.saturating_sub(late.frame.stamp) > self.patience) {
-            let OvertakenFrame { number, frame, .. } = self.aside.remove(0);
+            let ReorderedFrame { number, frame, .. } = self.aside.remove(0);
             self.hold(number, frame);
         }
     }

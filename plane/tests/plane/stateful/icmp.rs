@@ -66,7 +66,7 @@ fn errors_from_the_internet<N: Stateful>() {
     }
 }
 
-/// REQ-5: only the outside address shows, whoever sends them.
+/// REQ-5: an error has the outside address as its source, whether a customer or a router behind it sent the error.
 fn errors_from_customers<N: Stateful>() {
     for mut g in beds::<N>() {
         let outside = map(&mut g, (N::A, 5000), (N::REMOTE, 80));

@@ -83,7 +83,7 @@ fn rfc7757_4_2_2_errors_turn_round_too() {
         let outer = judge(&back);
         assert_eq!((kind, code, outer.dst), (1, 4, name(A6)));
         assert_eq!(outer.src, name(if from == B6 { B_SEEN } else { "2001:db8:64::198.51.100.254" }));
-        assert_eq!(quote, IpPacket { hops: 63, ..judge(&sent) }, "the quote is what was sent");
+        assert_eq!(quote, IpPacket { hops: 63, ..judge(&sent) }, "the quote equals the packet that was sent");
     }
 }
 
