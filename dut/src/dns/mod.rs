@@ -104,7 +104,7 @@ impl Between {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
             Between::Ports(ports) => (ports[0].address.into(), self.server()),
-            Between::Nothing | Between::Program(_) => (Ipv4Addr::from(LEFT.tester).into(), self.server()),
+            Between::Nothing | Between::Program(_) => (client().into(), self.server()),
         }
     }
 
@@ -119,6 +119,11 @@ impl Between {
     fn place_of_server(&self) -> Target {
         if matches!(self, Between::Nothing) { Target::Dut } else { Target::Server }
     }
+}
+
+/// Returns the address of the client in front of a device that is no DNS server.
+pub fn client() -> Ipv4Addr {
+    LEFT.tester.into()
 }
 
 fn server() -> SocketAddr {

@@ -60,7 +60,7 @@ fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
     }
     let _ = writeln!(config, "[technology.{}]", technology.name());
     let parameters = scenario.parameters.get(technology.name()).map_or(&[][..], Vec::as_slice);
-    let defaults = defaults(scenario, technology);
+    let defaults = defaults(technology);
     let absent = defaults.iter().filter(|(key, _)| !parameters.iter().any(|(given, _)| given == key));
     for (key, value) in parameters.iter().chain(absent) {
         let _ = writeln!(config, "{key} = {value}");
@@ -69,11 +69,11 @@ fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
 }
 
 /// Keys for which a gateway's file has other defaults than a scenario.
-fn defaults(scenario: &Scenario, technology: &dyn Technology) -> Vec<(String, String)> {
+fn defaults(technology: &dyn Technology) -> Vec<(String, String)> {
     let mut defaults = Vec::new();
-    // If the scenario names no customers, those of its traffic are meant, and the gateway's file must name them.
+    // If the scenario names no customers, the gateway's file must name the client.
     if technology.name() == "nat44" {
-        defaults.push(("inside", format!("[\"{}\"]", scenario.traffic.flows.inside.covering())));
+        defaults.push(("inside", format!("[\"{}/32\"]", dut::dns::client())));
     }
     if let Some(state) = technology.state() {
         defaults.push(("table", state.sessions().to_string()));
@@ -404,6 +404,15 @@ mod tests {
             assert_eq!(read, (50_000, Nanos::from_secs(10_000), None), "{text}");
             assert!(text.contains("table = 50000\nudp-timeout = \"10000 s\"\nsession-quota = \"none\"\n"), "{text}");
         }
+    }
+
+    /// Queries of other addresses than the default of `inside` would get no answer.
+    #[test]
+    fn the_client_of_the_bed_is_a_customer_of_a_nat44() {
+        let (text, gateway) = gateway_of("[dut.embedded]", "");
+        let prefixes = format!("inside = [\"{}/32\"]", dut::dns::client());
+        assert!(text.contains(&prefixes), "{text}");
+        assert_eq!(gateway.technology.name(), "nat44");
     }
 
     #[test]

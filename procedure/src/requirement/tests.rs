@@ -37,6 +37,15 @@ fn what_does_not_apply_has_no_metrics_and_what_is_checked_has() {
     }
 }
 
+/// A metric with the usual repetitions that is missing there would conform with fewer.
+#[test]
+fn ten_repetitions_are_asked_of_every_metric_with_ten() {
+    let all = crate::keys::metrics(crate::ALL).filter(|metric| metric.is_measured());
+    for metric in all {
+        assert_eq!(metrics::TEN_TIMES.contains(metric), metric.origin == crate::metric::TEN, "{}", metric.key);
+    }
+}
+
 const GENERATED: &str = "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter-procedure -->\n";
 const END: &str = "<!-- End of the generated part -->";
 
