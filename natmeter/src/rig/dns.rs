@@ -409,7 +409,7 @@ mod tests {
     /// Queries of other addresses than the default of `inside` would get no answer.
     #[test]
     fn the_client_of_the_bed_is_a_customer_of_a_nat44() {
-        let (text, gateway) = gateway_of("[dut.embedded]", "");
+        let (text, gateway) = gateway_of("[dut.embedded]", "[sweep]\nconnections = 100");
         let prefixes = format!("inside = [\"{}/32\"]", dut::dns::client());
         assert!(text.contains(&prefixes), "{text}");
         assert_eq!(gateway.technology.name(), "nat44");

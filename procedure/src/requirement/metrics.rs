@@ -6,7 +6,7 @@ use crate::capacity::CONN_TABLE_CAPACITY;
 use crate::churn::CHURN_RATE;
 use crate::delay::{IPDV, LATENCY, PDV};
 use crate::disruption::{FAILOVER, RESET};
-use crate::dns::DNS64_RESOLUTION_RATE;
+use crate::dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE};
 use crate::establishment::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED};
 use crate::frame_loss::FRAME_LOSS_RATE;
 use crate::overload::OVERLOAD_SCALABILITY;
@@ -61,7 +61,7 @@ pub(super) const OF_CONNECTIONS: &[Metric] = &concat::<13>(&concat::<12>(OF_PHAS
 pub(super) const TEN_TIMES: &[Metric] = &[
     THROUGHPUT, IPV4_FORWARDING_THROUGHPUT, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE,
     CHURN_RATE, MAX_TCP_CONN_RATE, TCP_THROUGHPUT, SYSTEM_RECOVERY_TIME, CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, RESET,
-    FAILOVER, OVERLOAD_SCALABILITY,
+    FAILOVER, OVERLOAD_SCALABILITY, DNS_QUERIES_RESOLVED,
 ];
 
 /// Joins two lists with N metrics in sum.
