@@ -1,6 +1,6 @@
 //! The calibration is complete and detects faults; figures depend on the machine.
 
-use crate::common::{bed, pool};
+use crate::common::{bed, pool, unchanged};
 use engine::calibrate::{CalibrateError, CalibrationSettings, Ends, basics, ceiling, latency};
 use method::{Direction, Nanos, Order, TrialError};
 use plane::view::{forwarding, nat44};
@@ -37,8 +37,7 @@ fn cable() -> Ends {
 #[test]
 fn the_table_is_filled_over_another_cable_too() {
     let bed = bed(64);
-    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-    let found = ceiling(&how(), &Arc::new(nat44(&bed, nothing)), Some(cable())).unwrap();
+    let found = ceiling(&how(), &Arc::new(nat44(&bed, unchanged(&bed))), Some(cable())).unwrap();
     assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
     let found = ceiling(&how(), &Arc::new(forwarding(&bed)), Some(cable())).unwrap();
     assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
@@ -54,8 +53,7 @@ fn an_interrupt_ends_it() {
 #[test]
 fn a_table_is_filled_and_used() {
     let bed = bed(64);
-    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-    let found = measured(nat44(&bed, nothing)).unwrap();
+    let found = measured(nat44(&bed, unchanged(&bed))).unwrap();
     assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
     assert!(found.send_ps > 0 && found.receive_ps > 0, "{found:?}");
 }
@@ -63,9 +61,8 @@ fn a_table_is_filled_and_used() {
 #[test]
 fn several_lanes_fill_one_table() {
     let bed = bed(64);
-    let nothing = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let three = CalibrationSettings { cores: vec![None; 3], ..how() };
-    let found = ceiling(&three, &Arc::new(nat44(&bed, nothing)), None).unwrap();
+    let found = ceiling(&three, &Arc::new(nat44(&bed, unchanged(&bed))), None).unwrap();
     assert!(found.set_up.is_some_and(|rate| rate.0 > 0) && found.frames.0 > 0, "{found:?}");
 }
 

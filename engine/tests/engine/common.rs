@@ -1,7 +1,8 @@
 //! Small views, phases, and ports whose other end is the test or a hub.
 
 use engine::phase::Phase;
-use engine::{Engine, Lane, NoDevice, Settings};
+use engine::stage::Stage;
+use engine::{Device, Engine, Lane, NoDevice, Settings, StateTable};
 use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec};
 use plane::view::{Bed, forwarding};
 use port::link::{LinkPort, Steer, link};
@@ -45,6 +46,70 @@ pub(crate) fn stateless(frames: u64) -> TrialSpec {
     TrialSpec::stateless(Rate(100_000), Load::Frames(frames))
 }
 
+/// The addresses and ports of the inside: those of a NAT44 that changes nothing, as a cable is.
+pub(crate) fn unchanged(bed: &Bed) -> OuterRange {
+    OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() }
+}
+
+/// The same, with ports to which connections may move.
+pub(crate) fn any_port(bed: &Bed) -> OuterRange {
+    OuterRange { ports: PortRange { first: 1024, last: 65_535 }, ..unchanged(bed) }
+}
+
+/// The named methods of a port, which are those of its field `inner`.
+macro_rules! of_inner {
+    ($($method:ident)+) => {$(
+        crate::common::of_inner!(@ $method);
+    )+};
+    (@ receive) => {
+        fn receive(&mut self, pool: &mut port::Pool, into: &mut port::Burst) -> Result<usize, port::PortError> {
+            self.inner.receive(pool, into)
+        }
+    };
+    (@ transmit) => {
+        fn transmit(&mut self, pool: &mut port::Pool, burst: &mut port::Burst) -> Result<port::Sent, port::PortError> {
+            self.inner.transmit(pool, burst)
+        }
+    };
+    (@ counters) => {
+        fn counters(&mut self) -> port::Counters {
+            self.inner.counters()
+        }
+    };
+    (@ facts) => {
+        fn facts(&self) -> port::PortFacts {
+            self.inner.facts()
+        }
+    };
+}
+pub(crate) use of_inner;
+
+pub(crate) fn lane(pool: Pool, left: impl Port + 'static, right: impl Port + 'static) -> Lane {
+    Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service: None }
+}
+
+/// So many lanes on a cable of this depth, with these wrappers around its ends.
+pub(crate) fn lanes<L: Port + 'static, R: Port + 'static>(
+    (count, depth): (usize, usize),
+    longest: usize,
+    steer: impl Fn() -> Steer,
+    mut left: impl FnMut(LinkPort) -> L,
+    mut right: impl FnMut(LinkPort) -> R,
+) -> Vec<Lane> {
+    let (lefts, rights) = link("cable", Clock::system(), depth, (count, steer()), (count, steer()));
+    let pools = Pool::for_workers(PoolConfig::compact(count, 2 * depth, longest)).expect("a little memory");
+    let ends = lefts.into_iter().zip(rights).zip(pools);
+    ends.map(|((l, r), pool)| lane(pool, left(l), right(r))).collect()
+}
+
+/// A stage that ignores lateness, because test machines are busy.
+pub(crate) fn stage(view: View, lanes: Vec<Lane>) -> Stage {
+    let store = view.stateful.then(|| StateTable::new(view.connections()).expect("a little memory"));
+    let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), store, Nanos(0), 3, Arc::default());
+    stage.never_give_up();
+    stage
+}
+
 /// A tester of so many lanes on a cable, with these wrappers around its ends.
 pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     lanes: usize,
@@ -56,26 +121,22 @@ pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
 
 pub(crate) fn cabled<L: Port + 'static, R: Port + 'static>(
     view: View,
-    lanes: usize,
-    mut left: impl FnMut(LinkPort) -> L,
-    mut right: impl FnMut(LinkPort) -> R,
+    count: usize,
+    left: impl FnMut(LinkPort) -> L,
+    right: impl FnMut(LinkPort) -> R,
 ) -> Engine {
-    let clock = Clock::system();
-    let (lefts, rights) = link("cable", clock, 8192, (lanes, Steer::First), (lanes, Steer::First));
-    let lanes = lefts.into_iter().zip(rights).map(|ends| Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).expect("a little memory"),
-        left: Some(Box::new(left(ends.0))),
-        right: Some(Box::new(right(ends.1))),
-        companion: None,
-        service: None,
-    });
+    let lanes = lanes((count, 8192), view.longest(), || Steer::First, left, right);
+    engine(Arc::new(view), lanes, NoDevice, settings())
+}
+
+/// Without waits but for frames that are on their way.
+pub(crate) fn settings() -> Settings {
     let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let lanes = lanes.collect();
-    Engine::new(clock, lanes, Arc::new(view), Box::new(NoDevice), settings, Arc::default())
-        .expect("both ends are there")
+    Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open }
+}
+
+pub(crate) fn engine(view: Arc<View>, lanes: Vec<Lane>, device: impl Device + 'static, settings: Settings) -> Engine {
+    Engine::new(Clock::system(), lanes, view, Box::new(device), settings, Arc::default()).expect("both ends are there")
 }
 
 #[derive(Default)]

@@ -1,16 +1,15 @@
 //! What a trial does to a device and reads from it, over a cable.
 
-use crate::common::{bed, trial_spec};
-use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, Engine, Lane, MemoryNow, Settings};
+use crate::common::{self, any_port, bed, lanes, of_inner, settings, trial_spec};
+use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, Engine, MemoryNow};
 use method::trial::{Action, Buckets, Disruption, Sampler, TearDown};
-use method::{Direction, Load, Loop, Nanos, Rate, TrialError, TrialOptions, TrialSpec, Trials};
+use method::{Direction, Load, Nanos, Rate, TrialError, TrialOptions, TrialSpec, Trials};
 use plane::view::nat44;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::link::{LinkPort, Steer};
+use port::{Burst, Pool, Port, PortError, Sent};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wire::{OuterRange, PortRange};
 
 const N: u64 = 10_000;
 const DARK: Duration = Duration::from_millis(100);
@@ -30,9 +29,7 @@ struct Through {
 }
 
 impl Port for Through {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         if self.common.dark.load(Ordering::Relaxed) {
             let accepted = burst.len();
@@ -45,12 +42,6 @@ impl Port for Through {
             }
         }
         self.inner.transmit(pool, burst)
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
@@ -121,24 +112,10 @@ impl CpuTimes for Quarter {
 
 fn engine(moves: bool) -> Engine {
     let bed = bed(64);
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
     let common = Arc::new(Common::default());
-    let (left, right) = link("cable", Clock::system(), 8192, (1, Steer::First), (1, Steer::First));
-    let through = |inner| Box::new(Through { inner, common: Arc::clone(&common) }) as Box<dyn Port>;
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: left.into_iter().next().map(through),
-        right: right.into_iter().next().map(|port| Box::new(port) as Box<dyn Port>),
-        companion: None,
-        service: None,
-    };
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let device = Box::new(Known { common, moves });
-    let stopped = Arc::new(AtomicBool::new(false));
-    Engine::new(Clock::system(), vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
+    let through = |inner| Through { inner, common: Arc::clone(&common) };
+    let lanes = lanes((1, 8192), 128, || Steer::First, through, |right| right);
+    common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, Known { common, moves }, settings())
 }
 
 /// 30,000 frames in each direction in 1.5 s, much longer than a disruption.

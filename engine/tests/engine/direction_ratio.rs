@@ -1,19 +1,16 @@
 //! Phases with different rates in both directions.
 
-use crate::common::{bed, phase};
+use crate::common::{self, bed, phase, unchanged};
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::overload::OverloadTraffic;
 use engine::phase::{Phase, PhaseOutcome};
 use engine::stage::Stage;
-use engine::store::StateTable;
 use engine::{Engine, NoDevice, Settings};
 use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, Rate, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
-use port::link::link;
-use port::{Clock, Pool, PoolConfig};
 use std::sync::Arc;
-use wire::{Kind, OuterRange, View};
+use wire::{Kind, View};
 
 fn mixed(forward: u32, reverse: u32) -> Direction {
     Direction::Mixed(DirectionRatio::new(forward, reverse).unwrap())
@@ -21,28 +18,12 @@ fn mixed(forward: u32, reverse: u32) -> Direction {
 
 /// Each frame returns to the lane that sent it.
 fn lanes(n: usize, view: &View) -> Vec<Lane> {
-    let steer = || back_to_sender(&view.expect_left);
-    let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
-    let pools = Pool::for_workers(PoolConfig::compact(n, 32_768, 128)).unwrap();
-    let parts = left.into_iter().zip(right).zip(pools);
-    let lane = |((left, right), pool)| Lane {
-        core: None,
-        pool,
-        left: Some(Box::new(left) as Box<dyn port::Port>),
-        right: Some(Box::new(right) as Box<dyn port::Port>),
-        companion: None,
-        service: None,
-    };
-    parts.map(lane).collect()
+    common::lanes((n, 16_384), 128, || back_to_sender(&view.expect_left), |left| left, |right| right)
 }
 
-/// Ignores lateness, because test machines are busy.
 fn stage(view: View, n: usize) -> Stage {
-    let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
     let lanes = lanes(n, &view);
-    let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), store, Nanos(0), 3, Arc::default());
-    stage.never_give_up();
-    stage
+    common::stage(view, lanes)
 }
 
 fn counted(out: &PhaseOutcome) -> [(u64, u64, u64, u64); 2] {
@@ -83,8 +64,7 @@ fn both_directions_last_equally_long() {
 #[test]
 fn a_mix_uses_the_connections_of_phase_1() {
     let bed = bed(64);
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-    let mut stage = stage(nat44(&bed, outer), 2);
+    let mut stage = stage(nat44(&bed, unchanged(&bed)), 2);
     let learn = Phase {
         kind: Kind::Establish,
         forward_order: Order::RoundRobin,
@@ -96,20 +76,9 @@ fn a_mix_uses_the_connections_of_phase_1() {
     assert_eq!(counted(&out), [(5_005, 5_005, 5_005, 0), (500, 500, 500, 0)]);
 }
 
-fn settings() -> Settings {
-    Settings {
-        start_delay: Nanos(0),
-        drain: Nanos::from_millis(20),
-        settle: Nanos(0),
-        phase1_drain: Nanos::from_millis(20),
-        seed: 1,
-        dut_loop: Loop::Inline,
-    }
-}
-
 fn engine(view: &Arc<View>) -> Engine {
-    let device = Box::new(NoDevice);
-    Engine::new(Clock::system(), lanes(1, view), Arc::clone(view), device, settings(), Arc::default()).unwrap()
+    let settings = Settings { dut_loop: Loop::Inline, ..common::settings() };
+    common::engine(Arc::clone(view), lanes(1, view), NoDevice, settings)
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Trials that end early.
 
-use crate::common::on_a_cable;
+use crate::common::{of_inner, on_a_cable};
 use method::trial::EarlyEnd;
 use method::{Criteria, Load, Nanos, Rate, Ratio, TrialOptions, TrialOutcome, TrialSpec, Trials, Verdict, judge};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Pool, Port, PortError, Sent};
 
 struct Loses {
     inner: LinkPort,
@@ -12,9 +12,7 @@ struct Loses {
 }
 
 impl Port for Loses {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         if self.passes > 0 {
             self.passes = self.passes.saturating_sub(burst.len());
@@ -23,12 +21,6 @@ impl Port for Loses {
         let accepted = burst.len();
         pool.free_all(burst);
         Ok(Sent { accepted, refused: 0 })
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 

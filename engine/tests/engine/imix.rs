@@ -1,10 +1,10 @@
 //! Frames of several sizes on the wire.
 
-use crate::common::{bed, stateless};
+use crate::common::{any_port, bed, of_inner, stateless};
 use method::{Fault, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Pool, Port, PortError, Sent};
 use std::sync::{Arc, Mutex};
 use wire::View;
 
@@ -16,9 +16,7 @@ struct Notes {
 }
 
 impl Port for Notes {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let mut lengths = self.lengths.lock().unwrap();
         for frame in burst.iter_mut() {
@@ -28,12 +26,6 @@ impl Port for Notes {
             }
         }
         self.inner.transmit(pool, burst)
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
@@ -69,8 +61,7 @@ fn a_frame_of_another_size_of_the_mix_is_wrong() {
 #[test]
 fn phase_1_learns_from_frames_of_several_sizes() {
     let bed = bed(1518);
-    let outer = wire::OuterRange { addrs: bed.flows.inside(), ports: wire::PortRange { first: 1024, last: 65_535 } };
-    let view = nat44(&bed, outer).of_sizes(&SIZES);
+    let view = nat44(&bed, any_port(&bed)).of_sizes(&SIZES);
     let spec = TrialSpec { rate: Rate(100_000), phase1_rate: Some(Rate(100_000)), ..crate::common::trial_spec(4_000) };
     let (lengths, outcome) = trial(view, &spec, None);
     assert_eq!(outcome.store.as_ref().unwrap().learned, 4_000);

@@ -1,10 +1,10 @@
 //! Trials in which not all frames were sent, or a link was down.
 
-use crate::common::{on_a_cable, stateless};
+use crate::common::{of_inner, on_a_cable, stateless};
 use method::validity::Invalid;
 use method::{Criteria, TrialOutcome, Trials, Verdict, judge};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Counters, Pool, Port, PortError, Sent};
 use std::collections::VecDeque;
 
 /// Takes so many frames, and tells in each reading whether its link was lost.
@@ -15,9 +15,7 @@ struct Faulty {
 }
 
 impl Port for Faulty {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         if self.takes < burst.len() {
             return Ok(Sent::default());
@@ -27,9 +25,6 @@ impl Port for Faulty {
     }
     fn counters(&mut self) -> Counters {
         Counters { link_lost: self.link_lost.pop_front().unwrap_or(false), ..self.inner.counters() }
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 

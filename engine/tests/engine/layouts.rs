@@ -1,6 +1,7 @@
 //! Frames with an IPv6 header in sender, judge and phases, whose results equal those of IPv4.
 
-use crate::common::{Hand, outer, phase, pool};
+use crate::common::{Hand, lanes, outer, phase, pool, stage};
+use engine::StateTable;
 use engine::expected::JudgePlan;
 use engine::findings::Findings;
 use engine::indices::Indices;
@@ -8,15 +9,11 @@ use engine::judge::{Arrivals, Judge};
 use engine::phase::Phase;
 use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
-use engine::stage::Stage;
-use engine::{Lane, StateTable};
-use method::{Direction, Fault, Nanos, Order, Rate};
+use method::{Direction, Fault, Order, Rate};
 use plane::view::ce::{self, TunnelEnds};
 use plane::view::{Bed, Subscriber6, Translated, Tunnelled, forwarding_as, pe};
-use port::link::{Steer, link};
-use port::{BATCH, Clock, Pool, PoolConfig};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use port::link::Steer;
+use port::{BATCH, Clock};
 use wire::checksum::{Sum, update};
 use wire::template::UdpFrame;
 use wire::{AddrRange, FlowSpace, Kind, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
@@ -218,20 +215,9 @@ fn a_sender_sends_what_the_template_makes_of_each_flow() {
 fn a_cable_brings_every_frame_of_every_layout() {
     for (name, view) in edges() {
         let view = forwarding_as(&bed(SUBSCRIBERS), view.left.layout());
-        let clock = Clock::system();
-        let (mut left, mut right) = link("cable", clock, 4096, (1, Steer::First), (1, Steer::First));
-        let lane = Lane {
-            core: None,
-            pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).unwrap(),
-            left: Some(Box::new(left.remove(0))),
-            right: Some(Box::new(right.remove(0))),
-            companion: None,
-            service: None,
-        };
+        let lanes = lanes((1, 4096), view.longest(), || Steer::First, |left| left, |right| right);
         let connections = view.connections();
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut stage = Stage::new(clock, vec![lane], Arc::new(view), None, Nanos(0), 3, stop);
-        stage.never_give_up();
+        let mut stage = stage(view, lanes);
         let out =
             stage.run(&Phase { reverse_order: Order::Random, connections, ..phase(20_000, Direction::Both) }).unwrap();
         assert_eq!((out.forward.received, out.reverse.received), (20_000, 20_000), "{name}: {:?}", out.forward.faults);

@@ -1,13 +1,13 @@
 //! Native frames beside those that the DUT translates.
 
-use crate::common::{bed, cabled, stateless, trial_spec};
+use crate::common::{any_port, bed, cabled, of_inner, stateless, trial_spec};
 use method::{Fault, NativeFrames, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::{Subscriber6, Translated, forwarding, forwarding6, nat44};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Pool, Port, PortError, Sent};
 use std::sync::{Arc, Mutex};
 use wire::header::{TYPE_IPV6, be16};
-use wire::{Background, Foreground, OuterRange, PortRange, View};
+use wire::{Background, Foreground, View};
 
 /// Whether each frame that passed was native.
 type Passed = Arc<Mutex<Vec<bool>>>;
@@ -35,9 +35,7 @@ fn is_native(frame: &[u8]) -> bool {
 }
 
 impl Port for Spoils {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let mut passed = self.passed.lock().unwrap();
         let (mut kept, mut lost) = (port::burst(), 0);
@@ -59,12 +57,6 @@ impl Port for Spoils {
         let sent = self.inner.transmit(pool, &mut kept)?;
         assert!(kept.is_empty(), "the cable is long enough");
         Ok(Sent { accepted: sent.accepted + lost, ..sent })
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
@@ -117,8 +109,7 @@ fn a_wrong_native_frame_is_a_fault_and_lost_as_native() {
 
 #[test]
 fn native_frames_are_no_connections() {
-    let outer = OuterRange { addrs: bed(64).flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
-    let view = beside(nat44(&bed(64), outer), 500_000);
+    let view = beside(nat44(&bed(64), any_port(&bed(64))), 500_000);
     let spec = TrialSpec { rate: Rate(100_000), phase1_rate: Some(Rate(100_000)), ..trial_spec(4_000) };
     let passed = Passed::default();
     let left = |inner| Spoils { passed: Arc::clone(&passed), ..Spoils::none(inner) };

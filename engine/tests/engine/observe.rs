@@ -1,7 +1,6 @@
 //! Delays and losses on a cable where they are known.
 
-use crate::common::{bed, phase};
-use engine::Lane;
+use crate::common::{self, bed, lanes, of_inner, phase};
 use engine::lane::back_to_sender;
 use engine::observe::Extra;
 use engine::phase::Phase;
@@ -9,8 +8,8 @@ use engine::stage::Stage;
 use method::trial::{Piece, RateStep, Stamps};
 use method::{Direction, Nanos, Rate, Ratio};
 use plane::view::forwarding;
-use port::link::{LinkPort, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::link::LinkPort;
+use port::{Burst, Clock, Pool, Port, PortError, PortFacts};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use wire::Tag;
@@ -27,6 +26,7 @@ struct Late {
 }
 
 impl Port for Late {
+    of_inner!(transmit counters);
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let before = into.len();
         self.inner.receive(pool, into)?;
@@ -44,18 +44,11 @@ impl Port for Late {
         into.append(&mut kept);
         Ok(into.len() - before)
     }
-    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        self.inner.transmit(pool, burst)
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
     fn facts(&self) -> PortFacts {
         PortFacts { stamped_by_kernel: true, ..self.inner.facts() }
     }
 }
 
-/// Ignores lateness, because test machines are busy.
 fn stage(n: usize, lost: &Range<u64>) -> Stage {
     watched(n, lost).0
 }
@@ -63,21 +56,10 @@ fn stage(n: usize, lost: &Range<u64>) -> Stage {
 fn watched(n: usize, lost: &Range<u64>) -> (Stage, Arc<Mutex<Vec<Tag>>>) {
     let tags: Arc<Mutex<Vec<Tag>>> = Arc::default();
     let view = forwarding(&bed(64));
-    let steer = || back_to_sender(&view.expect_left);
-    let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
-    let pools = Pool::for_workers(PoolConfig::compact(n, 32_768, 128)).unwrap();
     let tag_at = view.expect_left.tag_at();
-    let lane = |((left, right), pool)| {
-        let seen = || Arc::clone(&tags);
-        let late = |inner| {
-            Some(Box::new(Late { inner, received: 0, lost: lost.clone(), seen: seen(), tag_at }) as Box<dyn Port>)
-        };
-        Lane { core: None, pool, left: late(left), right: late(right), companion: None, service: None }
-    };
-    let lanes = left.into_iter().zip(right).zip(pools).map(lane).collect();
-    let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), None, Nanos(0), 3, Arc::default());
-    stage.never_give_up();
-    (stage, tags)
+    let late = |inner| Late { inner, received: 0, lost: lost.clone(), seen: Arc::clone(&tags), tag_at };
+    let lanes = lanes((n, 16_384), 128, || back_to_sender(&view.expect_left), late, late);
+    (common::stage(view, lanes), tags)
 }
 
 #[test]

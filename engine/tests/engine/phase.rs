@@ -1,45 +1,22 @@
 //! Results of several lanes and senders add up to those of one.
 
-use crate::common::{Hub, Queue, bed, phase};
+use crate::common::{self, Hub, Queue, bed, lane, phase, pool, stage, unchanged};
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::phase::{Phase, PhaseOutcome};
-use engine::stage::Stage;
-use engine::store::StateTable;
 use method::{Direction, Fault, Nanos, Order, Rate};
 use plane::view::{forwarding, nat44};
-use port::link::{Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::link::Steer;
+use port::{Burst, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use wire::{Kind, OuterRange, View};
-
-fn stage(view: View, lanes: Vec<Lane>) -> Stage {
-    let clock = Clock::system();
-    let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
-    let mut stage = Stage::new(clock, lanes, Arc::new(view), store, Nanos(0), 3, Arc::new(AtomicBool::new(false)));
-    stage.never_give_up();
-    stage
-}
+use wire::Kind;
 
 fn lanes(n: usize) -> Vec<Lane> {
     steered(n, || Steer::Hash(vec![(34, 4)]))
 }
 
 fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
-    let (left, right) = link("cable", Clock::system(), 8192, (n, steer()), (n, steer()));
-    let pools = Pool::for_workers(PoolConfig::compact(n, 8192, 128)).unwrap();
-    let parts = left.into_iter().zip(right).zip(pools);
-    parts
-        .map(|((l, r), pool)| Lane {
-            core: None,
-            pool,
-            left: Some(Box::new(l)),
-            right: Some(Box::new(r)),
-            companion: None,
-            service: None,
-        })
-        .collect()
+    common::lanes((n, 8192), 128, steer, |left| left, |right| right)
 }
 
 fn complete(out: &PhaseOutcome, forward: u64, reverse: u64) {
@@ -94,8 +71,7 @@ fn a_rate_below_the_number_of_senders_ends() {
 fn all_lanes_together_learn_every_connection_once() {
     for n in 1..=2 {
         let bed = bed(64);
-        let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-        let mut stage = stage(nat44(&bed, outer), lanes(n));
+        let mut stage = stage(nat44(&bed, unchanged(&bed)), lanes(n));
         let learn = Phase {
             kind: Kind::Establish,
             forward_order: Order::RoundRobin,
@@ -119,13 +95,9 @@ fn a_frame_at_two_receivers_counts_once() {
     // Even if a lane is preempted for long, it receives what its queue holds.
     let facts = PortFacts { own_queue: 1001, ..PortFacts::default() };
     let pools = Pool::for_workers(PoolConfig::compact(2, 256, 60)).unwrap();
-    let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| Lane {
-        core: None,
-        pool,
-        left: Some(Box::new(Hub { own: Queue::default(), others: rights.clone(), facts: facts.clone() })),
-        right: Some(Box::new(Hub { own: Arc::clone(own), others: Vec::new(), facts: facts.clone() })),
-        companion: None,
-        service: None,
+    let lanes = pools.into_iter().zip(&rights).map(|(pool, own)| {
+        let left = Hub { own: Queue::default(), others: rights.clone(), facts: facts.clone() };
+        lane(pool, left, Hub { own: Arc::clone(own), others: Vec::new(), facts: facts.clone() })
     });
     let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
     assert_eq!((out.forward.sent, out.forward.received), (1001, 1001));
@@ -139,14 +111,8 @@ fn the_shortest_known_queue_counts() {
     let queues = |left: [usize; 2], right: [usize; 2]| {
         let facts = |[dut_queue, own_queue]: [usize; 2]| PortFacts { dut_queue, own_queue, ..PortFacts::default() };
         let far = Queue::default();
-        let lane = Lane {
-            core: None,
-            pool: Pool::single(PoolConfig::compact(1, 64, 60)).unwrap(),
-            left: Some(Box::new(Hub { own: Queue::default(), others: vec![Arc::clone(&far)], facts: facts(left) })),
-            right: Some(Box::new(Hub { own: far, others: Vec::new(), facts: facts(right) })),
-            companion: None,
-            service: None,
-        };
+        let left = Hub { own: Queue::default(), others: vec![Arc::clone(&far)], facts: facts(left) };
+        let lane = lane(pool(), left, Hub { own: far, others: Vec::new(), facts: facts(right) });
         let short = Phase { drain: Nanos::from_millis(1), ..phase(1, Direction::Forward) };
         let host = stage(forwarding(&bed(64)), vec![lane]).run(&short).unwrap().host;
         (host.queue_lasts, host.dut_queue)

@@ -1,10 +1,10 @@
 //! Popularity of connections on the wire, in both directions.
 
-use crate::common::on_a_cable;
+use crate::common::{of_inner, on_a_cable};
 use method::trial::{Exponent, Popularity};
 use method::{Load, PhaseKind, Rate, TrialOptions, TrialSpec, Trials};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Pool, Port, PortError, Sent};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -16,9 +16,7 @@ struct Counts {
 }
 
 impl Port for Counts {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         for frame in burst.iter() {
             // The UDP ports follow 14 octets of Ethernet and 20 of IPv4.
@@ -27,12 +25,6 @@ impl Port for Counts {
             *self.tally.lock().unwrap().entry((a.max(b), a.min(b))).or_default() += 1;
         }
         self.inner.transmit(pool, burst)
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 

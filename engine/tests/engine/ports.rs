@@ -1,7 +1,6 @@
 //! Lanes on kernel ports: any may receive any frame, and their findings add up exactly.
 
-use crate::common::{bed, phase};
-use engine::Lane;
+use crate::common::{bed, lane, of_inner, phase};
 use engine::phase::Phase;
 use engine::stage::Stage;
 use method::{Direction, Fault, Nanos, Rate};
@@ -11,7 +10,7 @@ use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::middleware::impair::Damage;
 use port::middleware::{Impair, Impairment};
 use port::netns::Sight;
-use port::{Burst, Clock, Counters, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::{Clock, Counters, Netns, Pool, PoolConfig, Port};
 use std::sync::{Arc, Mutex};
 
 const FRAMES: u64 = 6000;
@@ -20,22 +19,17 @@ const LANES: usize = 2;
 /// What a port did to received frames, and how many it delivered.
 type Truth = Arc<Mutex<(Damage, u64)>>;
 
-struct Known(Impair<Box<dyn Port>>, Truth);
+struct Known {
+    inner: Impair<Box<dyn Port>>,
+    truth: Truth,
+}
 
 impl Port for Known {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.0.receive(pool, into)
-    }
-    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        self.0.transmit(pool, burst)
-    }
+    of_inner!(receive transmit facts);
     fn counters(&mut self) -> Counters {
-        let counters = self.0.counters();
-        *self.1.lock().unwrap() = (self.0.damage(), counters.received);
+        let counters = self.inner.counters();
+        *self.truth.lock().unwrap() = (self.inner.damage(), counters.received);
         counters
-    }
-    fn facts(&self) -> PortFacts {
-        self.0.facts()
     }
 }
 
@@ -57,7 +51,7 @@ fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
 /// Compares the figures with what the impairment did.
 fn figures_are_exact(clock: Clock, pools: Vec<Pool>, left: Vec<Box<dyn Port>>, right: Vec<Box<dyn Port>>) {
     let mut truths = [Vec::new(), Vec::new()];
-    let mut known = |side: usize, port, lane: usize| -> Option<Box<dyn Port>> {
+    let mut known = |side: usize, port, lane: usize| {
         let truth = Truth::default();
         truths[side].push(Arc::clone(&truth));
         let what = Impairment {
@@ -68,17 +62,10 @@ fn figures_are_exact(clock: Clock, pools: Vec<Pool>, left: Vec<Box<dyn Port>>, r
             displacement: 5,
             ..Impairment::default()
         };
-        Some(Box::new(Known(Impair::new(port, what, 1024, clock), truth)))
+        Known { inner: Impair::new(port, what, 1024, clock), truth }
     };
     let parts = pools.into_iter().zip(left.into_iter().zip(right)).enumerate();
-    let lanes = parts.map(|(lane, (pool, (left, right)))| Lane {
-        core: None,
-        pool,
-        left: known(0, left, lane),
-        right: known(1, right, lane),
-        companion: None,
-        service: None,
-    });
+    let lanes = parts.map(|(n, (pool, (left, right)))| lane(pool, known(0, left, n), known(1, right, n)));
     let lanes = lanes.collect();
     let view = Arc::new(forwarding(&bed(64)));
     let mut stage = Stage::new(clock, lanes, view, None, Nanos(0), 3, Arc::default());

@@ -1,18 +1,18 @@
 //! The service gets frames without a tag during and between trials, and no counter contains them.
 
-use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
+use crate::common::{
+    self, Hand, Hub, Queue, bed, engine, of_inner, phase, pool, settings, stage, trial_spec, unchanged,
+};
 use engine::expected::JudgePlan;
 use engine::judge::{Arrivals, Judge};
 use engine::phase::Phase;
-use engine::stage::Stage;
-use engine::{Device, Engine, Lane, NoDevice, Service, ServiceVerdict, Settings};
-use method::{Direction, Fault, Loop, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};
+use engine::{Device, Lane, NoDevice, Service, ServiceVerdict};
+use method::{Direction, Fault, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
-use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::sync::atomic::AtomicBool;
+use port::{BATCH, Burst, Clock, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use wire::{Kind, OuterRange, StreamId, Tag, Values, View};
+use wire::{Kind, StreamId, Tag, Values, View};
 
 const REQUEST: u8 = 1;
 const ANSWER: u8 = 2;
@@ -39,25 +39,34 @@ fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
     })
 }
 
+const TRIAL: u16 = 7;
+
+/// The judge at Right.
+fn plan(view: &View) -> JudgePlan<'_> {
+    JudgePlan {
+        view,
+        expect: &view.expect_right,
+        learn: false,
+        store: None,
+        trial: TRIAL,
+        id: StreamId::new(TRIAL, Tag::stream(Kind::Data, false)),
+        connections: view.connections(),
+    }
+}
+
 /// Answers leave on the same port.
 #[test]
 fn a_judge_counts_only_what_the_service_refuses() {
     let view = forwarding(&bed(64));
-    let id = StreamId::new(7, Tag::stream(Kind::Data, false));
-    let frame = |sequence: u64| {
+    let frame = |trial: u16, sequence: u64| {
         let index = sequence as u32;
-        let tag = Tag { trial: 7, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index };
+        let tag = Tag { trial, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index };
         let mut bytes = vec![0; view.left.len()];
         view.left.write(&mut bytes, &Values::of(view.flows.flow(view.order.get(index))), &tag);
         bytes
     };
-    let late = {
-        let tag = Tag { trial: 6, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 1, index: 1 };
-        let mut bytes = vec![0; view.left.len()];
-        view.left.write(&mut bytes, &Values::of(view.flows.flow(0)), &tag);
-        bytes
-    };
-    let mut burst: Vec<Vec<u8>> = (0..BATCH as u64 - 7).map(frame).collect();
+    let late = frame(TRIAL - 1, 1);
+    let mut burst: Vec<Vec<u8>> = (0..BATCH as u64 - 7).map(|sequence| frame(TRIAL, sequence)).collect();
     for (at, other) in [(0, REQUEST), (3, ANSWER), (9, OTHER), (10, OTHER), (20, REQUEST)] {
         burst.insert(at, untagged(other));
     }
@@ -68,15 +77,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
         let service = Mutex::new(service(&sides));
         let mut seen = [Arrivals::default()];
         seen[0].reset(1000);
-        let plan = JudgePlan {
-            view: &view,
-            expect: &view.expect_right,
-            learn: false,
-            store: None,
-            trial: 7,
-            id,
-            connections: view.connections(),
-        };
+        let plan = plan(&view);
         let (mut port, mut pool) = (Hand { bursts: [burst.clone()].into(), ..Hand::default() }, pool());
         let mut judge = Judge::new(plan, Clock::system(), &mut seen);
         if with_service {
@@ -104,15 +105,7 @@ fn an_answer_waits_for_a_port_but_not_for_ever() {
     let view = forwarding(&bed(64));
     for (limits, sent) in [(Some((1, 0)), 3), (Some((0, 0)), 0), (Some((1, 1)), 2)] {
         let service = Mutex::new(service(&Arc::default()));
-        let plan = JudgePlan {
-            view: &view,
-            expect: &view.expect_right,
-            learn: false,
-            store: None,
-            trial: 7,
-            id: StreamId::new(7, 0),
-            connections: view.connections(),
-        };
+        let plan = plan(&view);
         let bursts = [vec![untagged(REQUEST); 3]].into();
         let (mut port, mut pool) = (Hand { bursts, limits, ..Hand::default() }, pool());
         let mut judge = Judge::new(plan, Clock::system(), &mut []).beside(&service, false);
@@ -127,7 +120,7 @@ fn lane(queues: &[Queue; 2], service: Option<Service>) -> Lane {
     let facts = PortFacts { own_queue: 4096, ..PortFacts::default() };
     let left = Hub { own: Arc::clone(&to_left), others: vec![Arc::clone(&to_right)], facts: facts.clone() };
     let right = Hub { own: to_right, others: vec![to_left], facts };
-    Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service }
+    Lane { service, ..common::lane(pool, left, right) }
 }
 
 #[test]
@@ -138,10 +131,7 @@ fn what_the_service_takes_is_in_no_figure_of_a_trial() {
     }
     let sides = Arc::default();
     let lane = lane(&queues, Some(service(&sides)));
-    let stop = Arc::new(AtomicBool::new(false));
-    let view = Arc::new(forwarding(&bed(64)));
-    let mut stage = Stage::new(Clock::system(), vec![lane], view, None, Nanos(0), 3, stop);
-    stage.never_give_up();
+    let mut stage = stage(forwarding(&bed(64)), vec![lane]);
     let out = stage.run(&Phase { reverse_order: Order::Random, ..phase(2000, Direction::Both) }).unwrap();
     for leg in [&out.forward, &out.reverse] {
         assert_eq!((leg.sent, leg.received, leg.reordered, leg.faults.total()), (2000, 2000, 0, 0));
@@ -182,13 +172,6 @@ impl Device for Asks {
     }
 }
 
-fn engine(view: View, lane: Lane, device: Box<dyn Device>) -> Engine {
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    Engine::new(Clock::system(), vec![lane], Arc::new(view), device, settings, Arc::default()).unwrap()
-}
-
 /// What arrives at Right stays there.
 fn at_left(frame_at_left: bool, frame: &mut Frame) -> ServiceVerdict {
     if !frame_at_left || frame.bytes()[0] != REQUEST {
@@ -202,15 +185,15 @@ fn at_left(frame_at_left: bool, frame: &mut Frame) -> ServiceVerdict {
 #[test]
 fn the_service_answers_while_a_command_of_the_device_runs() {
     let (bed, queues): (_, [Queue; 2]) = (bed(64), Default::default());
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let asked = Arc::<Mutex<u32>>::default();
     // Its own cable, on which it can wait for the tester.
     let own: [Queue; 2] = Default::default();
     let mut lane = lane(&queues, Some(Box::new(at_left)));
-    let cable = lane.left.take().unwrap();
+    let inner = lane.left.take().unwrap();
     let device = Hub { own: Arc::clone(&own[1]), others: vec![Arc::clone(&own[0])], facts: PortFacts::default() };
-    lane.left = Some(Box::new(Beside { cable, device }));
-    let mut engine = engine(nat44(&bed, outer), lane, Box::new(Asks(Arc::clone(&asked), own)));
+    lane.left = Some(Box::new(Beside { inner, device }));
+    let view = Arc::new(nat44(&bed, unchanged(&bed)));
+    let mut engine = engine(view, vec![lane], Asks(Arc::clone(&asked), own), settings());
     let validate_rate = Some(Rate(1_000_000));
     let spec = TrialSpec { kind: PhaseKind::Establish, phase1_rate: None, validate_rate, ..trial_spec(10_000) };
     let outcome = engine.run(&spec).unwrap();
@@ -222,14 +205,15 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
 
 /// A cable that passes frames without a tag to a device.
 struct Beside {
-    cable: Box<dyn Port>,
+    inner: Box<dyn Port>,
     device: Hub,
 }
 
 impl Port for Beside {
+    of_inner!(counters facts);
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         match self.device.receive(pool, into)? {
-            0 => self.cable.receive(pool, into),
+            0 => self.inner.receive(pool, into),
             got => Ok(got),
         }
     }
@@ -237,14 +221,8 @@ impl Port for Beside {
         if burst.iter().all(|frame| frame.bytes()[0] == ANSWER && frame.bytes()[20] == ANSWER) {
             self.device.transmit(pool, burst)
         } else {
-            self.cable.transmit(pool, burst)
+            self.inner.transmit(pool, burst)
         }
-    }
-    fn counters(&mut self) -> Counters {
-        self.cable.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.cable.facts()
     }
 }
 
@@ -254,7 +232,7 @@ fn an_idle_lane_answers_and_keeps_nothing() {
     for with_service in [true, false] {
         let queues: [Queue; 2] = Default::default();
         let service = with_service.then(|| Box::new(at_left) as Service);
-        let mut engine = engine(forwarding(&bed(64)), lane(&queues, service), Box::new(NoDevice));
+        let mut engine = engine(Arc::new(forwarding(&bed(64))), vec![lane(&queues, service)], NoDevice, settings());
         // More than one burst.
         queues[1].lock().unwrap().extend(vec![untagged(OTHER); 100]);
         queues[1].lock().unwrap().push_back(untagged(REQUEST));

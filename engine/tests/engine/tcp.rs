@@ -1,15 +1,13 @@
 //! Trials of TCP connections over an in-process link.
 
-use crate::common::{bed, trial_spec};
-use engine::{Engine, Lane, NoDevice, Settings};
+use crate::common::{self, any_port, bed, lanes, of_inner, settings, trial_spec};
+use engine::{Engine, NoDevice, Settings};
 use method::trial::{Tcp, TcpClose};
-use method::{Direction, Fault, Load, Loop, Nanos, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
+use method::{Direction, Fault, Load, Nanos, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
 use plane::view::nat44;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::link::{LinkPort, Steer};
+use port::{Burst, Pool, Port, PortError, Sent};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use wire::{OuterRange, PortRange};
 
 const HELD: u64 = 2_000;
 /// Offset of the flags in an Ethernet/IPv4/TCP frame.
@@ -31,9 +29,7 @@ struct Faulty<P> {
 }
 
 impl<P: Port> Port for Faulty<P> {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let (accepted, mut out) = (burst.len(), port::burst());
         for mut frame in burst.drain(..) {
@@ -57,35 +53,17 @@ impl<P: Port> Port for Faulty<P> {
         }
         Ok(Sent { accepted, refused: 0 })
     }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
-    }
 }
 
-fn engine_of<P: Port + 'static>(size: usize, left: impl FnOnce(LinkPort) -> P) -> Engine {
+fn engine_of<P: Port + 'static>(size: usize, left: impl FnMut(LinkPort) -> P) -> Engine {
     engine_with(size, Nanos::from_millis(20), left)
 }
 
-pub(super) fn engine_with<P: Port + 'static>(size: usize, drain: Nanos, left: impl FnOnce(LinkPort) -> P) -> Engine {
+pub(super) fn engine_with<P: Port + 'static>(size: usize, drain: Nanos, left: impl FnMut(LinkPort) -> P) -> Engine {
     let bed = bed(size);
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
-    let clock = Clock::system();
-    let (mut ends, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 16_384, size.max(128))).unwrap(),
-        left: Some(Box::new(left(ends.remove(0)))),
-        right: Some(Box::new(right.into_iter().next().unwrap())),
-        companion: None,
-        service: None,
-    };
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), Box::new(NoDevice), settings, stopped).unwrap()
+    let lanes = lanes((1, 8192), size.max(128), || Steer::First, left, |right| right);
+    let settings = Settings { drain, phase1_drain: drain, ..settings() };
+    common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, NoDevice, settings)
 }
 
 fn engine() -> Engine {

@@ -1,10 +1,11 @@
 //! Exchanges on open TCP connections, many in flight. A connection tracking holds every segment against the conditions
 //! of G. van Rooij, "Real Stateful TCP Packet Filtering in IP Filter" (2001), section 4.
 
+use crate::common::of_inner;
 use crate::tcp::{counts, engine_with, exchange};
 use method::{Fault, Nanos, Trials};
 use port::link::LinkPort;
-use port::{Burst, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Frame, Pool, Port, PortError, Sent};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use wire::tcp::flag::{FIN, SYN};
@@ -145,6 +146,7 @@ impl Path {
 }
 
 impl Port for Path {
+    of_inner!(counters facts);
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         self.idle += 1;
         self.deliver(pool)?;
@@ -172,23 +174,16 @@ impl Port for Path {
         self.deliver(pool)?;
         Ok(Sent { accepted, refused: 0 })
     }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
-    }
 }
 
 /// Exchanges begun, completed and wrong, and the tracking.
 fn over_a_path(lose: u64) -> ([u64; 3], Tracking) {
     let tracking = Arc::new(Mutex::new(Tracking::default()));
-    let of_path = Arc::clone(&tracking);
     let path = |inner| Path {
         inner,
         to_right: VecDeque::new(),
         to_left: VecDeque::new(),
-        tracking: of_path,
+        tracking: Arc::clone(&tracking),
         lose,
         requests: 0,
         idle: 0,

@@ -1,19 +1,16 @@
 //! Complete trials: a preparing phase 1 resends lost frames before phase 2.
 
-use crate::common::{bed, trial_spec};
-use engine::{Device, DeviceStalls, Engine, Lane, Settings};
+use crate::common::{self, any_port, bed, lanes, of_inner, settings, trial_spec};
+use engine::{Device, DeviceStalls, Engine};
 use method::{
-    Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialError, TrialOutcome, TrialSpec,
-    Trials,
+    Direction, Fault, Load, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialError, TrialOutcome, TrialSpec, Trials,
 };
 use plane::view::nat44;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use port::link::{LinkPort, Steer};
+use port::{Burst, Pool, Port, PortError, PortFacts, Sent};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use wire::{OuterRange, PortRange};
 
 const N: u64 = 10_000;
 const SWALLOWED: usize = 700;
@@ -24,9 +21,7 @@ struct Swallow<P> {
 }
 
 impl<P: Port> Port for Swallow<P> {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         if self.left == 0 {
             return self.inner.transmit(pool, burst);
@@ -35,12 +30,6 @@ impl<P: Port> Port for Swallow<P> {
         self.left -= accepted;
         burst.drain(..accepted).for_each(|frame| pool.free(frame));
         Ok(Sent { accepted, refused: 0 })
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
@@ -52,6 +41,7 @@ struct Slow<P> {
 }
 
 impl<P: Port> Port for Slow<P> {
+    of_inner!(counters facts);
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         if self.sent && !self.takes.is_zero() {
             let end = Instant::now() + std::mem::take(&mut self.takes);
@@ -64,12 +54,6 @@ impl<P: Port> Port for Slow<P> {
         self.sent = true;
         self.inner.transmit(pool, burst)
     }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
-    }
 }
 
 /// Its first transmission takes this long.
@@ -80,16 +64,11 @@ struct Stuck<P> {
 }
 
 impl<P: Port> Port for Stuck<P> {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let end = Instant::now() + std::mem::take(&mut self.takes);
         while Instant::now() < end {}
         self.inner.transmit(pool, burst)
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
     }
     fn facts(&self) -> PortFacts {
         PortFacts { backend: self.backend.to_owned(), ..self.inner.facts() }
@@ -141,6 +120,7 @@ fn set_port(frame: &mut [u8], at: usize, port: u16) {
 }
 
 impl<P: Port> Port for Remap<P> {
+    of_inner!(counters facts);
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let mut got = Burst::new();
         self.inner.receive(pool, &mut got)?;
@@ -170,12 +150,6 @@ impl<P: Port> Port for Remap<P> {
         let sent = self.inner.transmit(pool, burst);
         self.passed = burst.len();
         sent
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
@@ -236,25 +210,10 @@ fn a_held_connection_keeps_its_outside_port() {
     assert_eq!((outcome.forward.received, wrong), (6_000 - 64, 4_000 + 64), "{outcome:?}");
 }
 
-fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> Engine {
+fn engine<P: Port + 'static>(left: impl FnMut(LinkPort) -> P, stall: Nanos) -> Engine {
     let bed = bed(64);
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
-    let clock = Clock::system();
-    let (mut ends, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: Some(Box::new(left(ends.remove(0)))),
-        right: Some(Box::new(right.into_iter().next().unwrap())),
-        companion: None,
-        service: None,
-    };
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let device = Box::new(Stalled(stall));
-    Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
+    let lanes = lanes((1, 8192), 128, || Steer::First, left, |right| right);
+    common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, Stalled(stall), settings())
 }
 
 fn spec() -> TrialSpec {

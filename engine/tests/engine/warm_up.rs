@@ -1,10 +1,10 @@
 //! Frames of a warm-up pass the device before the trial, and none counts.
 
-use crate::common::on_a_cable;
+use crate::common::{of_inner, on_a_cable};
 use method::trial::{PerDirection, WarmUp, Warmed};
 use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
 use port::link::LinkPort;
-use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
+use port::{Burst, Pool, Port, PortError, Sent};
 
 /// Loses the first frames.
 struct Cold {
@@ -13,21 +13,13 @@ struct Cold {
 }
 
 impl Port for Cold {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        self.inner.receive(pool, into)
-    }
+    of_inner!(receive counters facts);
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         let lost = self.loses.min(burst.len());
         self.loses -= lost;
         burst.drain(..lost).for_each(|frame| pool.free(frame));
         let sent = self.inner.transmit(pool, burst)?;
         Ok(Sent { accepted: lost + sent.accepted, ..sent })
-    }
-    fn counters(&mut self) -> Counters {
-        self.inner.counters()
-    }
-    fn facts(&self) -> PortFacts {
-        self.inner.facts()
     }
 }
 
