@@ -252,11 +252,6 @@ impl AtomicArray {
             crate::prefetch(w);
         }
     }
-
-    /// Size of the mapping.
-    pub fn bytes(&self) -> usize {
-        self.map.bytes
-    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use method::{
     Count, Direction, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
 };
+use port::Clock;
 use port::host::spawn_in;
-use port::{Clock, PortFacts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -91,19 +91,9 @@ impl Engine {
         Ok(Engine { stage, device, settings, held: 0, marks: Vec::new() })
     }
 
-    /// The device under test.
-    pub fn device(&mut self) -> &mut dyn Device {
-        &mut *self.device
-    }
-
     /// Frames and expectations of both sides.
     pub fn view(&self) -> &Arc<View> {
         self.stage.view()
-    }
-
-    /// Facts of the ports, for the record.
-    pub fn port_facts(&self) -> Vec<PortFacts> {
-        self.stage.port_facts()
     }
 
     fn trial(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {

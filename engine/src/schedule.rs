@@ -67,11 +67,6 @@ impl Departures {
         self.begin = self.due(0);
     }
 
-    /// Start of the common schedule.
-    pub fn start(&self) -> Ticks {
-        self.start
-    }
-
     /// The burst in frames.
     pub fn burst(&self) -> u32 {
         self.burst

@@ -236,7 +236,7 @@ impl Stage {
         let store = self.store.iter().filter(|_| self.learned_in != 0);
         store.flat_map(move |store| {
             let known = |(address, port): (u32, u16)| u64::from(address) << 16 | u64::from(port);
-            (0..store.len() as u32).map(move |index| store.get(index, self.learned_in).map(known))
+            (0..store.capacity() as u32).map(move |index| store.get(index, self.learned_in).map(known))
         })
     }
 
@@ -258,7 +258,7 @@ impl Stage {
                 && let Some(store) = &self.store
             {
                 // After wrapping, old entries must not look like those of a later phase.
-                (0..store.len() as u32).for_each(|i| {
+                (0..store.capacity() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
                 self.stages = None;

@@ -53,14 +53,9 @@ impl StateTable {
             as u64
     }
 
-    /// Capacity in entries.
-    pub fn len(&self) -> usize {
+    /// Number of entries.
+    pub fn capacity(&self) -> usize {
         self.words.len()
-    }
-
-    /// Whether the capacity is 0.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 }
 

@@ -162,13 +162,8 @@ impl<K: Key> Customers<K> {
     }
 
     /// Known customers.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.slab.len()
-    }
-
-    /// Whether no customer is known.
-    pub fn is_empty(&self) -> bool {
-        self.slab.is_empty()
     }
 
     /// Number of a customer, new if it was not known; `None` when the dictionary is full.
@@ -410,10 +405,10 @@ mod tests {
             assert_eq!((c.customer(*n), c.known(key(i as u32))), (Some(key(i as u32)), Some(*n)));
             assert_eq!(c.number(key(i as u32)), Some(*n));
         }
-        assert_eq!((c.number(1), c.len()), (None, 10_000), "full: refused, and no customer is removed");
+        assert_eq!((c.number(1), c.count()), (None, 10_000), "full: refused, and no customer is removed");
         assert_eq!(c.customer(given[0] - 1), None);
         c.clear();
-        assert_eq!((c.len(), c.customer(given[5]), c.known(key(5))), (0, None, None));
+        assert_eq!((c.count(), c.customer(given[5]), c.known(key(5))), (0, None, None));
     }
 
     #[test]
@@ -430,9 +425,9 @@ mod tests {
         let mut c = some(4);
         let n = [5u128, 6, 7].map(|k| c.number(k).unwrap());
         c.tidy(1, false, |_| 9);
-        assert_eq!(c.len(), 3, "too early");
+        assert_eq!(c.count(), 3, "too early");
         c.tidy(2, false, |_| 1);
-        assert_eq!(c.len(), 3, "there was a session an epoch ago");
+        assert_eq!(c.count(), 3, "there was a session an epoch ago");
         c.number(6);
         c.tidy(3, false, |number| if number == n[2] { 0 } else { 2 });
         assert_eq!([5u128, 6, 7].map(|k| c.known(k).is_some()), [false, true, true], "5 alone was idle in every way");
@@ -448,10 +443,10 @@ mod tests {
         for epoch in 1..20 {
             c.tidy(epoch, true, |_| 9);
         }
-        assert_eq!((c.known(5), c.known(60), c.len()), (None, Some(first + 1), 2));
+        assert_eq!((c.known(5), c.known(60), c.count()), (None, Some(first + 1), 2));
         c.number(5);
         c.clear();
-        assert_eq!((c.known(5), c.known(60), c.customer(first), c.len()), (None, Some(first + 1), Some(70), 2));
+        assert_eq!((c.known(5), c.known(60), c.customer(first), c.count()), (None, Some(first + 1), Some(70), 2));
     }
 
     #[test]
@@ -462,7 +457,7 @@ mod tests {
         }
         for step in 1..40 {
             c.tidy(2, false, |_| 2);
-            assert_eq!(c.len(), 1000u32.saturating_sub(step * STEP));
+            assert_eq!(c.count(), 1000u32.saturating_sub(step * STEP));
         }
     }
 
@@ -491,7 +486,7 @@ mod tests {
                 plain.clear();
             }
         }
-        assert_eq!(c.len(), plain.len());
+        assert_eq!(c.count(), plain.count());
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl<H: Numbering> NumberedNat<H> {
 
     /// Customers in the dictionary.
     pub fn customers(&self) -> u32 {
-        self.half().dictionary().len()
+        self.half().dictionary().count()
     }
 
     /// Half at the customers' side.

@@ -106,11 +106,6 @@ impl Router6 {
     /// Steers by addresses and ports; any worker may process any packet.
     pub const STEER: Steering = Steering::Hash(&[(SRC, L4 + 4 - SRC)]);
 
-    /// Value of a counter.
-    pub fn counter(&self, e: Event) -> u64 {
-        self.count.get(e)
-    }
-
     fn link(&self, side: Side) -> &Link {
         &self.links[usize::from(side == Side::Internet)]
     }

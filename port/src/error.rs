@@ -29,8 +29,4 @@ impl PortError {
     pub fn system(doing: impl Into<String>, source: impl Into<io::Error>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: source.into(), advice }
     }
-    /// The error of this thread's last system call (`errno`).
-    pub fn last(doing: impl Into<String>, advice: &'static str) -> PortError {
-        PortError::System { doing: doing.into(), source: io::Error::last_os_error(), advice }
-    }
 }

@@ -42,11 +42,6 @@ impl Batch {
         *outer_port = [0; BATCH];
     }
 
-    /// Subscribers of the flows.
-    pub fn subscribers(&self) -> &[u32; BATCH] {
-        &self.0[SUBSCRIBER]
-    }
-
     /// Sets what flow `j` < [`BATCH`] learned outside.
     #[inline(always)]
     pub fn learned(&mut self, j: usize, addr: u32, port: u16) {

@@ -276,10 +276,6 @@ impl FlowSpace {
     pub fn has_networks(&self) -> bool {
         self.remote_by_subscriber != 0
     }
-    /// Destination ports of the Initiator.
-    pub fn remote_ports(&self) -> PortRange {
-        self.remote_ports
-    }
 
     /// Flow `f` < size: source port varies fastest, then destination port, remote address, subscriber.
     #[inline(always)]

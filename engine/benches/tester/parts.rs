@@ -79,7 +79,7 @@ pub(crate) fn store(clock: Clock, large: bool) {
 }
 
 fn write(clock: Clock, table: &StateTable) -> Figure {
-    let n = table.len();
+    let n = table.capacity();
     per_item(clock, n, || {
         for i in 0..n as u32 {
             table.learn(i, 1, 0xc613_0001, i as u16);
@@ -90,7 +90,7 @@ fn write(clock: Clock, table: &StateTable) -> Figure {
 /// As in the sender, the next indices are prefetched.
 fn read(clock: Clock, table: &StateTable) -> Figure {
     const READS: usize = 400_000;
-    let mut order = Indices::new(Order::Random, table.len() as u64, 1, 0, 1);
+    let mut order = Indices::new(Order::Random, table.capacity() as u64, 1, 0, 1);
     let (mut now, mut ahead) = ([0u32; BATCH], [0u32; BATCH]);
     order.fill(&mut ahead);
     per_item(clock, READS, || {

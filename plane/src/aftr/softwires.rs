@@ -96,12 +96,12 @@ impl Softwires for Customer {
         if is_reserved(a) || !self.inner.is_empty() && !self.inner.iter().any(|p| p.contains(a)) {
             return Err(Event::Spoofed);
         }
-        let known = self.customers.len();
+        let known = self.customers.count();
         // No customer has the AFTR's own address.
         let number = self.customers.number_if(SoftwireHost::new(src, a), || src != dst);
         let number = number.ok_or(if src == dst { Event::MartianSource } else { Event::TableFull })?;
         if let Some(s) = &mut self.subscribers
-            && self.customers.len() > known
+            && self.customers.count() > known
         {
             s.add(number, src);
         }

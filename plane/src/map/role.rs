@@ -59,10 +59,6 @@ impl Edge {
         Ok(Edge { id: customer.id(), customer, address, mesh })
     }
 
-    pub(super) fn customer(&self) -> &Customer {
-        &self.customer
-    }
-
     #[inline(always)]
     pub(super) fn address(&self) -> u128 {
         self.address

@@ -30,11 +30,6 @@ impl MapTBr {
         super::role::apart(&domain, default.prefix())?;
         Ok(MapTBr { domain, default })
     }
-
-    /// The rules.
-    pub fn domain(&self) -> &Domain {
-        &self.domain
-    }
 }
 
 impl Addressing for MapTBr {
@@ -100,11 +95,6 @@ impl MapTCe {
     /// The default rule's prefix overlaps that of a rule or of the customer.
     pub fn new(customer: Customer, default: Pref64, mesh: Arc<Domain>) -> Result<MapTCe, RoleError> {
         Ok(MapTCe { edge: Edge::new(customer, mesh, default.prefix())?, default })
-    }
-
-    /// The customer.
-    pub fn customer(&self) -> &Customer {
-        self.edge.customer()
     }
 }
 

@@ -24,11 +24,6 @@ impl MapEBr {
         super::role::apart(&domain, wire::Prefix6 { addr: own, len: 128 })?;
         Ok(MapEBr { domain, own: own.to_bits() })
     }
-
-    /// The rules.
-    pub fn domain(&self) -> &Domain {
-        &self.domain
-    }
 }
 
 impl Softwires for MapEBr {
@@ -87,11 +82,6 @@ impl MapECe {
     pub fn new(customer: Customer, relay: Ipv6Addr, mesh: Arc<Domain>) -> Result<MapECe, RoleError> {
         let edge = Edge::new(customer, mesh, wire::Prefix6 { addr: relay, len: 128 })?;
         Ok(MapECe { edge, relay: relay.to_bits() })
-    }
-
-    /// The customer.
-    pub fn customer(&self) -> &Customer {
-        self.edge.customer()
     }
 }
 

@@ -38,7 +38,7 @@ use crate::table::{Table, bytes_for};
 use arena::{ArenaError, AtomicArray};
 use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
-use counters::{Counters, Event};
+use counters::Counters;
 use fragment::Fragments;
 use identification::Identifications;
 use mapping::Mappings;
@@ -210,11 +210,6 @@ impl Nat44 {
     /// One subscriber for each place in the prefix. A number's subscriber must not change while it has sessions.
     pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
         self.owners = Some(owners);
-    }
-
-    /// Value of a counter.
-    pub fn counter(&self, e: Event) -> u64 {
-        self.count.get(e)
     }
 
     /// The configuration.

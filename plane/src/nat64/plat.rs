@@ -114,10 +114,10 @@ impl Addressing for Plat {
             }
             End::Customer => {
                 self.may_be_customer(addr)?;
-                let known = self.customers.len();
+                let known = self.customers.count();
                 let number = self.customers.number(addr).ok_or(Event::TableFull)?;
                 if let Some((s, len)) = &mut self.subscribers
-                    && self.customers.len() > known
+                    && self.customers.count() > known
                 {
                     s.add(number, prefix(addr, *len));
                 }

@@ -172,7 +172,7 @@ impl Nat66 {
 
     /// Customers and remote addresses in the dictionaries.
     pub fn known(&self) -> [u32; 2] {
-        [self.customers.len(), self.remotes.len()]
+        [self.customers.count(), self.remotes.count()]
     }
 
     /// Fragments that wait for their first.
@@ -202,10 +202,10 @@ impl Nat66 {
     }
 
     fn number(&mut self, addr: u128) -> Result<u32, Event> {
-        let known = self.customers.len();
+        let known = self.customers.count();
         let number = self.customers.number(addr).ok_or(Event::TableFull)?;
         if let Some(s) = &mut self.subscribers
-            && self.customers.len() > known
+            && self.customers.count() > known
         {
             s.add(number, prefix(addr, self.config.subscriber_prefix));
         }

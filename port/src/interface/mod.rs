@@ -8,7 +8,7 @@ mod statistics;
 pub use facts::LinkFacts;
 pub use statistics::Statistics;
 
-use crate::{Netns, PortError};
+use crate::PortError;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -119,14 +119,6 @@ impl Interface {
 }
 
 impl Interfaces {
-    /// Opens a socket in the namespace `ns`.
-    ///
-    /// # Errors
-    /// The namespace cannot be entered.
-    pub fn of(ns: &Netns) -> Result<Interfaces, PortError> {
-        ns.run_in(Interfaces::here)?
-    }
-
     /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors

@@ -79,11 +79,6 @@ impl Script {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }
 
-    /// Data of a segment with data, in octets.
-    pub fn payload(self) -> u16 {
-        self.payload
-    }
-
     /// The sender of segment `n`: they alternate after the handshake.
     #[inline(always)]
     pub fn from(n: u16) -> Side {

@@ -13,7 +13,7 @@ mod fanout;
 mod ring;
 
 use crate::clock::Calendar;
-use crate::interface::{Interface, Interfaces, Watch};
+use crate::interface::{Interfaces, Watch};
 use crate::sys::{check, get_option, set_option, set_send_buffer};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
 use fanout::{Group, Spread};
@@ -124,11 +124,6 @@ impl AfPacketPort {
             })
         });
         ports.collect()
-    }
-
-    /// State when the port was opened.
-    pub fn interface(&self) -> &Interface {
-        self.watch.at_open()
     }
 
     /// Converts the kernel's timestamp to monotonic ticks, never in the future.

@@ -189,11 +189,6 @@ impl AfXdpPort {
         Ok(port)
     }
 
-    /// State when the port was opened.
-    pub fn interface(&self) -> &Interface {
-        self.watch.at_open()
-    }
-
     /// Whether the socket is in zero-copy mode.
     pub fn zero_copy(&self) -> bool {
         self.socket.zero_copy
