@@ -22,3 +22,13 @@ pub fn set_df(frame: &mut [u8]) {
     frame[20] |= 0x40;
     reseal(frame);
 }
+
+/// The frame with these options, which had none.
+pub fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
+    let mut f = [&frame[..34], options, &frame[34..]].concat();
+    f[14] += (options.len() / 4) as u8;
+    let total = u16::from_be_bytes([f[16], f[17]]) + options.len() as u16;
+    f[16..18].copy_from_slice(&total.to_be_bytes());
+    reseal(&mut f);
+    f
+}

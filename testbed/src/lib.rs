@@ -25,7 +25,7 @@ pub use link::{Link, arriving};
 /// What most tests use: frames, their builders and their judge.
 pub mod prelude {
     pub use crate::fragments::{fragments, reassemble};
-    pub use crate::ip4::{clear_df, reseal, set_df};
+    pub use crate::ip4::{clear_df, reseal, set_df, with_options};
     pub use crate::judge::{Header, icmp_type, judge, quote_of};
     pub use crate::link::{CUSTOMER, CUSTOMER_HOP, CUSTOMER_MAC, INTERNET, INTERNET_HOP, INTERNET_MAC};
     pub use crate::packets::*;

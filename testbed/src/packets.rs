@@ -6,6 +6,7 @@ use etherparse::{
     Ethernet2Header, Icmpv4Type, Icmpv6Type, IpHeaders, IpNumber, PacketBuilder, PacketBuilderStep, TcpHeader,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::{Prefix4, Prefix6};
 
 /// An address of either version and a port.
 pub type At = (IpAddr, u16);
@@ -61,6 +62,18 @@ impl<A: Address> EndPoint for (A, u16) {
 /// An address of either version.
 pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
+}
+
+/// A prefix of IPv4.
+pub fn prefix4(text: &str) -> Prefix4 {
+    let (addr, len) = text.split_once('/').unwrap();
+    Prefix4 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
+}
+
+/// A prefix of IPv6.
+pub fn prefix6(text: &str) -> Prefix6 {
+    let (addr, len) = text.split_once('/').unwrap();
+    Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
 /// A customer's address in one of the /64 of 2001:db8:1::/48.

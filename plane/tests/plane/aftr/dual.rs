@@ -16,7 +16,11 @@ pub(crate) type Dual = Chain<Tunnel<OneTunnel>, Aftr>;
 const B4: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 2);
 
 /// The two edges of a worker, and the link between them.
-pub(crate) fn worker(change: &dyn Fn(&mut plane::nat44::config::Config), worker: usize, workers: usize) -> Dual {
+pub(crate) fn worker(
+    change: &dyn Fn(&mut plane::nat44::config::Config),
+    worker: usize,
+    workers: usize,
+) -> Result<Dual, String> {
     let side4 = |mac, next_hop, address: [u8; 4]| Side4 { mac, next_hop, address: address.into(), mtu: 1500 };
     let side6 = |mac, next_hop, address| Side6 { mac, next_hop, address, mtu: u16::MAX };
     let left = side4(Mac(CUSTOMER_MAC), Mac(CUSTOMER_HOP), [192, 168, 1, 1]);
@@ -32,6 +36,6 @@ pub(crate) fn worker(change: &dyn Fn(&mut plane::nat44::config::Config), worker:
     aftr.nat.sessions = 4096;
     change(&mut aftr.nat);
     aftr.customers = 256;
-    let aftr = Aftr::new(aftr, worker, workers, 42).unwrap();
-    Chain::new(("ce", b4), ("pe", aftr), workers, 42)
+    let aftr = Aftr::new(aftr, worker, workers, 42).map_err(|e| e.to_string())?;
+    Ok(Chain::new(("ce", b4), ("pe", aftr), workers, 42))
 }

@@ -79,8 +79,8 @@ fn section_5_7_well_known_addresses() {
 #[test]
 fn only_known_softwires_and_addresses_when_there_are_lists() {
     let mut c = config();
-    c.softwires = vec![wire::Prefix6 { addr: "2001:db8::".parse().unwrap(), len: 56 }];
-    c.inner = vec![wire::Prefix4 { addr: [192, 168, 0, 0].into(), len: 16 }];
+    c.softwires = vec![prefix6("2001:db8::/56")];
+    c.inner = vec![prefix4("192.168.0.0/16")];
     let mut g = aftr(&c);
     map(&mut g, b4(1), (HOST, 5000));
     g.dropped(Customer, &wrap(b4(0x1_0000), &udp((HOST, 5000), (REMOTE, 80))), "tunnel.unknown-softwire");
@@ -239,9 +239,7 @@ fn what_is_no_tunnel_packet_is_dropped() {
 
 #[test]
 fn a_full_dictionary_refuses_new_customers_and_forgets_idle_ones() {
-    let mut c = config();
-    c.customers = 4;
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| c.customers = 4);
     let outside: Vec<At> = (1..5).map(|i| map(&mut g, b4(i), (HOST, 5000))).collect();
     g.dropped(Customer, &wrap(b4(5), &udp((HOST, 5000), (REMOTE, 80))), "tunnel.table-full");
     assert_eq!(arrives(&mut g, &udp((REMOTE, 80), outside[0])).0, b4(1));
@@ -256,9 +254,7 @@ fn a_full_dictionary_refuses_new_customers_and_forgets_idle_ones() {
 /// Seen elsewhere: UDP checksum 0 after translation, in both directions; a crash when the identifiers of an address run out.
 #[test]
 fn faults_of_others() {
-    let mut c = config();
-    (c.nat.ports.first, c.nat.ports.last) = (2000, 2003);
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| (c.nat.ports.first, c.nat.ports.last) = (2000, 2003));
     for id in 0..4 {
         g.out(&wrap(b4(1), &echo(HOST, REMOTE, id, true)));
     }
@@ -281,9 +277,7 @@ fn what_claims_to_come_from_the_aftr_is_dropped() {
 
 #[test]
 fn section_5_3_reassembled_packets_are_fragmented_in_order() {
-    let mut c = config();
-    c.nat.internet.mtu = 1000;
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| c.nat.internet.mtu = 1000);
     let whole = wrap(b4(1), &udp_with((HOST, 5000), (REMOTE, 80), 64, &[7; 2400]));
     fragments_reassembled_packets_in_order(&whole, |frames| {
         g.send_all(Customer, frames).into_iter().map(|(_, f)| f).collect()

@@ -6,9 +6,7 @@ use testbed::prelude::*;
 
 #[test]
 fn req_2_a_customer_has_one_outside_address() {
-    let mut c = config();
-    c.nat.pool[0].count = 4;
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| c.nat.pool[0].count = 4);
     for i in 1..20 {
         let seen: std::collections::HashSet<_> = (0..20).map(|p| map(&mut g, b4(i), (HOST, 5000 + p)).0).collect();
         assert_eq!(seen.len(), 1);
@@ -17,9 +15,7 @@ fn req_2_a_customer_has_one_outside_address() {
 
 #[test]
 fn req_4_ports_of_a_customer_are_limited() {
-    let mut c = config();
-    c.nat.quota.ports = Some(10);
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| c.nat.quota.ports = Some(10));
     for p in 0..10 {
         map(&mut g, b4(1), (HOST, 5000 + p));
     }
@@ -31,9 +27,7 @@ fn req_4_ports_of_a_customer_are_limited() {
 
 #[test]
 fn req_5_sessions_of_a_customer_are_limited() {
-    let mut c = config();
-    c.nat.quota.sessions = Some(10);
-    let mut g = aftr(&c);
+    let mut g = aftr_with(|c| c.nat.quota.sessions = Some(10));
     for p in 0..10 {
         map(&mut g, b4(1), (HOST, 5000 + p));
     }

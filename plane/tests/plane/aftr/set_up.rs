@@ -39,6 +39,13 @@ pub(crate) fn aftr(c: &Config) -> Bed<Aftr> {
     with_workers(c, 1)
 }
 
+/// The AFTR of a changed configuration.
+pub(crate) fn aftr_with(change: impl FnOnce(&mut Config)) -> Bed<Aftr> {
+    let mut c = config();
+    change(&mut c);
+    aftr(&c)
+}
+
 /// Put the IPv4 packet of a frame into a tunnel between two IPv6 addresses.
 pub(crate) fn between(src: Ipv6Addr, dst: Ipv6Addr, frame: &[u8]) -> Vec<u8> {
     let inner = &frame[14..];

@@ -78,7 +78,7 @@ fn mistakes_are_refused_by_name() {
         ("udp 192.0.2.1:80 -> 2001:db8:0:1::1 192.0.0.1:80", "192.0.0.1 is not an address that a host"),
     ] {
         let mut c = Config { statics: vec![text.parse().unwrap()], ..config() };
-        c.softwires = vec![wire::Prefix6 { addr: "2001:db8::".parse().unwrap(), len: 32 }];
+        c.softwires = vec![prefix6("2001:db8::/32")];
         let e = Aftr::new(c, 0, 1, 1).err().unwrap().to_string();
         assert!(e.starts_with(&format!("AFTR configuration, static: `{text}`: ")) && e.contains(said), "{e}");
     }

@@ -1,21 +1,12 @@
 //! One rule: the examples of both RFCs, what is refused, and that customers and port sets are a bijection.
 
+pub(super) use testbed::packets::{prefix4 as p4, prefix6 as p6};
+
 use plane::event::Event;
 use plane::map::{Customer, Mapping, Psid, Rule, RuleError};
 use proptest::prelude::*;
 use std::net::Ipv6Addr;
-use wire::Prefix6;
-use wire::{PortSet, PortSetError, Prefix4};
-
-pub(super) fn p6(text: &str) -> Prefix6 {
-    let (addr, len) = text.split_once('/').unwrap();
-    Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
-}
-
-pub(super) fn p4(text: &str) -> Prefix4 {
-    let (addr, len) = text.split_once('/').unwrap();
-    Prefix4 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
-}
+use wire::{PortSet, PortSetError, Prefix4, Prefix6};
 
 pub(super) fn v4(text: &str) -> u32 {
     text.parse::<std::net::Ipv4Addr>().unwrap().into()

@@ -6,7 +6,7 @@ use crate::nat44::packets::*;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
 use testbed::{Bed, Link};
-use wire::{AddrRange, Mac, Prefix4};
+use wire::{AddrRange, Mac};
 
 pub(crate) type Gateway = Bed<Nat44>;
 
@@ -20,7 +20,7 @@ pub(crate) fn config() -> Config {
     let mut c = Config::new(
         side(CUSTOMER, [10, 255, 255, 1]),
         side(INTERNET, [192, 0, 2, 254]),
-        vec![Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }],
+        vec![prefix4("10.0.0.0/8")],
         vec![AddrRange::one(POOL4)],
     );
     c.sessions = 4096;
@@ -30,6 +30,13 @@ pub(crate) fn config() -> Config {
 #[allow(clippy::needless_pass_by_value, reason = "most tests make a configuration for one gateway")]
 pub(crate) fn gateway(config: Config) -> Gateway {
     with_workers(&config, 1)
+}
+
+/// The gateway of a changed configuration.
+pub(crate) fn gateway_with(change: impl FnOnce(&mut Config)) -> Gateway {
+    let mut c = config();
+    change(&mut c);
+    gateway(c)
 }
 
 pub(crate) fn with_workers(config: &Config, n: usize) -> Gateway {

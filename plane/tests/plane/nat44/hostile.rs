@@ -3,7 +3,6 @@
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
-use crate::nat44::rfc5508::with_options;
 use plane::Side::{Customer, Internet};
 use plane::{Function, Side, Verdict};
 use proptest::prelude::*;
@@ -128,9 +127,7 @@ fn unsolicited_sessions_fill_part_of_the_table_only() {
 
 #[test]
 fn a_reset_is_no_answer() {
-    let mut c = config();
-    c.sessions = 4;
-    let mut g = gateway(c);
+    let mut g = gateway_with(|c| c.sessions = 4);
     let outside = judge(&g.out(&tcp((A, 5000), (REMOTE, 80), "S"))).from;
     g.back(&tcp((OTHER, 1), outside, "S"));
     g.out(&tcp((A, 5000), (OTHER, 1), "RA"));
@@ -177,9 +174,7 @@ fn a_fragment_behind_the_largest_datagram_is_dropped() {
 
 #[test]
 fn an_icmp_error_too_large_for_the_next_link_has_one_fate() {
-    let mut c = config();
-    (c.internet.mtu, c.customer.mtu) = (576, 576);
-    let mut g = gateway(c);
+    let mut g = gateway_with(|c| (c.internet.mtu, c.customer.mtu) = (576, 576));
     let outside = g.map((A, 5000), (REMOTE, 80));
     let about = [
         (Customer, error(A, REMOTE, 3, 1, &udp_with((REMOTE, 80), (A, 5000), 64, &[0; 1000]), 1028)),

@@ -18,7 +18,12 @@ pub(crate) const fn ip4(a: u8, b: u8, c: u8, d: u8) -> IpAddr {
 
 /// The fragments of a frame, all with the same identification.
 pub(crate) fn fragments(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
-    testbed::fragments::fragments(frame, cuts, 0x1234)
+    fragments_of(0x1234, frame, cuts)
+}
+
+/// The same with this identification.
+pub(crate) fn fragments_of(id: u16, frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
+    testbed::fragments::fragments(frame, cuts, id.into())
 }
 
 pub(crate) fn carried(frame: &[u8]) -> Vec<u8> {

@@ -83,11 +83,7 @@ fn identifications_of_fragments_are_of_the_set() {
     let id = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
     let mut seen = HashSet::new();
     for n in 0..50u16 {
-        let mut parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[7; 64]), &[24, 48]);
-        for f in &mut parts {
-            f[18..20].copy_from_slice(&n.to_be_bytes());
-            reseal(f);
-        }
+        let parts = fragments_of(n, &udp_with((A, 5000), (REMOTE, 80), 64, &[7; 64]), &[24, 48]);
         let ids: Vec<u16> = parts.iter().map(|f| id(&g.out(f))).collect();
         assert!(ROWS.contains(ids[0]) && ids.iter().all(|i| *i == ids[0]), "{ids:?}");
         assert!(seen.insert(ids[0]), "datagrams in a row have different ones");

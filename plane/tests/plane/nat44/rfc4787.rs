@@ -7,17 +7,11 @@ use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling};
 use std::time::Duration;
-use wire::{AddrRange, PortRange, Prefix4};
-
-fn with(change: impl FnOnce(&mut Config)) -> Gateway {
-    let mut c = config();
-    change(&mut c);
-    gateway(c)
-}
+use wire::{AddrRange, PortRange};
 
 #[test]
 fn rfc4787_req2_pooling_is_paired() {
-    let mut g = with(|c| c.pool = vec![AddrRange { first: POOL4, count: 8 }]);
+    let mut g = gateway_with(|c| c.pool = vec![AddrRange { first: POOL4, count: 8 }]);
     let mut addresses = std::collections::HashSet::new();
     for host in 0..16 {
         let inside = [10, 0, 0, host];
@@ -30,7 +24,7 @@ fn rfc4787_req2_pooling_is_paired() {
         assert_eq!(judge(&g.out(&ping(inside, REMOTE, 9))).from.0, first);
     }
     assert_eq!(addresses.len(), 8, "and all addresses are used");
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.pool = vec![AddrRange { first: POOL4, count: 8 }];
         c.pooling = Pooling::Arbitrary;
     });
@@ -40,7 +34,7 @@ fn rfc4787_req2_pooling_is_paired() {
 
 #[test]
 fn rfc4787_req3_no_port_is_shared_by_two_hosts() {
-    let mut g = with(|c| c.ports = PortRange { first: 2000, last: 2063 });
+    let mut g = gateway_with(|c| c.ports = PortRange { first: 2000, last: 2063 });
     let mut seen = std::collections::HashSet::new();
     for host in 0..64 {
         // All want the same port, towards different remotes: overloading would be possible, and is not done.
@@ -51,7 +45,7 @@ fn rfc4787_req3_no_port_is_shared_by_two_hosts() {
 
 #[test]
 fn rfc4787_req3a_well_known_ports_stay_well_known() {
-    let mut g = with(|c| c.ports = PortRange { first: 512, last: 65535 });
+    let mut g = gateway_with(|c| c.ports = PortRange { first: 512, last: 65535 });
     for host in 0..100 {
         assert!(g.map(([10, 0, 1, host], 1000), (REMOTE, 80)).1 < 1024);
         assert!(g.map(([10, 0, 1, host], 5000), (REMOTE, 80)).1 >= 1024);
@@ -60,8 +54,7 @@ fn rfc4787_req3a_well_known_ports_stay_well_known() {
 
 #[test]
 fn rfc4787_req4_parity_is_preserved() {
-    for per_connection in [false, true] {
-        let c = if per_connection { config().per_connection() } else { config() };
+    for c in [config(), config().per_connection()] {
         let mut g = gateway(c);
         for host in 0..200 {
             for port in [6000, 6001] {
@@ -69,7 +62,7 @@ fn rfc4787_req4_parity_is_preserved() {
             }
         }
     }
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.preserve_parity = false;
         c.preserve_port = false;
     });
@@ -96,7 +89,7 @@ fn rfc4787_req4_parity_is_a_preference() {
 /// One log line more costs more than a port of the other parity.
 #[test]
 fn rfc4787_req4_parity_takes_no_further_block() {
-    let mut g = with(|c| c.blocks = Some(Blocks { size: 64, per_subscriber: 2 }));
+    let mut g = gateway_with(|c| c.blocks = Some(Blocks { size: 64, per_subscriber: 2 }));
     for port in 0..64 {
         g.map((A, 6000 + 2 * port), (REMOTE, 80));
     }
@@ -106,7 +99,7 @@ fn rfc4787_req4_parity_takes_no_further_block() {
 #[test]
 fn rfc4787_req5_a_mapping_lives_as_long_as_configured() {
     for seconds in [120, 300] {
-        let mut g = with(|c| c.timeouts.udp = Duration::from_secs(seconds));
+        let mut g = gateway_with(|c| c.timeouts.udp = Duration::from_secs(seconds));
         let outside = g.map((A, 5000), (REMOTE, 80));
         g.wait(seconds);
         g.back(&udp((REMOTE, 80), outside));
@@ -114,15 +107,12 @@ fn rfc4787_req5_a_mapping_lives_as_long_as_configured() {
         g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
         assert_eq!(g.entries(), (0, 0));
     }
-    let mut c = config();
-    c.timeouts.udp = Duration::from_secs(119);
-    assert!(c.validate(1).is_err(), "less than two minutes is not allowed");
     assert!(config().timeouts.udp >= Duration::from_secs(300), "five minutes by default");
 }
 
 #[test]
 fn rfc4787_req5a_well_known_destinations_may_live_shorter() {
-    let mut g = with(|c| c.timeouts.udp_by_port = vec![(53, Duration::from_secs(10))]);
+    let mut g = gateway_with(|c| c.timeouts.udp_by_port = vec![(53, Duration::from_secs(10))]);
     let dns = g.map((A, 5000), (REMOTE, 53));
     let web = g.map((A, 5001), (REMOTE, 80));
     g.wait(11);
@@ -135,7 +125,7 @@ fn rfc4787_req5a_well_known_destinations_may_live_shorter() {
 
 #[test]
 fn rfc4787_req5_sweep_removes_expired_sessions() {
-    let mut g = with(|_| {});
+    let mut g = gateway_with(|_| {});
     for port in 2000..4000 {
         g.map((A, port), (REMOTE, 80));
     }
@@ -148,7 +138,7 @@ fn rfc4787_req5_sweep_removes_expired_sessions() {
 
 #[test]
 fn rfc4787_req6_outbound_packets_refresh() {
-    let mut g = with(|_| {});
+    let mut g = gateway_with(|_| {});
     let outside = g.map((A, 5000), (REMOTE, 80));
     for _ in 0..10 {
         g.wait(250);
@@ -159,7 +149,7 @@ fn rfc4787_req6_outbound_packets_refresh() {
 #[test]
 fn rfc4787_req6a_inbound_packets_refresh_only_when_asked_to() {
     for refresh in [false, true] {
-        let mut g = with(|c| c.inbound_refresh = refresh);
+        let mut g = gateway_with(|c| c.inbound_refresh = refresh);
         let outside = g.map((A, 5000), (REMOTE, 80));
         g.wait(200);
         g.back(&udp((REMOTE, 80), outside));
@@ -175,11 +165,9 @@ fn rfc4787_req6a_inbound_packets_refresh_only_when_asked_to() {
 /// Inside and outside may not conflict: no configuration brings it about.
 #[test]
 fn rfc4787_req7_inside_and_outside_do_not_overlap() {
-    let inside =
-        || vec![Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }, Prefix4 { addr: [192, 168, 4, 0].into(), len: 22 }];
     let with = |first: [u8; 4], count| {
         let pool = vec![AddrRange::one(POOL4), AddrRange { first: first.into(), count }];
-        Config { inside: inside(), pool, ..config() }
+        Config { inside: ["10.0.0.0/8", "192.168.4.0/22"].map(prefix4).to_vec(), pool, ..config() }
     };
     for (first, count, why) in [
         ([10, 9, 8, 7], 1, "one address inside"),
@@ -202,7 +190,7 @@ fn rfc4787_req7_inside_and_outside_do_not_overlap() {
 
 #[test]
 fn rfc4787_req8_a_permission_ends_with_its_last_session() {
-    let mut g = with(|c| c.filtering = Filtering::AddressDependent);
+    let mut g = gateway_with(|c| c.filtering = Filtering::AddressDependent);
     let outside = g.map((A, 5000), (REMOTE, 80));
     g.wait(200);
     assert_eq!(g.map((A, 5000), (OTHER, 80)), outside);
@@ -216,7 +204,7 @@ fn rfc4787_req8_a_permission_ends_with_its_last_session() {
 /// Addresses in the payload are not translated and open no session.
 #[test]
 fn rfc4787_req10_there_is_no_alg() {
-    let mut g = with(|_| {});
+    let mut g = gateway_with(|_| {});
     let (inside, server) = ((A, 5060), (REMOTE, 5060));
     let sent = g.out(&udp_with(inside, server, 64, SIP_INVITE));
     let outside = judge(&sent).from;
@@ -229,7 +217,7 @@ fn rfc4787_req10_there_is_no_alg() {
 
 #[test]
 fn rfc4787_req11_behaviour_does_not_change_under_load() {
-    let mut g = with(|c| c.preserve_port = true);
+    let mut g = gateway_with(|c| c.preserve_port = true);
     // The first host gets its own port; others that want the same port are mapped endpoint-independently all the same.
     for host in 0..200 {
         let inside = [10, 0, 2, host];
@@ -243,7 +231,7 @@ fn rfc4787_req11_behaviour_does_not_change_under_load() {
 
 #[test]
 fn rfc4787_req12_icmp_does_not_end_a_mapping() {
-    let mut g = with(|_| {});
+    let mut g = gateway_with(|_| {});
     let sent = g.out(&udp((A, 5000), (REMOTE, 80)));
     let outside = judge(&sent).from;
     for (kind, code) in [(3, 0), (3, 1), (3, 3), (3, 13), (11, 0), (12, 0), (4, 0)] {
@@ -258,7 +246,7 @@ fn rfc4787_req12_icmp_does_not_end_a_mapping() {
 
 #[test]
 fn rfc4787_req13_too_big_with_df_is_answered() {
-    let mut g = with(|c| c.internet.mtu = 1000);
+    let mut g = gateway_with(|c| c.internet.mtu = 1000);
     let mut big = udp_with((A, 5000), (REMOTE, 80), 64, &[7; 1200]);
     set_df(&mut big);
     let answer = g.refused(Customer, &big, "too-big");
@@ -271,7 +259,7 @@ fn rfc4787_req13_too_big_with_df_is_answered() {
 
 #[test]
 fn rfc4787_req13a_too_big_without_df_is_fragmented_in_order() {
-    let mut g = with(|c| c.internet.mtu = 996);
+    let mut g = gateway_with(|c| c.internet.mtu = 996);
     let payload: Vec<u8> = (0..2500u32).map(|i| (i * 7) as u8).collect();
     let big = udp_with((A, 5000), (REMOTE, 80), 64, &payload);
     let out = g.send(Customer, &big);
@@ -298,9 +286,7 @@ fn rfc4787_req13a_too_big_without_df_is_fragmented_in_order() {
 #[test]
 fn rfc4787_req14_a_fragment_that_has_waited_is_cut_in_order() {
     for (first, left) in [(80, &[0, 80, 160, 240, 288, 368][..]), (200, &[0, 80, 160, 200, 280, 288, 368])] {
-        let mut c = config();
-        c.internet.mtu = 100;
-        let mut g = gateway(c);
+        let mut g = gateway_with(|c| c.internet.mtu = 100);
         let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[1; 400]), &[first, 288]);
         let out: Vec<_> = [1, 0, 2].iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
         let offsets: Vec<_> = out.iter().map(|(_, f)| u16::from_be_bytes([f[20] & 0x1f, f[21]]) * 8).collect();
@@ -314,12 +300,7 @@ fn rfc4787_req14a_the_store_is_bounded() {
     c.fragments.datagrams = 8;
     c.fragments.held = 4;
     let mut g = gateway(c);
-    let part = |id: u16| {
-        let mut f = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[1; 64]), &[32])[1].clone();
-        f[18..20].copy_from_slice(&id.to_be_bytes());
-        reseal(&mut f);
-        f
-    };
+    let part = |id| fragments_of(id, &udp_with((A, 5000), (REMOTE, 80), 64, &[1; 64]), &[32])[1].clone();
     for id in 0..4 {
         assert!(g.send(Customer, &part(id)).is_empty());
     }
@@ -349,9 +330,7 @@ fn rfc4787_req14_identifications_of_customers_are_told_apart() {
             }
         }
     }
-    let mut c = config();
-    c.internet.mtu = 100;
-    let mut g = gateway(c);
+    let mut g = gateway_with(|c| c.internet.mtu = 100);
     let mut cut = |from| {
         let out = g.send(Customer, &udp_with((from, 5000), (REMOTE, 80), 64, &[1; 100]));
         assert!(out.len() == 2 && id(&out[0].1) == id(&out[1].1));
@@ -372,10 +351,8 @@ fn rfc4787_req14a_a_full_store_accepts_new_datagrams() {
         let outside = g.map((A, 5000), (REMOTE, 80));
         for id in 0..100u16 {
             let to = if id % 2 == 0 { outside } else { (POOL, 9) };
-            let mut f = fragments(&udp_with((OTHER, 80), to, 64, &payload), &[32])[usize::from(id % 3 > 0)].clone();
-            f[18..20].copy_from_slice(&id.to_be_bytes());
-            reseal(&mut f);
-            g.send(Internet, &f);
+            let parts = fragments_of(id, &udp_with((OTHER, 80), to, 64, &payload), &[32]);
+            g.send(Internet, &parts[usize::from(id % 3 > 0)]);
             if id % 10 == 9 {
                 let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &payload), &[32]);
                 let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
@@ -386,10 +363,7 @@ fn rfc4787_req14a_a_full_store_accepts_new_datagrams() {
         let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &payload), &[32]);
         assert_eq!(g.send(Customer, &parts[0]).len(), 1);
         for id in 200..300u16 {
-            let mut f = fragments(&udp_with((OTHER, 80), (POOL, 9), 64, &payload), &[32])[1].clone();
-            f[18..20].copy_from_slice(&id.to_be_bytes());
-            reseal(&mut f);
-            g.send(Internet, &f);
+            g.send(Internet, &fragments_of(id, &udp_with((OTHER, 80), (POOL, 9), 64, &payload), &[32])[1]);
         }
         assert_eq!(g.send(Customer, &parts[1]).len(), 1);
     }

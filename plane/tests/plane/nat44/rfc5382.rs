@@ -2,8 +2,7 @@
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
-use plane::Side::{Customer, Internet};
-use std::time::Duration;
+use plane::Side::Internet;
 
 fn open(g: &mut Gateway, from: At, to: At) -> At {
     let outside = judge(&g.out(&tcp(from, to, "S"))).from;
@@ -22,51 +21,6 @@ fn rfc5382_req2a_simultaneous_open() {
         g.back(&tcp((REMOTE, 80), outside, "SA"));
         g.wait(7000);
         g.back(&tcp((REMOTE, 80), outside, "A"));
-    }
-}
-
-#[test]
-fn rfc5382_req5_idle_timeouts() {
-    let mut g = gateway(config());
-    let outside = open(&mut g, (A, 5000), (REMOTE, 80));
-    g.wait(2 * 3600 + 4 * 60);
-    g.back(&tcp((REMOTE, 80), outside, "A"));
-    g.wait(2 * 3600 + 4 * 60);
-    g.out(&tcp((A, 5000), (REMOTE, 80), "A"));
-    g.wait(2 * 3600 + 4 * 60 + 1);
-    g.dropped(Customer, &tcp((A, 5000), (REMOTE, 80), "A"), "tcp-not-syn");
-    // Half-open: four minutes.
-    let outside = judge(&g.out(&tcp((A, 5001), (REMOTE, 80), "S"))).from;
-    g.wait(240);
-    g.back(&tcp((REMOTE, 80), outside, "SA"));
-    let outside = judge(&g.out(&tcp((A, 5002), (REMOTE, 80), "S"))).from;
-    g.wait(241);
-    g.dropped(Internet, &tcp((REMOTE, 80), outside, "SA"), "no-session");
-    for (established, transitory) in [(7439, 240), (7440, 239)] {
-        let mut c = config();
-        c.timeouts.tcp_established = Duration::from_secs(established);
-        c.timeouts.tcp_transitory = Duration::from_secs(transitory);
-        assert!(c.validate(1).is_err());
-    }
-}
-
-#[test]
-fn rfc5382_req5_closed_and_reset_connections_are_transitory() {
-    for (last, from_outside) in [("FA", false), ("R", false), ("R", true)] {
-        let mut g = gateway(config());
-        let outside = open(&mut g, (A, 5000), (REMOTE, 80));
-        if last == "FA" {
-            g.back(&tcp((REMOTE, 80), outside, "FA"));
-        }
-        if from_outside {
-            g.back(&tcp((REMOTE, 80), outside, last));
-        } else {
-            g.out(&tcp((A, 5000), (REMOTE, 80), last));
-        }
-        g.wait(239);
-        assert_eq!(g.entries().0, 1);
-        g.wait(2);
-        g.dropped(Internet, &tcp((REMOTE, 80), outside, "A"), "no-session");
     }
 }
 

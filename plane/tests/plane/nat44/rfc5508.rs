@@ -4,7 +4,6 @@ use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
 use etherparse::Icmpv4Type;
 use plane::Side::{Customer, Internet};
-use std::time::Duration;
 
 fn unknown(kind: u8) -> Icmpv4Type {
     Icmpv4Type::Unknown { type_u8: kind, code_u8: 0, bytes5to8: [0x12, 0x34, 0, 1] }
@@ -42,9 +41,6 @@ fn rfc5508_req2_query_timer() {
     g.back(&pong(REMOTE, POOL, id));
     g.wait(1);
     g.dropped(Internet, &pong(REMOTE, POOL, id), "no-session");
-    let mut c = config();
-    c.timeouts.icmp = Duration::from_secs(59);
-    assert!(c.validate(1).is_err());
 }
 
 #[test]
@@ -72,18 +68,6 @@ fn rfc5508_req3b_quoted_options_are_passed_over() {
     let sent = g.out(&with_options(&udp((A, 5000), (REMOTE, 80)), &[1, 1, 1, 0]));
     let got = g.back(&error(OTHER, POOL, 3, 1, &sent, 32));
     assert_eq!(quote_of(&got).from, (A, 5000));
-}
-
-/// The same frame with IPv4 options.
-pub(super) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
-    let mut f = frame[..34].to_vec();
-    f.extend_from_slice(options);
-    f.extend_from_slice(&frame[34..]);
-    f[14] = 0x45 + (options.len() / 4) as u8;
-    let total = (f.len() - 14) as u16;
-    f[16..18].copy_from_slice(&total.to_be_bytes());
-    reseal(&mut f);
-    f
 }
 
 #[test]

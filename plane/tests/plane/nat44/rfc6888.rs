@@ -7,13 +7,7 @@ use plane::Side::{Customer, Internet};
 use plane::nat44::config::{Blocks, Config, Exempt, Filtering, Pooling};
 use std::collections::HashSet;
 use std::time::Duration;
-use wire::{AddrRange, PortRange, Prefix4};
-
-fn with(change: impl FnOnce(&mut Config)) -> Gateway {
-    let mut c = config();
-    change(&mut c);
-    gateway(c)
-}
+use wire::{AddrRange, PortRange};
 
 #[test]
 fn rfc6888_req2_and_req7_defaults() {
@@ -22,7 +16,7 @@ fn rfc6888_req2_and_req7_defaults() {
 
 #[test]
 fn rfc6888_req3_the_pool_need_not_be_contiguous() {
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.pool = vec![
             AddrRange { first: [192, 0, 2, 9].into(), count: 2 },
             AddrRange::one([198, 51, 100, 200].into()),
@@ -40,7 +34,7 @@ fn rfc6888_req3_the_pool_need_not_be_contiguous() {
 
 #[test]
 fn rfc6888_req4_ports_of_a_subscriber_are_limited() {
-    let mut g = with(|c| c.quota.ports = Some(10));
+    let mut g = gateway_with(|c| c.quota.ports = Some(10));
     for port in 5000..5010 {
         g.map((A, port), (REMOTE, 80));
     }
@@ -80,13 +74,10 @@ fn rfc6888_req5_sessions_of_a_subscriber_are_limited() {
 
 #[test]
 fn rfc6888_req6_destinations_without_translation() {
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.untranslated = vec![
-            Exempt { remote: Prefix4 { addr: [203, 0, 113, 0].into(), len: 29 }, ports: None },
-            Exempt {
-                remote: Prefix4 { addr: [198, 51, 100, 0].into(), len: 24 },
-                ports: Some(PortRange { first: 53, last: 53 }),
-            },
+            Exempt { remote: prefix4("203.0.113.0/29"), ports: None },
+            Exempt { remote: prefix4("198.51.100.0/24"), ports: Some(PortRange { first: 53, last: 53 }) },
         ];
     });
     let dns = (ip("198.51.100.3"), 53);
@@ -104,7 +95,7 @@ fn rfc6888_req6_destinations_without_translation() {
 #[test]
 fn rfc6888_req8_a_port_rests_after_use() {
     let only_one = |rest| {
-        with(|c| {
+        gateway_with(|c| {
             c.ports = PortRange { first: 4000, last: 4000 };
             c.preserve_parity = false;
             c.port_reuse_delay = Duration::from_secs(rest);
@@ -130,10 +121,8 @@ fn rfc6888_req8_a_port_rests_after_use() {
 
 #[test]
 fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
-    for per_connection in [false, true] {
-        let mut c = if per_connection { config().per_connection() } else { config() };
-        c.sessions = 500;
-        let mut g = gateway(c);
+    for c in [config(), config().per_connection()] {
+        let mut g = gateway(Config { sessions: 500, ..c });
         let outside: Vec<_> = (0..500).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
         for p in 0..100 {
             // a: dropped; b: an ICMP error is sent (within the rate limit); d: no session is removed.
@@ -153,7 +142,7 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
 /// to which the packet was sent.
 #[test]
 fn rfc6888_req11_a_mapping_removed_to_make_room_admits_no_session() {
-    let mut g = with(|c| c.sessions = 4);
+    let mut g = gateway_with(|c| c.sessions = 4);
     let outside: Vec<_> = (0..4).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
     g.wait(400);
     g.dropped(Internet, &udp((OTHER, 80), outside[0]), "no-session");
@@ -166,7 +155,7 @@ fn rfc6888_req11_a_mapping_removed_to_make_room_admits_no_session() {
 
 #[test]
 fn rfc6888_req13_every_port_can_be_used() {
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.ports = PortRange { first: 2000, last: 4999 };
         c.preserve_parity = false;
     });
@@ -178,7 +167,7 @@ fn rfc6888_req13_every_port_can_be_used() {
 
 #[test]
 fn rfc6888_req14_port_blocks() {
-    let mut g = with(|c| c.blocks = Some(Blocks { size: 64, per_subscriber: 2 }));
+    let mut g = gateway_with(|c| c.blocks = Some(Blocks { size: 64, per_subscriber: 2 }));
     let a: HashSet<_> = (0..128u16).map(|p| g.map((A, 5000 + p), (REMOTE, 80)).1 / 64).collect();
     assert_eq!(a.len(), 2, "128 ports in two blocks of 64");
     assert_eq!(g.count("block-allocated"), 2, "two log lines, not 128");
@@ -194,7 +183,7 @@ fn rfc6888_req14_port_blocks() {
 
 #[test]
 fn rfc6888_req15_ports_are_hard_to_guess() {
-    let mut g = with(|c| {
+    let mut g = gateway_with(|c| {
         c.preserve_port = false;
         c.preserve_parity = false;
     });

@@ -175,11 +175,7 @@ fn fragments_reach_static_mappings_at_any_worker() {
     let mut g = with_workers(&c, 4);
     for i in 0..50 {
         let whole = udp_with((REMOTE, 999), (POOL, 8000 + i), 64, &[7; 100]);
-        let mut parts = fragments(&whole, &[48]);
-        for p in &mut parts {
-            p[18..20].copy_from_slice(&i.to_be_bytes());
-            reseal(p);
-        }
+        let mut parts = fragments_of(i, &whole, &[48]);
         if i % 2 == 0 {
             parts.reverse();
         }

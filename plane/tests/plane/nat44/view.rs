@@ -7,7 +7,7 @@ use plane::Hop;
 use plane::Side::{Customer, Internet};
 use plane::view::{Bed, forwarding, nat44};
 use std::collections::HashSet;
-use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Prefix4, Tag, Values};
+use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Tag, Values};
 
 const OUTSIDE: [u8; 4] = [198, 19, 0, 1];
 
@@ -34,7 +34,7 @@ fn frames_of_the_view_satisfy_the_view_in_both_directions() {
     for per_connection in [false, true] {
         for size in [64, 128, 1518] {
             let mut c = config();
-            c.inside = vec![Prefix4 { addr: [198, 18, 0, 0].into(), len: 24 }];
+            c.inside = vec![prefix4("198.18.0.0/24")];
             c.pool = vec![AddrRange::one(OUTSIDE.into())];
             let mut g = gateway(if per_connection { c.per_connection() } else { c });
             let outer =

@@ -23,10 +23,8 @@ fn later_fragments_without_a_first_end_quietly() {
     let mut g = with_workers(&config(), 4);
     let outside = g.map((A, 5000), (REMOTE, 80));
     for id in 0..40u16 {
-        let mut f = fragments(&udp_with((REMOTE, 80), outside, 64, &[1; 64]), &[32])[1].clone();
-        f[18..20].copy_from_slice(&id.to_be_bytes());
-        reseal(&mut f);
-        assert!(g.send(Internet, &f).is_empty());
+        let parts = fragments_of(id, &udp_with((REMOTE, 80), outside, 64, &[1; 64]), &[32]);
+        assert!(g.send(Internet, &parts[1]).is_empty());
     }
     g.wait(60);
     for _ in 0..2 {

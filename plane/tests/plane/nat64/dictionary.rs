@@ -11,9 +11,7 @@ fn customer(i: u32) -> IpAddr {
 
 #[test]
 fn a_full_dictionary_refuses_new_customers_and_keeps_the_others() {
-    let mut c = config();
-    c.customers = 10;
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| c.customers = 10);
     let outside: Vec<At> = (0..10).map(|i| map(&mut g, (customer(i), 5000), (REMOTE, 80))).collect();
     assert!(g.send(Customer, &udp((customer(10), 5000), (x(REMOTE), 80))).len() <= 1);
     assert_eq!((g.count("translate.table-full"), g.entries().0), (1, 10));
@@ -24,9 +22,7 @@ fn a_full_dictionary_refuses_new_customers_and_keeps_the_others() {
 
 #[test]
 fn customers_without_sessions_are_forgotten() {
-    let mut c = config();
-    c.customers = 10;
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| c.customers = 10);
     for i in 0..10 {
         map(&mut g, (customer(i), 5000), (REMOTE, 80));
     }
@@ -70,9 +66,7 @@ fn customers_that_never_get_a_session_are_forgotten_too() {
 /// RFC 6146, section 3.5: an ICMPv6 error opens no session. Any router may send one, and its quote may be forged.
 #[test]
 fn errors_make_no_customers() {
-    let mut c = config();
-    c.customers = 10;
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| c.customers = 10);
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
     let arrived = g.back(&udp((REMOTE, 80), outside));
     for i in 0..100 {

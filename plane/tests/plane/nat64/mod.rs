@@ -9,6 +9,5 @@ mod parts;
 mod prefixes;
 pub(super) mod set_up;
 mod static_entries;
-mod tcp;
 mod udp;
 mod workers;

@@ -27,9 +27,7 @@ fn large_packets_that_may_be_cut_reach_the_customer_in_parts() {
 
 #[test]
 fn the_store_of_fragments_is_bounded() {
-    let mut c = config();
-    c.nat.fragments.held = 8;
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| c.nat.fragments.held = 8);
     let part = |id| fragments(&udp_with((A, 5000), (x(REMOTE), 80), 64, &PAYLOAD), &[64], id)[1].clone();
     for id in 0..8 {
         assert_eq!(g.send(Customer, &part(id)), []);
@@ -89,9 +87,7 @@ fn a_datagram_put_together_is_cut_again_where_it_is_too_large() {
 
 #[test]
 fn fragments_without_checksum_are_dropped_where_none_is_computed() {
-    let mut c = config();
-    c.zero_udp_checksum = ZeroChecksum::Drop;
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| c.zero_udp_checksum = ZeroChecksum::Drop);
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
     let parts = unsummed(outside, &PAYLOAD, 1);
     let _told = g.send(Internet, &parts[0]);
@@ -100,9 +96,7 @@ fn fragments_without_checksum_are_dropped_where_none_is_computed() {
 
 #[test]
 fn the_store_of_datagrams_without_checksum_is_bounded_and_the_oldest_goes() {
-    let mut c = config();
-    (c.reassembly.datagrams, c.reassembly.octets) = (4, 8192);
-    let mut g = nat64(&c);
+    let mut g = nat64_with(|c| (c.reassembly.datagrams, c.reassembly.octets) = (4, 8192));
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
     let all: Vec<_> = (0..6).map(|id| unsummed(outside, &PAYLOAD, id)).collect();
     for parts in &all {
@@ -118,9 +112,7 @@ fn the_store_of_datagrams_without_checksum_is_bounded_and_the_oldest_goes() {
 fn datagrams_without_checksum_wait_no_longer_than_their_time() {
     // By default as long as the NAT in front remembers them; shorter if that is wanted.
     for (lifetime, waits) in [(60, 15), (5, 5)] {
-        let mut c = config();
-        c.reassembly.lifetime = Duration::from_secs(lifetime);
-        let mut g = nat64(&c);
+        let mut g = nat64_with(|c| c.reassembly.lifetime = Duration::from_secs(lifetime));
         let outside = map(&mut g, (A, 5000), (REMOTE, 80));
         let parts = unsummed(outside, &PAYLOAD, 1);
         assert_eq!(g.send(Internet, &parts[0]), []);

@@ -10,13 +10,8 @@ use testbed::Bed;
 use testbed::prelude::*;
 use wire::{AddrRange, Prefix6};
 
-fn prefix(text: &str) -> Prefix6 {
-    let (addr, len) = text.split_once('/').unwrap();
-    Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
-}
-
 fn with(prefixes: &[&str]) -> Config {
-    Config { pref64: prefixes.iter().map(|p| prefix(p)).collect(), ..config() }
+    Config { pref64: prefixes.iter().map(|p| prefix6(p)).collect(), ..config() }
 }
 
 /// The usual prefix, another one, and the well-known one.
@@ -39,11 +34,7 @@ fn global(n: u8) -> IpAddr {
 
 #[test]
 fn answers_come_from_the_prefix_that_was_sent_to() {
-    for per_connection in [false, true] {
-        let mut c = three();
-        if per_connection {
-            c.nat = c.nat.per_connection();
-        }
+    for c in both_mappings(three()) {
         let mut g = nat64(&c);
         for i in 0..3 {
             let remote = global(i as u8);
@@ -82,11 +73,7 @@ fn rfc6146_3_5_1_all_prefixes_share_a_binding() {
 /// end points of their own, so that answers find the right one.
 #[test]
 fn rfc6146_3_5_1_1_the_same_remote_end_point_by_two_prefixes_is_two_sessions() {
-    for per_connection in [false, true] {
-        let mut c = three();
-        if per_connection {
-            c.nat = c.nat.per_connection();
-        }
+    for (c, bindings) in both_mappings(three()).into_iter().zip([3, 0]) {
         let mut g = nat64(&c);
         let send = |g: &mut Bed<Nat64>, i| g.seen_out(&udp((A, 5000), (by(i, global(1)), 80))).from;
         let outside = [0, 1, 2].map(|i| send(&mut g, i));
@@ -97,7 +84,7 @@ fn rfc6146_3_5_1_1_the_same_remote_end_point_by_two_prefixes_is_two_sessions() {
                 assert_eq!(g.seen_back(&udp((global(1), 80), *o)).from, (by(i, global(1)), 80));
             }
         }
-        assert_eq!(g.entries(), (3, if per_connection { 0 } else { 3 }));
+        assert_eq!(g.entries(), (3, bindings));
         g.wait(400);
         g.idle(400);
         assert_eq!((g.entries(), g.workers[0].customers()), ((0, 0), 0), "all of it ends");
@@ -263,7 +250,7 @@ fn prefixes_change_in_their_place_only() {
 fn mistakes_are_refused_by_name() {
     let why = |c: Config| Nat64::new(c, 0, 1, 1).err().unwrap().to_string();
     assert_eq!(why(with(&[])), "pref64 of a NAT64: 0 prefixes; name 1 to 16");
-    let many: Vec<Prefix6> = (0..17).map(|i| prefix(&format!("2001:db8:{i}::/96"))).collect();
+    let many: Vec<Prefix6> = (0..17).map(|i| prefix6(&format!("2001:db8:{i}::/96"))).collect();
     assert!(why(Config { pref64: many.clone(), ..config() }).contains("17 prefixes"));
     assert!(Nat64::new(Config { pref64: many[..16].to_vec(), ..config() }, 0, 1, 1).is_ok());
     for pair in [["2001:db8:64::/96", "2001:db8:64::/96"], ["2001:db8::/32", "2001:db8:64::/96"]] {

@@ -5,7 +5,7 @@ use plane::nat64::{Config, Nat64};
 use plane::{Side4, Side6};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testbed::prelude::*;
-use wire::{AddrRange, Mac, Prefix6};
+use wire::{AddrRange, Mac};
 
 pub(crate) const POOL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
@@ -28,7 +28,7 @@ pub(crate) fn config() -> Config {
     let IpAddr::V6(gateway) = GATEWAY6 else { unreachable!() };
     let customer = Side6 { mac: Mac(CUSTOMER_MAC), next_hop: Mac(CUSTOMER_HOP), address: gateway, mtu: 1500 };
     let internet = Side4 { mac: Mac(INTERNET_MAC), next_hop: Mac(INTERNET_HOP), address: GATEWAY4, mtu: 1500 };
-    let pref64 = Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 96 };
+    let pref64 = prefix6("2001:db8:64::/96");
     let pool = vec![AddrRange { first: Ipv4Addr::from(v4(POOL)), count: 1 }];
     let mut c = Config::new(customer, internet, pref64, pool);
     c.nat.sessions = 4096;
@@ -49,6 +49,19 @@ pub(crate) fn with_workers(c: &Config, n: usize) -> Bed<Nat64> {
 
 pub(crate) fn nat64(c: &Config) -> Bed<Nat64> {
     with_workers(c, 1)
+}
+
+/// The NAT64 of a changed configuration.
+pub(crate) fn nat64_with(change: impl FnOnce(&mut Config)) -> Bed<Nat64> {
+    let mut c = config();
+    change(&mut c);
+    nat64(&c)
+}
+
+/// The same configuration, and with a mapping of its own for each connection.
+pub(crate) fn both_mappings(c: Config) -> [Config; 2] {
+    let nat = c.nat.clone().per_connection();
+    [c.clone(), Config { nat, ..c }]
 }
 
 /// The outside end point that a customer's end point gets towards a remote one.

@@ -16,11 +16,8 @@ const PING: &str = "icmp 192.0.2.1:7 -> [2001:db8:2::b]:9";
 
 #[test]
 fn rfc6146_3_5_1_2_a_static_entry_admits_unsolicited_packets() {
-    for mut c in [with(&[WEB, DNS, PING]), Config { nat: address_dependent().nat, ..with(&[WEB, DNS, PING]) }] {
-        for per_connection in [false, true] {
-            if per_connection {
-                c.nat = c.nat.per_connection();
-            }
+    for c in [with(&[WEB, DNS, PING]), Config { nat: address_dependent().nat, ..with(&[WEB, DNS, PING]) }] {
+        for c in both_mappings(c) {
             let mut g = nat64(&c);
             let seen = g.seen_back(&udp((REMOTE, 999), (POOL, 53)));
             assert_eq!((seen.from, seen.to), ((x(REMOTE), 999), (A, 5353)), "a customer that has never sent anything");
@@ -135,11 +132,8 @@ fn mistakes_are_refused_by_name() {
         (&[DNS, "udp 192.0.2.1:53 -> [2001:db8:2::b]:53"], "have an outside port in common"),
         (&[DNS, "udp 192.0.2.1:54 -> [2001:db8:1::a]:5353"], "[2001:db8:1::a]:5353` have an inside port in common"),
     ] {
-        let inside = ["2001:db8:1::", "2001:db8:2::"].map(|a| wire::Prefix6 { addr: a.parse().unwrap(), len: 48 });
-        let mut c = with(statics);
-        c.inside = inside.to_vec();
-        c.inside.extend([wire::Prefix6 { addr: "2001:db8:64::".parse().unwrap(), len: 48 }]);
-        let e = Nat64::new(c, 0, 1, 1).err().unwrap().to_string();
+        let inside = ["2001:db8:1::/48", "2001:db8:2::/48", "2001:db8:64::/48"].map(prefix6).to_vec();
+        let e = Nat64::new(Config { inside, ..with(statics) }, 0, 1, 1).err().unwrap().to_string();
         assert!(e.starts_with("NAT64 configuration, static: `") && e.contains(said), "{e}");
     }
 }

@@ -2,12 +2,7 @@
 
 use crate::nat64::set_up::*;
 use plane::Side::Customer;
-use std::net::IpAddr;
 use testbed::prelude::*;
-
-fn customer(i: u32) -> IpAddr {
-    host_of(0, i.into())
-}
 
 #[test]
 fn a_frame_from_outside_cannot_enter_in_the_middle() {
@@ -21,19 +16,4 @@ fn a_frame_from_outside_cannot_enter_in_the_middle() {
         assert_eq!(g.send(Customer, &f), []);
     }
     assert_eq!(g.count("nat44.in2out"), 1);
-}
-
-/// RFC 6864, section 4.3: workers share the outside addresses, so together they come by each identification once a round.
-#[test]
-fn identifications_are_shared_out() {
-    let mut g = with_workers(&config(), 3);
-    let mut seen = std::collections::HashSet::new();
-    for w in 0..3 {
-        let frame = |i| udp((customer(i), 5000), (x(REMOTE), 80));
-        let sent = (1..100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
-        for _ in 0..65_536 / 3 {
-            let f = g.out(&sent);
-            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
-        }
-    }
 }

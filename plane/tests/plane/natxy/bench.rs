@@ -4,7 +4,7 @@ use plane::nat66::{Config, Nat66};
 use plane::{Pool6, Side6};
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
-use wire::{Mac, Prefix6};
+use wire::Mac;
 
 pub(crate) const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xa));
 pub(crate) const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0xb));
@@ -20,8 +20,7 @@ pub(crate) fn side(mac: [u8; 6], hop: [u8; 6], address: Ipv6Addr) -> Side6 {
 }
 
 pub(crate) fn pool(text: &str) -> Pool6 {
-    let (addr, len) = text.split_once('/').unwrap();
-    Pool6::new(Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }).unwrap()
+    Pool6::new(prefix6(text)).unwrap()
 }
 
 pub(crate) fn config() -> Config {
@@ -40,4 +39,11 @@ pub(crate) fn with_workers(c: &Config, n: usize) -> Bed<Nat66> {
 
 pub(crate) fn nat66(c: &Config) -> Bed<Nat66> {
     with_workers(c, 1)
+}
+
+/// The NAT66 of a changed configuration.
+pub(crate) fn nat66_with(change: impl FnOnce(&mut Config)) -> Bed<Nat66> {
+    let mut c = config();
+    change(&mut c);
+    nat66(&c)
 }

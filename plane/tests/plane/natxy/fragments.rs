@@ -17,9 +17,7 @@ fn each_stays_the_fragment_that_it_was() {
 
 #[test]
 fn the_store_is_bounded() {
-    let mut c = config();
-    c.fragments.datagrams = 8;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.fragments.datagrams = 8);
     for id in 0..20 {
         let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &PAYLOAD), &[64], id);
         assert_eq!(g.send_all(Customer, &parts[1..]), []);

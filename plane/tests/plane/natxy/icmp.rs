@@ -13,9 +13,7 @@ fn errors_from_the_internet() {
         let mut g = nat66(&config());
         let sent = udp((A, 5000), (REMOTE, 80));
         let out = g.out(&sent);
-        let mut e = error(ip(ROUTER), POOL, kind, code, &out, 1000);
-        e[58..62].copy_from_slice(&1400u32.to_be_bytes());
-        reseal6(&mut e);
+        let e = icmp(ip(ROUTER), POOL, kind, code, 1400u32.to_be_bytes(), &out[14..]);
         let back = g.back(&e);
         assert_eq!((icmp_type(&back), &back[58..62]), ((kind, code), &e[58..62]), "MTU or pointer");
         let seen = judge(&back);
@@ -53,10 +51,7 @@ fn extensions_stay_untouched() {
     let mut about = out[14..].to_vec();
     about.resize(128, 0);
     about.extend([0x20, 0, 0x12, 0x34, 0, 8, 1, 1, 9, 9, 9, 9]);
-    let frame = [&[0; 14][..], &about].concat();
-    let mut e = error(ip(ROUTER), POOL, 3, 0, &frame, 1000);
-    e[58] = 16;
-    reseal6(&mut e);
+    let e = icmp(ip(ROUTER), POOL, 3, 0, [16, 0, 0, 0], &about);
     let back = g.back(&e);
     assert_eq!(back[14 + 48 + 128..], e[14 + 48 + 128..]);
     assert_eq!(quote_of(&back).from, (A, 5000));
@@ -88,17 +83,4 @@ fn errors_of_its_own_are_never_about_errors() {
     let mut e = error(ip(ROUTER), POOL, 1, 3, &out, 1000);
     e[21] = 1;
     g.dropped(Internet, &e, "hop-limit-expired");
-}
-
-/// Give the ICMPv6 message of a frame its checksum again.
-fn reseal6(frame: &mut [u8]) {
-    frame[56..58].fill(0);
-    let len = (frame.len() - 54) as u16;
-    let sum = etherparse::checksum::Sum16BitWords::new()
-        .add_slice(&frame[22..54])
-        .add_2bytes(len.to_be_bytes())
-        .add_2bytes([0, 58])
-        .add_slice(&frame[54..]);
-    let sum = sum.ones_complement().to_ne_bytes();
-    frame[56..58].copy_from_slice(&sum);
 }

@@ -6,7 +6,6 @@ use plane::Side::{Customer, Internet};
 use plane::nat66::{Config, Nat66};
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
-use wire::Prefix6;
 
 fn host(net: u128, i: u32) -> IpAddr {
     Ipv6Addr::from_bits((0x2001_0db8_0000 | net) << 80 | u128::from(i)).into()
@@ -21,9 +20,7 @@ fn full(g: &mut Bed<Nat66>, frame: &[u8], why: &str) {
 
 #[test]
 fn customers() {
-    let mut c = config();
-    c.customers = 10;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.customers = 10);
     let outside: Vec<At> = (0..10).map(|i| g.map((host(1, i + 1), 5000), (REMOTE, 80))).collect();
     full(&mut g, &udp((host(1, 99), 5000), (REMOTE, 80)), "table-full");
     for (i, o) in outside.into_iter().enumerate() {
@@ -33,9 +30,7 @@ fn customers() {
 
 #[test]
 fn remote_addresses() {
-    let mut c = config();
-    c.remotes = 10;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.remotes = 10);
     let outside = (0..10).fold((A, 0), |_, i| g.map((A, 5000), (host(7, i + 1), 80)));
     full(&mut g, &udp((A, 5000), (host(7, 99), 80)), "remotes-full");
     // There is no room for an unsolicited remote host, either, and it gets no ICMP error.
@@ -45,9 +40,7 @@ fn remote_addresses() {
 
 #[test]
 fn sessions() {
-    let mut c = config();
-    c.nat.sessions = 10;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.nat.sessions = 10);
     for i in 0..10 {
         g.map((A, 5000 + i), (REMOTE, 80));
     }
@@ -58,9 +51,7 @@ fn sessions() {
 /// Who has no session left to open does not fill the dictionaries by using many addresses, either.
 #[test]
 fn addresses_beyond_the_quota_get_no_number() {
-    let mut c = config();
-    c.nat.quota.sessions = Some(3);
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.nat.quota.sessions = Some(3));
     for i in 0..3 {
         g.map((A, 5000 + i), (REMOTE, 80));
     }
@@ -86,9 +77,7 @@ fn port_blocks_are_the_prefixes() {
 
 #[test]
 fn who_may_send() {
-    let mut c = config();
-    c.inside = vec![Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 }];
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.inside = vec![prefix6("2001:db8:1::/48")]);
     let e = g.refused(Customer, &udp((OTHER, 5000), (REMOTE, 80)), "not-inside");
     assert_eq!(icmp_type(&e), (1, 5), "source address failed ingress policy (RFC 4443, section 3.1)");
     g.dropped(Customer, &udp((POOL, 5000), (REMOTE, 80)), "martian-source");
@@ -134,9 +123,6 @@ fn configurations_that_make_no_sense() {
     assert!(refused(|c| c.remotes = 1 << 28).contains("remote addresses"));
     assert!(refused(|c| c.fragments.datagrams = 0).contains("fragments"));
     assert!(refused(|c| c.nat.sessions = 0).contains("sessions"));
-    let pool = |addr: &str, len| Pool6::new(Prefix6 { addr: addr.parse().unwrap(), len }).is_ok();
-    assert_eq!(
-        [pool("2001:db8::", 112), pool("2001:db8::", 111), pool("fe80::", 120), pool("::", 128)],
-        [true, false, false, false]
-    );
+    let pool = |text: &str| Pool6::new(prefix6(text)).is_ok();
+    assert_eq!(["2001:db8::/112", "2001:db8::/111", "fe80::/120", "::/128"].map(pool), [true, false, false, false]);
 }

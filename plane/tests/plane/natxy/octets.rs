@@ -108,9 +108,7 @@ fn atomic_fragments() {
 /// No IPv6 router cuts (RFC 8200, section 5): what is too large is told to the sender, with the link's MTU.
 #[test]
 fn packets_larger_than_the_next_link() {
-    let mut c = config();
-    c.internet.mtu = 1400;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.internet.mtu = 1400);
     g.out(&udp_with((A, 5000), (REMOTE, 80), 64, &[0; 1352]));
     let e = g.refused(plane::Side::Customer, &udp_with((A, 5000), (REMOTE, 80), 64, &[0; 1353]), "too-big");
     assert_eq!((icmp_type(&e), &e[58..62]), ((2, 0), &1400u32.to_be_bytes()[..]));

@@ -8,9 +8,7 @@ use testbed::prelude::*;
 
 #[test]
 fn address_dependent_filtering() {
-    let mut c = config();
-    c.nat.filtering = Filtering::AddressDependent;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.nat.filtering = Filtering::AddressDependent);
     let outside = g.map((A, 5000), (REMOTE, 80));
     g.dropped(Internet, &udp((OTHER, 80), outside), "filtered");
     assert_eq!(g.reached((REMOTE, 81), outside), (A, 5000));
@@ -19,9 +17,7 @@ fn address_dependent_filtering() {
 
 #[test]
 fn several_outside_addresses_are_all_used() {
-    let mut c = config();
-    c.pool = pool("2001:db8:2::/126");
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.pool = pool("2001:db8:2::/126"));
     let customers = (1..9u16).map(|i| ip(&format!("2001:db8:1::{i:x}")));
     let mut seen: Vec<_> = customers.map(|from| g.map((from, 5000), (REMOTE, 80)).0).collect();
     seen.sort();
@@ -44,9 +40,7 @@ fn sessions_end_and_numbers_come_back() {
 /// A session that a remote host opened keeps the number of this host, although no customer ever sent to it.
 #[test]
 fn numbers_of_remote_hosts_live_as_long_as_their_sessions() {
-    let mut c = config();
-    c.nat.inbound_refresh = true;
-    let mut g = nat66(&c);
+    let mut g = nat66_with(|c| c.nat.inbound_refresh = true);
     let outside = g.map((A, 5000), (REMOTE, 80));
     for _ in 0..6 {
         assert_eq!(g.reached((OTHER, 9), outside), (A, 5000));

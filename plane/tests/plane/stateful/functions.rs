@@ -46,10 +46,10 @@ impl Stateful for nat44 {
     const ERRORS_IN: &'static [[(u8, u8); 2]] = &same([(3, 0), (3, 1), (3, 4), (11, 0), (12, 0)]);
     const ERRORS_OUT: &'static [[(u8, u8); 2]] = &same([(3, 3)]);
 
-    fn worker(setup: &Setup, worker: usize) -> Nat44 {
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         let mut c = four::gateway::config();
         (setup.nat)(&mut c);
-        Nat44::new(c, worker, setup.workers, 42).unwrap()
+        Nat44::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
     fn customer(i: u32) -> IpAddr {
@@ -75,11 +75,11 @@ impl Stateful for nat64 {
     const ERRORS_OUT: &'static [[(u8, u8); 2]] =
         &[[(1, 0), (3, 1)], [(1, 4), (3, 3)], [(3, 0), (11, 0)], [(1, 1), (3, 10)]];
 
-    fn worker(setup: &Setup, worker: usize) -> Nat64 {
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         let mut c = six::set_up::config();
         (setup.nat)(&mut c.nat);
         c.subscriber_prefix = setup.prefix.unwrap_or(c.subscriber_prefix);
-        Nat64::new(c, worker, setup.workers, 42).unwrap()
+        Nat64::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
     fn customer(i: u32) -> IpAddr {
@@ -109,11 +109,11 @@ impl Stateful for nat66 {
     const ERRORS_IN: &'static [[(u8, u8); 2]] = &same([(1, 0), (1, 3), (1, 4), (3, 0)]);
     const ERRORS_OUT: &'static [[(u8, u8); 2]] = &same([(1, 0), (3, 0)]);
 
-    fn worker(setup: &Setup, worker: usize) -> Nat66 {
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         let mut c = natxy::bench::config();
         (setup.nat)(&mut c.nat);
         c.subscriber_prefix = setup.prefix.unwrap_or(c.subscriber_prefix);
-        Nat66::new(c, worker, setup.workers, 42).unwrap()
+        Nat66::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
     fn customer(i: u32) -> IpAddr {
@@ -143,10 +143,10 @@ impl Stateful for nat46 {
     const ERRORS_IN: &'static [[(u8, u8); 2]] = &[[(3, 0), (11, 0)], [(1, 4), (3, 3)]];
     const ERRORS_OUT: &'static [[(u8, u8); 2]] = &[[(3, 3), (1, 4)]];
 
-    fn worker(setup: &Setup, worker: usize) -> Self {
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         let mut c = natxy::nat46::config();
         (setup.nat)(&mut c.nat);
-        c.build(worker, setup.workers, 42).unwrap()
+        c.build(worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
     fn customer(i: u32) -> IpAddr {
@@ -176,7 +176,7 @@ impl Stateful for ds_lite {
     const ERRORS_IN: &'static [[(u8, u8); 2]] = &same([(3, 1), (11, 0)]);
     const ERRORS_OUT: &'static [[(u8, u8); 2]] = &same([(3, 3)]);
 
-    fn worker(setup: &Setup, worker: usize) -> Self {
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         aftr::dual::worker(setup.nat, worker, setup.workers)
     }
 

@@ -1,6 +1,6 @@
 //! Whatever arrives: no panic, bounded state, and translation is reversed on the way back.
 
-use super::{Setup, Stateful, bed, each, kind, known, map, with};
+use super::{MAPPINGS, Setup, Stateful, bed, each, kind, known, map, with};
 use plane::Side::{self, Customer, Internet};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -60,11 +60,7 @@ fn damaged_frames_do_no_harm<N: Stateful>() {
 fn translation_is_undone_on_the_way_back<N: Stateful>() {
     let flow = (1u32..99, 1u16.., any::<bool>(), 1u16.., any::<bool>(), vec(any::<u8>(), 0..200));
     proptest!(ProptestConfig::with_cases(32), |(per_connection: bool, flows in vec(flow, 1..20))| {
-        let mut g = with::<N>(&|c| {
-            if per_connection {
-                *c = c.clone().per_connection();
-            }
-        });
+        let mut g = with::<N>(MAPPINGS[usize::from(per_connection)]);
         for (host, port, other, remote_port, is_tcp, payload) in flows {
             let (from, to) = ((N::customer(host), port), (if other { N::OTHER } else { N::REMOTE }, remote_port));
             let packet = |from: At, to: At, flags| {

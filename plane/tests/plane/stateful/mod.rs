@@ -7,6 +7,7 @@ mod hostile;
 mod icmp;
 mod pending_syn;
 mod sessions;
+mod tcp;
 mod workers;
 
 use plane::nat44::config::Config;
@@ -38,7 +39,7 @@ pub(super) trait Stateful: Function + Sized + 'static {
     /// Types and codes of ICMP errors of customers, and what the Internet gets.
     const ERRORS_OUT: &'static [[(u8, u8); 2]];
 
-    fn worker(setup: &Setup, worker: usize) -> Self;
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String>;
 
     /// One of many customers.
     fn customer(i: u32) -> IpAddr;
@@ -67,10 +68,13 @@ pub(super) struct Setup<'a> {
     pub prefix: Option<u8>,
 }
 
+/// Endpoint-independent mapping, and a mapping of its own for each connection.
+const MAPPINGS: [&dyn Fn(&mut Config); 2] = [&|_| {}, &|c| *c = c.clone().per_connection()];
+
 const USUAL: Setup = Setup { nat: &|_| {}, workers: 1, prefix: None };
 
 fn bed<N: Stateful>(setup: &Setup) -> Bed<N> {
-    let workers = (0..setup.workers).map(|w| N::worker(setup, w)).collect();
+    let workers = (0..setup.workers).map(|w| N::worker(setup, w).unwrap()).collect();
     Bed::readdressing(workers, N::STEERING, N::VERSIONS)
 }
 

@@ -1,6 +1,6 @@
 //! Unsolicited SYNs from the Internet (RFC 5382, REQ-4): answered after six seconds, unless the customer opens the connection.
 
-use super::{Stateful, USUAL, bed, count, dropped, each, known, port_unreachable, with};
+use super::{MAPPINGS, Stateful, USUAL, bed, count, dropped, each, known, port_unreachable, with};
 use plane::Side::Internet;
 use testbed::prelude::*;
 
@@ -33,12 +33,8 @@ fn an_unsolicited_syn_is_answered_after_six_seconds<N: Stateful>() {
 }
 
 fn an_outbound_syn_silences_the_held_one<N: Stateful>() {
-    for per_connection in [false, true] {
-        let mut g = with::<N>(&|c| {
-            if per_connection {
-                *c = c.clone().per_connection();
-            }
-        });
+    for nat in MAPPINGS {
+        let mut g = with::<N>(nat);
         dropped(&mut g, Internet, &syn::<N>(80), "syn-held");
         g.wait(3);
         assert_eq!(g.seen_out(&tcp((N::A, 5000), known::<N>((N::REMOTE, 80)), "S")).from, (N::POOL, 5000));

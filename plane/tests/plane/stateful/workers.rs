@@ -1,8 +1,9 @@
 //! Several workers: what arrives at the wrong one reaches the right one, and nothing loops.
 
-use super::{Setup, Stateful, USUAL, bed, each, joined, kind, known, map, port_unreachable, refused};
+use super::{MAPPINGS, Setup, Stateful, USUAL, bed, each, joined, kind, known, map, port_unreachable, refused};
 use plane::Side::{Customer, Internet};
 use plane::nat44::config::{Blocks, Config, Quota};
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
 
@@ -12,6 +13,7 @@ each! {
     hairpins_cross_and_arrive: nat44 nat64 nat66 ds_lite;
     fragments_meet_wherever_they_arrive: nat44 nat64 nat66 nat46 ds_lite;
     errors_of_any_router_reach_the_worker_of_the_customer_they_are_about: nat44 nat64 nat66 nat46 ds_lite;
+    identifications_are_shared_out: nat64 nat46;
     a_subscriber_has_one_quota_however_many_workers: nat64 nat66;
     quotas_are_the_prefixes: nat64 nat66;
     subscribers_stay_with_the_worker_that_links_steer_them_to: nat64 nat66;
@@ -24,14 +26,9 @@ fn workers<N: Stateful>(workers: usize, misled: bool) -> Bed<N> {
 }
 
 fn flows_stay_with_the_worker_that_links_steer_them_to<N: Stateful>() {
-    for per_connection in [false, true] {
-        let nat = |c: &mut Config| {
-            if per_connection {
-                *c = c.clone().per_connection();
-            }
-        };
+    for nat in MAPPINGS {
         for n in [2, 3, 8] {
-            let mut g = bed::<N>(&Setup { nat: &nat, workers: n, prefix: None });
+            let mut g = bed::<N>(&Setup { nat, workers: n, prefix: None });
             for i in 1..200 {
                 let from = (N::customer(i), 5000 + i as u16);
                 let frame = udp(from, known::<N>((N::REMOTE, 80)));
@@ -111,6 +108,21 @@ fn errors_of_any_router_reach_the_worker_of_the_customer_they_are_about<N: State
 /// Nine ports, or nine sessions.
 fn of_nine(ports: bool) -> Quota {
     if ports { Quota { ports: Some(9), sessions: None } } else { Quota { sessions: Some(9), ports: None } }
+}
+
+/// RFC 6864, section 4.3: workers share the IPv4 addresses, so together they come by each identification once a round.
+fn identifications_are_shared_out<N: Stateful>() {
+    let mut g = workers::<N>(3, false);
+    let mut seen = HashSet::new();
+    for w in 0..3 {
+        let frame = |i| udp((N::customer(i), 5000), known::<N>((N::REMOTE, 80)));
+        let sent = (1..100).map(frame).find(|f| g.steered(Customer, f) == w).unwrap();
+        let answer = udp((N::REMOTE, 80), g.seen_out(&sent).from);
+        for _ in 0..65_536 / 3 {
+            let f = if N::VERSIONS[1] == 4 { g.out(&sent) } else { g.back(&answer) };
+            assert!(seen.insert([f[18], f[19]]), "worker {w}, after {}", seen.len());
+        }
+    }
 }
 
 /// RFC 6888, REQ-4 and REQ-5: one worker has all of a subscriber, whatever its addresses, and allows the whole quota.

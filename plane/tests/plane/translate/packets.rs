@@ -1,6 +1,6 @@
 //! Packets built by `etherparse`, and the judge of those that come out, which sees every field of the IP header.
 
-pub(crate) use testbed::ip4::reseal;
+pub(crate) use testbed::ip4::{reseal, with_options};
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, NetSlice, SlicedPacket};
@@ -115,18 +115,6 @@ pub(crate) fn with_extension(frame: &[u8], number: u8, octets: &[u8]) -> Vec<u8>
 pub(crate) fn with_fragment(frame: &[u8], offset: u16, more: bool, id: u32) -> Vec<u8> {
     let header = Ipv6FragmentHeader::new(IpNumber(0), (offset / 8).try_into().unwrap(), more, id);
     with_extension(frame, 44, &header.to_bytes())
-}
-
-/// Put options into an IPv4 frame without any.
-pub(crate) fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
-    let mut f = frame[..34].to_vec();
-    f.extend_from_slice(options);
-    f.extend_from_slice(&frame[34..]);
-    f[14] += (options.len() / 4) as u8;
-    let total = u16::from_be_bytes([f[16], f[17]]) + options.len() as u16;
-    f[16..18].copy_from_slice(&total.to_be_bytes());
-    reseal(&mut f);
-    f
 }
 
 pub(crate) fn fragments4(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
