@@ -2,8 +2,9 @@
 //! measured, marks the words at fault and names a way out.
 
 use crate::{Keys, Metric};
+use key::quantity::WrittenRate;
 use key::{At, Fault};
-use method::Count;
+use method::{Count, Direction, Rate};
 
 /// What a scenario asks for.
 pub struct Asked<'a> {
@@ -17,8 +18,12 @@ pub struct Asked<'a> {
     pub connections: &'a [Count],
     /// Place where the connections are written.
     pub connections_at: &'a str,
-    /// Octets of a test frame, FCS included.
-    pub frame: usize,
+    /// Octets of a test frame, FCS included, and where it is longest.
+    pub frame: [usize; 2],
+    /// The highest rate, if the scenario gives it.
+    pub highest: Option<Rate>,
+    /// Directions of the trials.
+    pub directions: Vec<Direction>,
     /// Whether a device keeps connections.
     pub is_stateful: bool,
     /// Whether a share of the rate validates connections.
@@ -43,6 +48,11 @@ impl Asked<'_> {
     /// The place of a key.
     pub fn at(&self, key: &str) -> String {
         format!("{}.{key}", self.table)
+    }
+
+    /// Frames per second of a rate as it is written.
+    pub(crate) fn frames_per_second(&self, written: WrittenRate) -> Rate {
+        Rate(written.frames_per_second(self.frame[1]))
     }
 
     /// Refuses the scenario.

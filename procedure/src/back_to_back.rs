@@ -1,9 +1,9 @@
 //! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without
 //! loss. It shows the buffer in front of the bottleneck, so the throughput must be below that rate.
 
-use crate::known::{self, CAPACITY, of_search};
+use crate::known::{self, KnownPoint, of_search};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -126,10 +126,8 @@ const KNOWN: &[Known] = &[Known {
     truth: Some(10_000),
     unit: "frames",
     error: of_search(10_000),
-    measure: || {
-        let keys = Keys::of_table(BackToBack { longest: Nanos::from_secs(30), rate: None });
-        let settings = known::settings();
-        let context = Context { throughput: Some(CAPACITY), ..Context::new(&BACK_TO_BACK_FRAMES, &keys, &settings) };
-        context.measure(&mut known::device(Truth { queue: 4_000, ..known::simulated() }))
+    point: || {
+        let keys = BackToBack { longest: Nanos::from_secs(30), rate: None };
+        KnownPoint::new(keys, Truth { queue: 4_000, ..known::simulated() })
     },
 }];

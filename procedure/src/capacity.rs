@@ -5,7 +5,7 @@
 
 use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
-use crate::known::{self, EXACT};
+use crate::known::{self, EXACT, HELD, KnownPoint};
 use crate::metric::{Gives, Metric, Unit};
 use crate::validation::Validation;
 use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Sends, Watch};
@@ -15,7 +15,7 @@ use key::quantity::show_grouped;
 use key::{Fault, computed, or};
 use method::judged::{Decision, Patience, probe_connections};
 use method::ratio::Ratio;
-use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
+use method::search::{CapacityRates, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings};
 use method::simulated::{Truth, WhenFull};
 use method::trial::{TrialError, Trials};
 use method::units::{Count, Rate};
@@ -70,21 +70,6 @@ key::table! {
 /// The search begins, by default, at this part of the connections.
 const FROM_PART: Count = 16;
 
-impl Capacity {
-    /// The limits of a search up to `most` connections.
-    pub fn limits(&self, most: Count) -> Limits {
-        Limits {
-            from: self.from.unwrap_or((most / FROM_PART).max(1)),
-            most,
-            beta: Ratio::from_ppm(self.beta_ppm.into()),
-            gamma: Ratio::from_ppm(self.gamma_ppm.into()),
-            error: self.error,
-            buffered: 0,
-            validate_at_most: None,
-        }
-    }
-}
-
 fn conditions(keys: &Keys) -> Vec<(&'static str, String)> {
     let keys = keys.get::<Capacity>();
     let from = keys.from.map_or("a sixteenth of the".to_owned(), show_grouped);
@@ -120,22 +105,35 @@ fn check(asked: &mut Asked<'_>) {
     }
 }
 
+/// Searches for the capacity. Rate and error of the result are connections: the most that were
+/// safe, and the distance to the fewest that were not.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let keys = context.keys.get::<Capacity>();
-    let (settings, limits) = (context.settings, keys.limits(context.connections));
-    // The table surely holds these.
-    let limit = Validation::of(context, limits.from, trials, watch)?;
-    let Some(policy) = keys.policy else {
-        let limits = Limits { buffered: context.buffered, validate_at_most: limit.at_most, ..limits };
-        let result = measure(trials, settings, limits, watch)?;
-        let safe = result.capacity.map_or(Rate(0), |rates| rates.safe);
-        return Ok(limit.beside(context, safe, result));
+    let (keys, settings, most) = (context.keys.get::<Capacity>(), context.settings, context.connections);
+    // The table surely holds these (C0 of RFC 9693).
+    let from = keys.from.unwrap_or((most / FROM_PART).max(1));
+    let validation = Validation::of(context, from, trials, watch)?;
+    if let Some(policy) = keys.policy {
+        let result = capacity_known::search(context, (policy, keys.error), validation.at_most, trials, watch)?;
+        return Ok(validation.beside(context, context.phase1_rate()?, result));
+    }
+    settings.check()?;
+    has_no_buffered(from, context.buffered)?;
+    let decider = Decider::new(trials, settings);
+    let search = Search {
+        decider,
+        settings,
+        from,
+        most,
+        beta: Ratio::from_ppm(keys.beta_ppm.into()),
+        gamma: Ratio::from_ppm(keys.gamma_ppm.into()),
+        error: keys.error,
+        validate_at_most: validation.at_most,
+        watch,
+        result: SearchResult::empty(),
     };
-    let (connections, rate) = (context.connections, context.phase1_rate()?);
-    let known =
-        capacity_known::Known { connections, policy, rate, error: limits.error, validate_at_most: limit.at_most };
-    let result = capacity_known::measure(trials, settings, known, watch)?;
-    Ok(limit.beside(context, rate, result))
+    let result = search.run()?;
+    let safe = result.capacity.map_or(Rate(0), |rates| rates.safe);
+    Ok(validation.beside(context, safe, result))
 }
 
 /// Width of a search for a rate: 2.5 % of the rate that passed, as in published runs.
@@ -147,74 +145,29 @@ const LOWEST_PART: u64 = 4096;
 /// first rate by at most a third, and a later rate without their effect is no break-down.
 const BUFFERS: Count = 4;
 
-/// Parameters of the search; names as in RFC 9693.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// C0: connections that the table surely holds.
-    pub from: Count,
-    /// Upper end of the search: connections that the tester has.
-    pub most: Count,
-    /// beta: the exponential search ends below this share of the last safe rate.
-    pub beta: Ratio,
-    /// gamma: in the binary search, a number of connections fails below this share of the last safe rate.
-    pub gamma: Ratio,
-    /// E: the distance of the bounds at which the search stops, in connections.
-    pub error: Count,
-    /// Frames that the path can buffer; 0 if unknown.
-    pub buffered: Count,
-    /// Maximum validation rate.
-    pub validate_at_most: Option<Rate>,
+/// Refuses a first number of connections whose rate buffers would raise.
+fn has_no_buffered(from: Count, buffered: Count) -> Result<(), TrialError> {
+    let least = buffered.saturating_mul(BUFFERS);
+    if from >= least {
+        return Ok(());
+    }
+    Err(TrialError::Refused(format!(
+        "the search for the capacity begins with {from} connections, and the path can buffer {buffered} frames: write capacity-from = \
+         {least} or more, or use shorter queues"
+    )))
 }
 
-/// Searches for the capacity. Rate and error of the result are connections: the most that were
-/// safe, and the distance to the fewest that were not.
-///
-/// # Errors
-/// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
-/// [`TrialError::Refused`] for settings without a result.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    limits: Limits,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    settings.check()?;
-    suffice(settings, &limits)?;
-    let decider = Decider::new(trials, settings);
-    let search = Search { decider, settings, limits, watch, result: SearchResult::empty() };
-    search.run()
-}
-
-fn suffice(settings: &SearchSettings, limits: &Limits) -> Result<(), TrialError> {
-    let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
-    if settings.alpha.is_none() {
-        return refuse("the capacity needs alpha: only validated connections are in the table (RFC 9693, section 4.9)");
-    }
-    if limits.from == 0 || limits.from > limits.most {
-        return refuse("the search for the capacity begins above its upper end, or at 0 connections");
-    }
-    if limits.error == 0 {
-        return refuse("an error of 0 connections cannot be reached; use 1");
-    }
-    if limits.beta.is_zero() || limits.gamma.is_zero() {
-        return refuse("beta and gamma are above 0: at 0 no rate ever breaks down");
-    }
-    let least = limits.buffered.saturating_mul(BUFFERS);
-    if limits.from < least {
-        return Err(TrialError::Refused(format!(
-            "the search for the capacity begins with {} connections, and the path can buffer {} frames: write capacity-from = {least} \
-             or more, or use shorter queues",
-            limits.from, limits.buffered
-        )));
-    }
-    Ok(())
-}
-
+/// The search with its parameters, which have their names of RFC 9693.
 struct Search<'a, 'w> {
     decider: Decider<'a>,
     settings: &'a SearchSettings,
-    limits: Limits,
-    watch: &'w mut dyn FnMut(&Progress),
+    from: Count,
+    most: Count,
+    beta: Ratio,
+    gamma: Ratio,
+    error: Count,
+    validate_at_most: Option<Rate>,
+    watch: Watch<'w>,
     result: SearchResult,
 }
 
@@ -234,7 +187,7 @@ struct Found {
 
 impl Search<'_, '_> {
     fn run(mut self) -> Result<SearchResult, TrialError> {
-        let from = self.limits.from;
+        let from = self.from;
         let first = self.rate(from, self.settings.hi, Rate(self.settings.hi.0 / LOWEST_PART))?;
         if first.rate.0 == 0 {
             let kind = if first.undecided.is_some() { ResultKind::NothingMeasured } else { ResultKind::NothingPassed };
@@ -266,7 +219,7 @@ impl Search<'_, '_> {
 
     /// The next number of connections, with the share of the safe rate below which it fails; `None` at the end.
     fn next(&self, safe: Pair, broken: Option<Pair>) -> Option<(Count, Ratio)> {
-        let Limits { most, beta, gamma, error, .. } = self.limits;
+        let Search { most, beta, gamma, error, .. } = *self;
         match broken {
             None => (safe.connections < most).then(|| (safe.connections.saturating_mul(2).min(most), beta)),
             Some(broken) if broken.connections - safe.connections > error => {
@@ -303,7 +256,7 @@ impl Search<'_, '_> {
         let width = RATE_ERROR.of(lo).0.max(1);
         let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
         (self.watch)(&Progress { lo, hi, rate, steps_left: (u64::BITS - (intervals - 1).leading_zeros()).max(1) });
-        let (alpha, at_most) = (self.settings.alpha, self.limits.validate_at_most);
+        let (alpha, at_most) = (self.settings.alpha, self.validate_at_most);
         let spec = trial(rate, connections, alpha, at_most);
         let (few, slow) = probe_connections(connections, rate);
         let probe = trial(slow, few, alpha, at_most);
@@ -341,20 +294,21 @@ impl Search<'_, '_> {
     }
 }
 
-fn of_known(when_full: WhenFull) -> Result<SearchResult, TrialError> {
+fn known_point(when_full: WhenFull) -> KnownPoint {
     let keys = Capacity { from: Some(10_000), error: 1, beta_ppm: 200_000, gamma_ppm: 400_000, policy: None };
     let settings = SearchSettings { alpha: Some(Ratio::from_ppm(500_000)), ..known::forward() };
-    let mut device = known::device(Truth { table_size: 123_457, when_full, ..known::simulated() });
-    measure(&mut device, &settings, keys.limits(1_000_000), &mut |_| ())
+    let phase2 = Some(Phase2 { connections: 1_000_000, ..HELD });
+    let device = Truth { table_size: 123_457, when_full, ..known::simulated() };
+    KnownPoint { settings, phase2, ..KnownPoint::new(keys, device) }
 }
 
 /// What becomes of new connections must not matter.
-const fn known(device: &'static str, measure: fn() -> Result<SearchResult, TrialError>) -> Known {
-    Known { metric: CONN_TABLE_CAPACITY.key, device, truth: Some(123_457), unit: "connections", error: EXACT, measure }
+const fn known(device: &'static str, point: fn() -> KnownPoint) -> Known {
+    Known { metric: CONN_TABLE_CAPACITY.key, device, truth: Some(123_457), unit: "connections", error: EXACT, point }
 }
 
 const KNOWN: &[Known] = &[
-    known("refuses new connections", || of_known(WhenFull::KeepOld)),
-    known("replaces the oldest connection", || of_known(WhenFull::ReplaceOldest)),
-    known("collects 64 connections", || of_known(WhenFull::Collect(64))),
+    known("refuses new connections", || known_point(WhenFull::KeepOld)),
+    known("replaces the oldest connection", || known_point(WhenFull::ReplaceOldest)),
+    known("collects 64 connections", || known_point(WhenFull::Collect(64))),
 ];

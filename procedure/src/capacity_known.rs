@@ -3,11 +3,12 @@
 //! rate, so that a rate that is too high is not taken for a full table.
 
 use crate::establishment::trial;
+use crate::{Context, Watch};
 use key::kind::{Kind, Shape, words_of};
 use key::quantity::count;
 use key::{Value, Wrong};
 use method::judged::{Decision, Patience, probe_connections};
-use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
+use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult};
 use method::trial::{TrialError, TrialOutcome, Trials};
 use method::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
@@ -57,76 +58,60 @@ impl Kind for Policies {
     }
 }
 
-/// Parameters of the measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Connections that are opened, more than the table holds (N).
-    pub connections: Count,
-    /// The policy of a full table.
-    pub policy: Policy,
-    /// Rate of the first trial, well below the establishment rate.
-    pub rate: Rate,
-    /// Distance at which two counts are equal, in connections (E).
-    pub error: Count,
-    /// Maximum validation rate.
-    pub validate_at_most: Option<Rate>,
-}
-
 /// Halvings after which counts that still differ are no result.
 const HALVINGS: u32 = 4;
 
 /// Measures the connections that answered; the capacity is at most `error` larger. If all answered,
 /// it is a lower bound.
-///
-/// # Errors
-/// As [`Trials::run`]; [`TrialError::Refused`] without alpha or a rate; [`TrialError::DutDead`] if
-/// no connection is set up.
-pub fn measure(
+pub(crate) fn search(
+    context: &Context<'_>,
+    (policy, error): (Policy, Count),
+    validate_at_most: Option<Rate>,
     trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    known: Known,
-    watch: &mut dyn FnMut(&Progress),
+    watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
+    let (settings, connections, first) = (context.settings, context.connections, context.phase1_rate()?);
     settings.check()?;
-    if settings.alpha.is_none() || known.connections == 0 || known.rate.0 == 0 || known.policy == Policy::Collect(0) {
-        return Err(TrialError::Refused(
-            "the capacity of a table with a known policy needs alpha, connections, a rate, and K above 0".to_owned(),
-        ));
-    }
     let mut decider = Decider::new(trials, settings);
     let mut result = SearchResult::empty();
-    let (mut rate, mut before) = (known.rate, None::<Count>);
+    let (mut rate, mut before) = (first, None::<Count>);
     for left in (0..=HALVINGS).rev() {
-        watch(&Progress { lo: Rate(0), hi: known.rate, rate, steps_left: left + 1 });
-        let spec = trial(rate, known.connections, settings.alpha, known.validate_at_most);
-        let (few, slow) = probe_connections(known.connections, rate);
-        let probe = trial(slow, few, settings.alpha, known.validate_at_most);
+        watch(&Progress { lo: Rate(0), hi: first, rate, steps_left: left + 1 });
+        let spec = trial(rate, connections, settings.alpha, validate_at_most);
+        let (few, slow) = probe_connections(connections, rate);
+        let probe = trial(slow, few, settings.alpha, validate_at_most);
         let judgement = decider.decide(&spec, &probe, Patience::Repeat)?;
         result.note(rate, &judgement);
         if let Some(step) = result.trace.last_mut() {
-            step.connections = Some(known.connections);
+            step.connections = Some(connections);
         }
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-            (result.kind, result.tester_limit) = (ResultKind::NothingMeasured, Some(reason));
-            return Ok(result);
+            return Ok(result.nothing_measured(reason));
         }
-        let held = held(known.policy, &judgement.last().outcome);
+        let held = held(policy, &judgement.last().outcome);
         let is_all = judgement.decision.passed();
-        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= spread(&known));
+        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= error.max(above(policy)));
         if is_all || agreed.is_some() {
-            let held = agreed.map_or(known.connections, |(before, held)| before.max(held));
-            return Ok(conclude(result, Known { rate, ..known }, held, is_all));
+            let held = agreed.map_or(connections, |(before, held)| before.max(held));
+            return Ok(SearchResult {
+                rate: Rate(if is_all { connections } else { held }),
+                kind: if is_all { ResultKind::AtUpperLimit } else { ResultKind::Observed },
+                error: Rate(if is_all { 0 } else { above(policy) }),
+                capacity: Some(CapacityRates {
+                    from: connections,
+                    first: rate,
+                    safe: rate,
+                    broken: None,
+                    doublings: 0,
+                }),
+                ..result
+            });
         }
         (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), held);
     }
     // The count depends on the rate.
     result.kind = ResultKind::NothingMeasured;
     Ok(result)
-}
-
-/// Largest difference of two counts of one table.
-fn spread(known: &Known) -> Count {
-    known.error.max(above(known.policy))
 }
 
 /// Largest excess of the capacity over the connections that answered.
@@ -141,16 +126,5 @@ fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
         Policy::RefuseNew => validated.or(Some(outcome.forward.received)),
         // Without a complete phase 1 nothing was validated, and this policy loses no frame of phase 1.
         Policy::DropOldest | Policy::Collect(_) => validated,
-    }
-}
-
-fn conclude(result: SearchResult, known: Known, held: Count, is_all: bool) -> SearchResult {
-    let Known { connections, rate, policy, .. } = known;
-    SearchResult {
-        rate: Rate(if is_all { connections } else { held }),
-        kind: if is_all { ResultKind::AtUpperLimit } else { ResultKind::Observed },
-        error: Rate(if is_all { 0 } else { above(policy) }),
-        capacity: Some(CapacityRates { from: connections, first: rate, safe: rate, broken: None, doublings: 0 }),
-        ..result
     }
 }

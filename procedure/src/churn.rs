@@ -3,14 +3,14 @@
 //! connections are one stream Left to Right, in which each held connection has a frame before it
 //! times out. Frames Right to Left are on held connections only.
 
-use crate::known::{self, CONNECTIONS, HELD, of_search};
+use crate::known::{self, CONNECTIONS, HELD, KnownPoint, of_search};
 use crate::metric::{Metric, Unit};
 use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
 use key::kind::{maybe, number, rate, seconds_from, share};
 use key::quantity::WrittenRate;
 use key::{Fault, computed, or};
 use method::judged::Patience;
-use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial, probe};
+use method::search::{Decider, Phase2, SearchResult, binary, data_trial, probe};
 use method::trial::{self, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
@@ -119,12 +119,6 @@ fn check(asked: &mut Asked<'_>) {
     }
 }
 
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let (held, limits) = limits(context);
-    let all = context.connected("without connections there is no churn")?;
-    measure(trials, context.settings, Phase2 { connections: held, ..all }, limits, watch)
-}
-
 /// Least frames of each held connection in one time-out.
 pub const REFRESHES: u64 = 3;
 
@@ -163,20 +157,15 @@ impl Limits {
     }
 }
 
-/// Measures the churn rate. The connections of `phase2` are held; `settings.hi` bounds the frames per second.
+/// Measures the churn rate; `settings.hi` bounds the frames per second.
 ///
 /// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the frames on held connections
-/// alone reach the upper end, or there are no new connections.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Phase2,
-    limits: Limits,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+/// [`TrialError::Refused`] if the frames on held connections alone reach the upper end, or there are no new connections.
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let (settings, (held, limits)) = (context.settings, limits(context));
+    let all = context.connected("without connections there is no churn")?;
+    let (phase2, frames) = (Phase2 { connections: held, ..all }, limits.frames);
     settings.check()?;
-    let (held, frames) = (phase2.connections, limits.frames.max(1));
     let held_frames = limits.held_frames(held);
     let most =
         if settings.direction.forward() { settings.direction.pace(true, settings.hi).per_second() } else { Rate(0) };
@@ -224,9 +213,9 @@ const KNOWN: &[Known] = &[Known {
     truth: Some(300_000),
     unit: CONNECTIONS,
     error: of_search(300_000),
-    measure: || {
-        let (timeout, held_rate) = (Nanos::from_secs(9), Rate(0));
-        let limits = Limits { different: 100_000_000, frames: 1, timeout, held_rate };
-        measure(&mut known::device(known::simulated()), &known::forward(), HELD, limits, &mut |_| ())
+    point: || {
+        let keys = Churn { held_ppm: 1_000, frames: 1, timeout: Some(Nanos::from_secs(9)), held_rate: None };
+        let phase2 = Some(Phase2 { connections: 30_000_000, ..HELD });
+        KnownPoint { phase2, settings: known::forward(), ..KnownPoint::new(keys, known::simulated()) }
     },
 }];

@@ -6,8 +6,8 @@ use crate::keys::Keys;
 use crate::metric::{Gives, Metric};
 use key::quantity::WrittenRate;
 use method::search::bottleneck::Limit;
-use method::search::{Phase2, SearchResult, SearchSettings, ValidationCap};
-use method::{Count, Nanos, Rate, TrialError, Trials};
+use method::search::{Phase2, SearchResult, SearchSettings, ValidationCap, data_trial};
+use method::{Count, Load, Nanos, Rate, TrialError, TrialSpec, Trials};
 
 /// The limit on the rate of validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub enum Cap {
 }
 
 /// The conditions of one measurement.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// What is measured.
     pub metric: &'static Metric,
@@ -137,6 +138,14 @@ impl Context<'_> {
             return Ok(None);
         }
         Ok(Some(Phase2 { connections: self.connections, phase1_rate: self.phase1_rate()? }))
+    }
+
+    /// A trial of data at this rate, for so long.
+    ///
+    /// # Errors
+    /// Those of [`Context::phase1_rate`].
+    pub(crate) fn data(&self, rate: Rate, duration: Nanos) -> Result<TrialSpec, TrialError> {
+        Ok(TrialSpec { rate, load: Load::For(duration), ..data_trial(self.settings, self.phase2()?)? })
     }
 
     /// Phase 2 of trials that need connections.

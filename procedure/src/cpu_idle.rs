@@ -2,22 +2,21 @@
 //! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
 use crate::keys::LENGTHS;
-use crate::known::{self, CAPACITY, EXACT, HELD};
+use crate::known::{self, EXACT, HELD, KnownPoint};
 use crate::metric::{Metric, Origin, Unit};
 use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch, single};
 use document::scale::Axis;
 use document::svg::{Strip, Strips};
 use document::{Drawing, Figure, Section};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
-use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, Symptoms};
-use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{ResultKind, SearchResult};
 use method::simulated::ControlTruth;
-use method::trial::{self, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{self, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
@@ -82,23 +81,17 @@ key::table! {
 /// Samples the idle times once; the value is the idle share of the busiest core, in parts per million.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let CpuIdle { duration, interval, .. } = *context.keys.get();
-    let (rate, boxes, settings) = (context.throughput()?, context.device.boxes(), context.settings);
-    let trial = TrialSpec { rate, load: Load::For(duration), ..data_trial(settings, context.phase2()?)? };
-    let settings = SearchSettings { verify: None, ..settings.clone() };
-    let mut decider = Decider::new(trials, &settings);
-    let mut result = SearchResult::empty();
-    for of in 0..boxes.max(1) {
-        watch(&Progress { lo: rate, hi: rate, rate, steps_left: boxes.max(1) - of });
-        let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..settings.options.clone() };
-        let spec = TrialSpec { options, ..trial.clone() };
-        let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
-        result.note(rate, &judgement);
-        // It does not show the idle time of the device.
-        if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-            return Ok(result.nothing_measured(reason));
-        }
-        result.observed.cpu.extend(judgement.last().outcome.observed.cpu.iter().cloned());
+    let trial = context.data(context.throughput()?, duration)?;
+    let of_box = |of| {
+        let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..trial.options.clone() };
+        TrialSpec { options, ..trial.clone() }
+    };
+    let specs: Vec<TrialSpec> = (0..context.device.boxes().max(1)).map(of_box).collect();
+    let (mut result, observed) = single::observe(context, &specs, trials, watch)?;
+    if observed.is_empty() {
+        return Ok(result);
     }
+    result.observed.cpu = observed.into_iter().flat_map(|observed| observed.cpu).collect();
     of_samples(context, result)
 }
 
@@ -217,12 +210,10 @@ const KNOWN: &[Known] = &[Known {
     truth: Some(20_000),
     unit: "ppm",
     error: EXACT,
-    measure: || {
+    point: || {
         let idle = [600_000, 20_000, 300_000].map(Ratio::from_ppm).to_vec();
-        let keys = Keys::of_table(CpuIdle { duration: Nanos::from_secs(10), interval: Nanos::SECOND, rate: None });
-        let settings = known::settings();
-        let point = Context::new(&CPU_IDLE, &keys, &settings).with(HELD);
-        let context = Context { throughput: Some(CAPACITY), limit: Limit::Device, ..point };
-        context.measure(&mut known::controlled(ControlTruth { idle, ..ControlTruth::default() }))
+        let device = known::controlled(ControlTruth { idle, ..ControlTruth::default() });
+        let keys = CpuIdle { duration: Nanos::from_secs(10), interval: Nanos::SECOND, rate: None };
+        KnownPoint { phase2: Some(HELD), limit: Limit::Device, ..KnownPoint::new(keys, device) }
     },
 }];

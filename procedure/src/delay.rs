@@ -7,17 +7,18 @@ mod section;
 
 use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
-use crate::known::{self, EXACT};
+use crate::known::{self, EXACT, KnownPoint};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch, single};
+use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, number, rate};
 use key::quantity::WrittenRate;
-use key::{computed, or};
-use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
+use key::{Fault, computed, or};
+use method::search::{ResultKind, SearchResult};
 use method::simulated::Truth;
-use method::trial::{Delays, Load, Observed, Stamps, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{Delays, Direction, DirectionRatio, Stamps, TrialError, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 /// Entry of latency.
 pub static LATENCY_PROCEDURE: Procedure = Procedure {
@@ -38,9 +39,13 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
     tables: &[KeyTable::of::<Latency>("latency")],
     rate: |keys| keys.get::<Latency>().rate,
     longest: |keys, _, _| keys.get::<Latency>().duration,
+    check: |asked| {
+        let keys = asked.keys.get::<Latency>();
+        check(asked, &LATENCY, (keys.rate, keys.duration), keys.stamps());
+    },
     search: |context, trials, watch| {
-        let Latency { duration, from, tags, .. } = *context.keys.get();
-        search(context, Values::Latency, duration, Stamps::Some { frames: tags, from }, trials, watch)
+        let keys = context.keys.get::<Latency>();
+        search(context, (keys.duration, keys.stamps()), latency, trials, watch)
     },
     sections: &[section::section],
     known: &[
@@ -50,7 +55,7 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
             truth: Some(12_345),
             unit: "ns",
             error: EXACT,
-            measure: || of_known(Values::Latency, TAGS, Truth { delay: Nanos(12_345), ..known::simulated() }),
+            point: || known_point(TAGS, Truth { delay: Nanos(12_345), ..known::simulated() }),
         },
         Known {
             metric: "latency_worst_case_forward",
@@ -58,7 +63,7 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
             truth: Some(19_990),
             unit: "ns",
             error: (5, 5),
-            measure: || of_known(Values::Latency, TAGS, uneven()),
+            point: || known_point(TAGS, uneven()),
         },
     ],
     ..Procedure::USUAL
@@ -113,9 +118,13 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
     tables: &[KeyTable::of::<Pdv>("pdv")],
     rate: |keys| keys.get::<Pdv>().rate,
     longest: |keys, _, _| keys.get::<Pdv>().duration,
+    check: |asked| {
+        let keys = asked.keys.get::<Pdv>();
+        check(asked, &PDV, (keys.rate, keys.duration), EVERY);
+    },
     search: |context, trials, watch| {
         let Pdv { duration, timeout, .. } = *context.keys.get();
-        search(context, Values::Pdv, duration, Stamps::All { timeout }, trials, watch)
+        search(context, (duration, Stamps::All { timeout }), |delays| pdv(delays, timeout), trials, watch)
     },
     known: &[Known {
         metric: "pdv_forward",
@@ -123,7 +132,7 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         truth: Some(9_990),
         unit: "ns",
         error: (5, 5),
-        measure: || of_known(Values::Pdv, EVERY, uneven()),
+        point: || known_point(Pdv { duration: LENGTH, timeout: None, rate: None }, uneven()),
     }],
     ..Procedure::USUAL
 };
@@ -171,16 +180,18 @@ pub static IPDV_PROCEDURE: Procedure = Procedure {
     tables: &[KeyTable::of::<Ipdv>("ipdv")],
     rate: |keys| keys.get::<Ipdv>().rate,
     longest: |keys, _, _| keys.get::<Ipdv>().duration,
-    search: |context, trials, watch| {
-        search(context, Values::Ipdv, context.keys.get::<Ipdv>().duration, EVERY, trials, watch)
+    check: |asked| {
+        let keys = asked.keys.get::<Ipdv>();
+        check(asked, &IPDV, (keys.rate, keys.duration), EVERY);
     },
+    search: |context, trials, watch| search(context, (context.keys.get::<Ipdv>().duration, EVERY), ipdv, trials, watch),
     known: &[Known {
         metric: "ipdv_max_forward",
         device: UNEVEN,
         truth: Some(10_000),
         unit: "ns",
         error: (100, 0),
-        measure: || of_known(Values::Ipdv, EVERY, uneven()),
+        point: || known_point(Ipdv { duration: LENGTH, rate: None }, uneven()),
     }],
     ..Procedure::USUAL
 };
@@ -211,124 +222,102 @@ key::table! {
 /// A stamp on every frame.
 const EVERY: Stamps = Stamps::All { timeout: None };
 
+impl Latency {
+    fn stamps(&self) -> Stamps {
+        Stamps::Some { frames: self.tags, from: self.from }
+    }
+}
+
+/// Refuses a trial that cannot have its frames, whatever the device forwards.
+fn check(asked: &mut Asked<'_>, metric: &Metric, (rate, duration): (Option<WrittenRate>, Nanos), stamps: Stamps) {
+    let Some(at) = asked.metric_at(metric) else { return };
+    let rates = [rate.map(|rate| asked.frames_per_second(rate)), asked.highest];
+    let most = rates.into_iter().flatten().min().unwrap_or(UNKNOWN);
+    let mut directions = asked.directions.iter();
+    if let Some(missing) = directions.find_map(|direction| missing(*direction, most, duration, stamps)) {
+        let fault = Fault::new(format!("the trial of `{}` has too few frames", metric.key));
+        let fault = fault.at(at, missing.what).needs(asked.at(&format!("{}.{}", metric.key, missing.key)));
+        asked.refuse(fault.instead(missing.way_out));
+    }
+}
+
+/// Stands for a rate that is not known yet: above that of any tester.
+const UNKNOWN: Rate = Rate(1 << 40);
+
+/// What the trial lacks.
+struct Missing {
+    what: String,
+    key: &'static str,
+    way_out: &'static str,
+}
+
+/// What a trial at this rate lacks for its stamps.
+fn missing(direction: Direction, rate: Rate, duration: Nanos, stamps: Stamps) -> Option<Missing> {
+    let all = rate.frames_in(duration);
+    let slower = |ratio: DirectionRatio| Rate(all).scaled(ratio.slower().into(), ratio.faster().into()).0;
+    let frames = direction.ratio().map_or(all, slower);
+    if frames < 2 {
+        let what = "a trial with time stamps needs at least two frames in each direction".to_owned();
+        return Some(Missing { what, key: "rate", way_out: "use a higher rate" });
+    }
+    let Stamps::Some { frames: tags, from } = stamps else { return None };
+    if from >= duration {
+        let what = "the first tagged frame is due after the end of the trial".to_owned();
+        return Some(Missing { what, key: "duration", way_out: "use a longer trial" });
+    }
+    let left = frames.saturating_sub(rate.frames_in(from));
+    let what = format!("after `from`, {left} frames remain in the trial, fewer than {tags} tags");
+    (left < tags).then_some(Missing { what, key: "tags", way_out: "use fewer `tags`" })
+}
+
+/// Values of one direction, by the keys of their metrics without the direction.
+type Values = Vec<(&'static str, i64)>;
+
+/// Measures delays once; the values are parts of the result.
 fn search(
     context: &Context<'_>,
-    values: Values,
-    duration: Nanos,
-    stamps: Stamps,
+    (duration, stamps): (Nanos, Stamps),
+    values: impl Fn(&Delays) -> Values,
     trials: &mut dyn Trials,
     watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
-    let timed = Timed { values, rate: context.throughput()?, duration, stamps };
-    measure(trials, context.settings, context.phase2()?, &timed, watch)
-}
-
-/// What is computed from the delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Typical and worst-case latency.
-    Latency,
-    /// Packet delay variation.
-    Pdv,
-    /// Inter packet delay variation.
-    Ipdv,
-}
-
-/// A trial with time stamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
-    /// The values.
-    pub values: Values,
-    /// The rate per direction.
-    pub rate: Rate,
-    /// Duration of the trial.
-    pub duration: Nanos,
-    /// Which frames have stamps.
-    pub stamps: Stamps,
-}
-
-/// Measures delays once; the values are parts of the result.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the trial has fewer frames than it needs.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    timed: &Timed,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    let Timed { rate, duration, stamps, .. } = *timed;
-    let options = TrialOptions { stamps: Some(stamps), ..settings.options.clone() };
-    let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
-    check(&spec, stamps, duration)?;
-    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
-    let Some(observed) = observed else { return Ok(result) };
-    let parts = parts(timed.values, stamps, &observed);
+    let rate = context.throughput()?;
+    let mut spec = context.data(rate, duration)?;
+    spec.options.stamps = Some(stamps);
+    if let Some(Missing { what, way_out, .. }) = missing(spec.direction, rate, duration, stamps) {
+        return Err(TrialError::Refused(format!("{what}; {way_out}")));
+    }
+    let (result, mut observed) = single::observe(context, &[spec], trials, watch)?;
+    let Some(observed) = observed.pop() else { return Ok(result) };
+    let mut parts = BTreeMap::new();
+    for (direction, delays) in observed.delays.iter().filter(|(_, delays)| delays.frames > 0) {
+        parts.extend(values(delays).into_iter().map(|(name, value)| (format!("{name}_{direction}"), value)));
+    }
     let kind = if parts.is_empty() { ResultKind::NothingMeasured } else { ResultKind::Observed };
     Ok(SearchResult { rate, kind, parts, observed, ..result })
 }
 
-fn check(spec: &TrialSpec, stamps: Stamps, duration: Nanos) -> Result<(), TrialError> {
-    let refuse = |text: String| Err(TrialError::Refused(text));
-    let slower = spec.direction.forward().then(|| spec.frames_of(true));
-    let slower = slower.into_iter().chain(spec.direction.reverse().then(|| spec.frames_of(false))).min().unwrap_or(0);
-    if slower < 2 {
-        return refuse(
-            "a trial with time stamps needs at least two frames in each direction; use a higher rate".to_owned(),
-        );
+fn latency(delays: &Delays) -> Values {
+    // The loss is one of the values, also where nothing else is.
+    let lost = ("latency_lost_tags", delays.lost.cast_signed());
+    if delays.lost == delays.frames {
+        return vec![lost];
     }
-    if let Stamps::Some { frames, from } = stamps {
-        if from >= duration {
-            return refuse("the first tagged frame is due after the end of the trial; use a longer trial".to_owned());
-        }
-        let left = slower.saturating_sub(spec.rate.frames_in(from));
-        if left < frames {
-            return refuse(format!(
-                "after `from`, {left} frames remain in the trial, fewer than {frames} tags; use fewer `tags`"
-            ));
-        }
-    }
-    Ok(())
+    vec![("latency_typical", signed(delays.median)), ("latency_worst_case", signed(delays.p99_9)), lost]
 }
 
-/// Values by the keys of their metrics.
-fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String, i64> {
-    let signed = |time: Nanos| i64::try_from(time.0).unwrap_or(i64::MAX);
-    let mut parts = BTreeMap::new();
-    for (direction, delays) in observed.delays.iter() {
-        let mut put = |name: &str, value: i64| parts.insert(format!("{name}_{direction}"), value);
-        if delays.frames == 0 || delays.lost == delays.frames {
-            // The loss is one of the values.
-            match (values, stamps) {
-                _ if delays.frames == 0 => None,
-                (Values::Latency, _) => put("latency_lost_tags", i64::try_from(delays.lost).unwrap_or(i64::MAX)),
-                (Values::Pdv, Stamps::All { timeout: Some(_) }) => put("pdv_late", late_ppm(delays)),
-                _ => None,
-            };
-            continue;
-        }
-        match values {
-            Values::Latency => {
-                put("latency_typical", signed(delays.median));
-                put("latency_worst_case", signed(delays.p99_9));
-                put("latency_lost_tags", i64::try_from(delays.lost).unwrap_or(i64::MAX));
-            }
-            Values::Pdv => {
-                put("pdv", signed(delays.p99_9) - signed(delays.min));
-                if let Stamps::All { timeout: Some(_) } = stamps {
-                    put("pdv_late", late_ppm(delays));
-                }
-            }
-            Values::Ipdv => {
-                let Some(differences) = delays.differences else { continue };
-                put("ipdv_min", differences.min);
-                put("ipdv_median", differences.median);
-                put("ipdv_max", differences.max);
-            }
-        }
-    }
-    parts
+fn pdv(delays: &Delays, timeout: Option<Nanos>) -> Values {
+    let pdv = (delays.lost < delays.frames).then(|| ("pdv", signed(delays.p99_9) - signed(delays.min)));
+    pdv.into_iter().chain(timeout.map(|_| ("pdv_late", late_ppm(delays)))).collect()
+}
+
+fn ipdv(delays: &Delays) -> Values {
+    let Some(differences) = delays.differences else { return Values::new() };
+    vec![("ipdv_min", differences.min), ("ipdv_median", differences.median), ("ipdv_max", differences.max)]
+}
+
+fn signed(time: Nanos) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
 }
 
 /// Lost or late frames, in parts per million of those sent.
@@ -343,9 +332,9 @@ fn uneven() -> Truth {
     Truth { delay: Nanos(10_000), delay_spread: Nanos(10_000), ..known::simulated() }
 }
 
-const TAGS: Stamps = Stamps::Some { frames: 50_000, from: Nanos::SECOND };
+const LENGTH: Nanos = Nanos::from_secs(2);
+const TAGS: Latency = Latency { duration: LENGTH, from: Nanos::SECOND, tags: 50_000, rate: None };
 
-fn of_known(values: Values, stamps: Stamps, truth: Truth) -> Result<SearchResult, TrialError> {
-    let timed = Timed { values, rate: Rate(100_000), duration: Nanos::from_secs(2), stamps };
-    measure(&mut known::device(truth), &known::settings(), None, &timed, &mut |_| ())
+fn known_point<T: Debug + Send + Sync + 'static>(keys: T, device: Truth) -> KnownPoint {
+    KnownPoint { throughput: Rate(100_000), ..KnownPoint::new(keys, device) }
 }

@@ -5,23 +5,21 @@
 use crate::churn::{Churn, Limits};
 use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
-use crate::known::{self, EXACT, HELD};
+use crate::known::{self, EXACT, HELD, KnownPoint};
 use crate::metric::{Metric, STILL_LOST, Unit};
 use crate::results::{MetricResult, Results, line, names};
-use crate::{Asked, KeyTable, Known, Procedure, churn, single};
+use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, churn, single};
 use document::{Section, Table, number};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{Fault, computed, or};
 use method::ratio::Ratio;
-use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
+use method::search::{ResultKind, SearchResult};
 use method::simulated::ControlTruth;
-use method::trial::{
-    self, Acted, Action, Disruption, Load, Losses, Observed, ResponderTable, TrialError, TrialOptions, TrialSpec,
-    Trials,
-};
+use method::trial::{self, Acted, Action, Disruption, Losses, Observed, ResponderTable, TrialError, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 /// Entry of the reset.
 pub static RESET_PROCEDURE: Procedure = Procedure {
@@ -48,8 +46,8 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
     },
     search: |context, trials, watch| {
         let Reset { duration, at, off, .. } = *context.keys.get();
-        let (action, rate) = (Action { what: Disruption::Reset, at }, context.throughput()?);
-        measure(trials, context.settings, context.phase2()?, Outage { action, rate, duration, off, churn: None }, watch)
+        let action = Action { what: Disruption::Reset, at };
+        search(context, Outage { action, duration, off, churn: None }, trials, watch)
     },
     sections: &[section],
     known: &[Known {
@@ -58,9 +56,9 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         truth: Some(1_700_000_000),
         unit: "ns",
         error: FRAME_DISTANCE,
-        measure: || {
+        point: || {
             let control = ControlTruth { reset: Nanos::from_millis(1_700), ..ControlTruth::default() };
-            of_known(Disruption::Reset, control)
+            known_point(Reset { duration: LENGTH, at: AT, off: Nanos(0), rate: None }, control)
         },
     }],
     ..Procedure::USUAL
@@ -132,12 +130,12 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
     },
     search: |context, trials, watch| {
         let Failover { duration, at, churn, .. } = *context.keys.get();
-        let (held, limits) = churn::limits(context);
-        let churn = churn.map(|rate| (context.rate(rate), limits));
-        let (action, rate) = (Action { what: Disruption::Failover, at }, context.throughput()?);
-        let connections = if churn.is_some() { held } else { context.connections };
-        let phase2 = context.phase2()?.map(|all| Phase2 { connections, ..all });
-        measure(trials, context.settings, phase2, Outage { action, rate, duration, off: Nanos(0), churn }, watch)
+        let action = Action { what: Disruption::Failover, at };
+        let outage = Outage { action, duration, off: Nanos(0), churn: None };
+        let Some(arrivals) = churn else { return search(context, outage, trials, watch) };
+        let (connections, limits) = churn::limits(context);
+        let churn = Some((context.rate(arrivals), limits));
+        search(&Context { connections, ..*context }, Outage { churn, ..outage }, trials, watch)
     },
     known: &[
         Known {
@@ -146,7 +144,7 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
             truth: Some(400_000_000),
             unit: "ns",
             error: FRAME_DISTANCE,
-            measure: || of_known(Disruption::Failover, taken_over()),
+            point: || known_point(FAILED_OVER, taken_over()),
         },
         Known {
             metric: "failover_survived",
@@ -154,7 +152,7 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
             truth: Some(900_000),
             unit: "ppm",
             error: EXACT,
-            measure: || of_known(Disruption::Failover, taken_over()),
+            point: || known_point(FAILED_OVER, taken_over()),
         },
     ],
     ..Procedure::USUAL
@@ -214,37 +212,39 @@ const ON_THE_WAY: Nanos = Nanos::from_millis(100);
 const LAST_PART: u64 = 10;
 
 /// Parameters of the trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    /// What is done, and when.
-    pub action: Action,
-    /// Rate that the DUT forwards without loss.
-    pub rate: Rate,
-    /// Duration of the trial.
-    pub duration: Nanos,
+#[derive(Clone, Copy)]
+struct Outage {
+    action: Action,
+    duration: Nanos,
     /// Time without power, which is no part of the result (RFC 6201, section 4.3).
-    pub off: Nanos,
+    off: Nanos,
     /// New connections per second beside those of phase 1, with their limits; `None` without churn.
-    pub churn: Option<(Rate, Limits)>,
+    churn: Option<(Rate, Limits)>,
 }
 
 /// Measures the time of a disruption once, in nanoseconds: that of the slower direction, with
 /// directions and connections as parts. It is a lower bound if frames are lost near the end.
 ///
 /// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if the trial ends before the
-/// disruption, or the new connections do not fit; [`TrialError::NotMeasurable`] if frames were lost
-/// before the disruption.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
+/// [`TrialError::Refused`] if the new connections do not fit; [`TrialError::NotMeasurable`] if frames were lost before the
+/// disruption.
+fn search(
+    context: &Context<'_>,
     outage: Outage,
-    watch: &mut dyn FnMut(&Progress),
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
-    let spec = around(settings, phase2, &outage)?;
-    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
-    let Some(observed) = observed else { return Ok(result) };
+    let rate = context.throughput()?;
+    let mut spec = context.data(rate, outage.duration)?;
+    let churn = outage.churn.map(|(arrivals, limits)| new_connections(arrivals, &limits, rate, outage.duration));
+    spec.options.action = Some(outage.action);
+    spec.options.churn = churn.transpose()?;
+    // A booting device reports no CPU times.
+    spec.options.sampler = None;
+    // A connection that reappears on another port has survived.
+    spec.responder_table = ResponderTable::Update;
+    let (result, mut observed) = single::observe(context, std::slice::from_ref(&spec), trials, watch)?;
+    let Some(observed) = observed.pop() else { return Ok(result) };
     let acted = observed.action.ok_or_else(|| TrialError::Tester("the disruption was not carried out".to_owned()))?;
     was_clean_before(&outage, &acted, &observed)?;
     let times = Times::of(&outage, &spec, &acted, &observed);
@@ -252,28 +252,10 @@ pub fn measure(
     Ok(SearchResult { rate: Rate(times.longest), kind, parts: times.parts, observed, ..result })
 }
 
-fn around(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> Result<TrialSpec, TrialError> {
-    let Outage { action, rate, duration, churn, .. } = *outage;
-    if action.at >= duration {
-        return Err(TrialError::Refused(format!(
-            "the {} begins after {:?} s, but the trial ends after {:?} s; use a longer trial",
-            action.what.name(),
-            action.at.as_secs_f64(),
-            duration.as_secs_f64()
-        )));
-    }
-    let churn = churn.map(|(arrivals, limits)| new_connections(arrivals, &limits, outage)).transpose()?;
-    // A booting device reports no CPU times.
-    let options = TrialOptions { action: Some(action), churn, sampler: None, ..settings.options.clone() };
-    // A connection that reappears on another port has survived.
-    let responder_table = ResponderTable::Update;
-    Ok(TrialSpec { rate, load: Load::For(duration), options, responder_table, ..data_trial(settings, phase2)? })
-}
-
 /// No new connection is repeated, and their frames leave some of the rate for the others.
-fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<trial::Churn, TrialError> {
-    let churn = trial::Churn { arrivals, frames: limits.frames.max(1), different: limits.different };
-    let most = limits.most_arrivals(outage.duration);
+fn new_connections(arrivals: Rate, limits: &Limits, rate: Rate, duration: Nanos) -> Result<trial::Churn, TrialError> {
+    let churn = trial::Churn { arrivals, frames: limits.frames, different: limits.different };
+    let most = limits.most_arrivals(duration);
     if arrivals > most {
         return Err(TrialError::Refused(format!(
             "{arrivals} new connections per second exceed {most}, the most that {} different connections allow in this trial; \
@@ -281,11 +263,10 @@ fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<t
             limits.different
         )));
     }
-    if churn.frame_rate() >= outage.rate {
+    if churn.frame_rate() >= rate {
         return Err(TrialError::Refused(format!(
-            "{arrivals} new connections per second need all of the {} frames/s of the trial, so that no frame is left for the held \
-             connections; use a lower churn rate",
-            outage.rate
+            "{arrivals} new connections per second need all of the {rate} frames/s of the trial, so that no frame is left for the held \
+             connections; use a lower churn rate"
         )));
     }
     Ok(churn)
@@ -363,11 +344,13 @@ fn taken_over() -> ControlTruth {
     }
 }
 
-fn of_known(what: Disruption, control: ControlTruth) -> Result<SearchResult, TrialError> {
-    let action = Action { what, at: Nanos::from_secs(2) };
-    let (rate, duration, off) = (Rate(100_000), Nanos::from_secs(10), Nanos(0));
-    let outage = Outage { action, rate, duration, off, churn: None };
-    measure(&mut known::controlled(control), &known::settings(), Some(HELD), outage, &mut |_| ())
+const LENGTH: Nanos = Nanos::from_secs(10);
+const AT: Nanos = Nanos::from_secs(2);
+const FAILED_OVER: Failover = Failover { duration: LENGTH, at: AT, churn: None, rate: None };
+
+fn known_point<T: Debug + Send + Sync + 'static>(keys: T, control: ControlTruth) -> KnownPoint {
+    let point = KnownPoint::new(keys, known::controlled(control));
+    KnownPoint { phase2: Some(HELD), throughput: Rate(100_000), ..point }
 }
 
 fn section(results: &Results<'_>) -> Option<Section> {

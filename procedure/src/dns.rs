@@ -1,7 +1,7 @@
 //! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at
 //! which all are answered correctly and in time. A frame is a query, Left to Right.
 
-use crate::known::{self, of_search};
+use crate::known::{KnownPoint, of_search};
 use crate::metric::{Metric, Origin, Unit};
 use crate::results::{MetricResult, Results, line, names};
 use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
@@ -10,7 +10,7 @@ use key::kind::{duration, maybe, number, share_or_none};
 use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
-use method::search::{Decider, Progress, SearchResult, SearchSettings, binary, data_trial, probe};
+use method::search::{Decider, SearchResult, SearchSettings, binary, data_trial, probe};
 use method::simulated::Truth;
 use method::trial::{Answers, Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -32,7 +32,7 @@ pub static DNS64_PROCEDURE: Procedure = Procedure {
         truth: Some(12_345),
         unit: "queries/s",
         error: of_search(12_345),
-        measure: || of_known(Rate(12_345)),
+        point: || KnownPoint::new(KNOWN_KEYS, Truth::new(Rate(12_345), Rate(1))),
     }],
     ..Procedure::USUAL
 };
@@ -66,7 +66,7 @@ pub static LOAD_PROCEDURE: Procedure = Procedure {
         truth: Some(54_321),
         unit: "queries/s",
         error: of_search(54_321),
-        measure: || of_known(Rate(54_321)),
+        point: || KnownPoint::new(KNOWN_KEYS, Truth::new(Rate(54_321), Rate(1))),
     }],
     ..Procedure::USUAL
 };
@@ -137,34 +137,19 @@ impl Dns {
     }
 }
 
+/// Measures the highest rate of queries, in queries per second. The result has the answers at the
+/// lowest rate that failed, which show what limits the device; if none failed, at the rate of the
+/// result.
 fn search(
     context: &Context<'_>,
     cached_ppm: u32,
     trials: &mut dyn Trials,
     watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
-    let (timeout, cached) = (context.keys.get::<Dns>().timeout, Ratio::from_ppm(cached_ppm.into()));
-    measure(trials, context.settings, Queries { timeout, cached }, watch)
-}
-
-/// Measures the highest rate of queries, in queries per second. The result has the answers at the
-/// lowest rate that failed, which show what limits the device; if none failed, at the rate of the
-/// result.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] for a time-out of 0.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    queries: Queries,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
     // Answers return on the left.
-    let settings = &SearchSettings { direction: Direction::Forward, ..settings.clone() };
+    let settings = &SearchSettings { direction: Direction::Forward, ..context.settings.clone() };
     settings.check()?;
-    if queries.timeout.0 == 0 {
-        return Err(TrialError::Refused("no answer arrives within a time-out of 0; use 1 s".to_owned()));
-    }
+    let queries = Queries { timeout: context.keys.get::<Dns>().timeout, cached: Ratio::from_ppm(cached_ppm.into()) };
     let options = TrialOptions { queries: Some(queries), ..TrialOptions::default() };
     let trial = TrialSpec { options: options.clone(), ..data_trial(settings, None)? };
     let mut decider = Decider::new(trials, settings);
@@ -241,7 +226,5 @@ fn slowest(result: &MetricResult<'_>) -> Option<String> {
     answers(result).map(|a| a.slowest.0).max().map(number::duration)
 }
 
-fn of_known(rate: Rate) -> Result<SearchResult, TrialError> {
-    let queries = Queries { timeout: Nanos::SECOND, cached: Ratio::from_ppm(0) };
-    measure(&mut known::device(Truth::new(rate, Rate(1))), &known::settings(), queries, &mut |_| ())
-}
+const KNOWN_KEYS: Dns =
+    Dns { threads: 1, ports: None, timeout: Nanos::SECOND, names: MOST_NAMES, cached_ppm: 0, existing_ppm: 0 };

@@ -1,14 +1,14 @@
 //! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6).
 //! A trial has one frame per connection, no duration, and starts from an empty table.
 
-use crate::known::{self, CONNECTIONS, of_search};
+use crate::known::{self, CONNECTIONS, HELD, KnownPoint, of_search};
 use crate::metric::{Gives, Metric, Unit};
 use crate::validation::Validation;
 use crate::{Asked, Context, Known, Procedure, Sends, Watch};
 use key::Fault;
 use method::judged::{Patience, probe_connections};
 use method::ratio::Ratio;
-use method::search::{Decider, Progress, SearchResult, SearchSettings, binary};
+use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary};
 use method::simulated::Truth;
 use method::trial::{TrialError, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
@@ -135,9 +135,10 @@ pub(crate) fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, valida
     }
 }
 
-fn of_known(truth: Truth, alpha: Option<Ratio>) -> Result<SearchResult, TrialError> {
-    let phase1 = Phase1 { connections: 1_000_000, buffered: 0, validate_at_most: None };
-    measure(&mut known::device(truth), &SearchSettings { alpha, ..known::forward() }, phase1, &mut |_| ())
+fn known_point(device: Truth, alpha: Option<Ratio>) -> KnownPoint {
+    let phase2 = Some(Phase2 { connections: 1_000_000, ..HELD });
+    let settings = SearchSettings { alpha, ..known::forward() };
+    KnownPoint { settings, phase2, ..KnownPoint::new((), device) }
 }
 
 const KNOWN: &[Known] = &[
@@ -147,7 +148,7 @@ const KNOWN: &[Known] = &[
         truth: Some(300_000),
         unit: CONNECTIONS,
         error: of_search(300_000),
-        measure: || of_known(known::simulated(), None),
+        point: || known_point(known::simulated(), None),
     },
     Known {
         metric: MAX_CONN_EST_RATE_VALIDATED.key,
@@ -155,9 +156,9 @@ const KNOWN: &[Known] = &[
         truth: Some(200_000),
         unit: CONNECTIONS,
         error: of_search(200_000),
-        measure: || {
+        point: || {
             let slow = Truth { reverse_capacity: Rate(100_000), ..known::simulated() };
-            of_known(slow, Some(Ratio::from_ppm(500_000)))
+            known_point(slow, Some(Ratio::from_ppm(500_000)))
         },
     },
 ];

@@ -1,7 +1,7 @@
 //! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at falling loads. No trial
 //! fails; invalid ones are repeated.
 
-use crate::known::{self, EXACT};
+use crate::known::{self, EXACT, KnownPoint};
 use crate::metric::{Metric, Unit};
 use crate::results::{MetricResult, Results, names};
 use crate::throughput::THROUGHPUT;
@@ -14,9 +14,7 @@ use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::SearchStep;
 use method::judged::{Decision, Patience};
-use method::search::{
-    Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, data_trial, probe,
-};
+use method::search::{Decider, Progress, ResultKind, SearchResult, StepVerdict, data_trial, probe};
 use method::trial::{TrialError, TrialSpec, Trials};
 use method::units::{Count, Rate};
 use std::collections::BTreeMap;
@@ -71,29 +69,17 @@ impl FrameLoss {
     }
 }
 
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let loads = context.keys.get::<FrameLoss>().loads(context.settings.hi, context.frame[1]);
-    measure(trials, context.settings, context.phase2()?, &loads, watch)
-}
-
 /// Successive trials without loss that end the series.
 const WITHOUT_LOSS: u32 = 2;
 
 /// Measures the loss at each load, per direction, the highest first.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] without loads.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Option<Phase2>,
-    loads: &[Rate],
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let settings = context.settings;
+    let loads = context.keys.get::<FrameLoss>().loads(settings.hi, context.frame[1]);
     let (Some(&highest), Some(&lowest)) = (loads.first(), loads.last()) else {
         return Err(TrialError::Refused("the frame loss rate needs at least one load".to_owned()));
     };
-    let trial = data_trial(settings, phase2)?;
+    let trial = data_trial(settings, context.phase2()?)?;
     let mut decider = Decider::new(trials, settings);
     let mut result = SearchResult::empty();
     let (mut without_loss, mut undecided) = (0, None);
@@ -252,7 +238,8 @@ const KNOWN: &[Known] = &[Known {
     truth: Some(250_000),
     unit: "ppm",
     error: EXACT,
-    measure: || {
-        measure(&mut known::device(known::simulated()), &known::settings(), None, &[Rate(800_000)], &mut |_| ())
+    point: || {
+        let keys = FrameLoss { step_ppm: 100_000, loads: Some(vec![WrittenRate::Frames(800_000)]) };
+        KnownPoint::new(keys, known::simulated())
     },
 }];

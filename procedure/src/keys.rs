@@ -88,6 +88,13 @@ impl Keys {
         Keys { list: crate::ALL, values: vec![Arc::new(values)] }
     }
 
+    /// The same, with the values of another table.
+    #[must_use]
+    pub fn and<T: fmt::Debug + Send + Sync + 'static>(mut self, values: T) -> Keys {
+        self.values.push(Arc::new(values));
+        self
+    }
+
     /// Values of a table, for a procedure that declares it.
     pub fn get<T: 'static>(&self) -> &T {
         let mut all = self.values.iter().filter_map(|values| (&**values as &dyn Any).downcast_ref::<T>());

@@ -1,8 +1,13 @@
 //! Known truth: a simulated device whose value a procedure must find, on a simulated clock, without
 //! host noise. The self-test runs all of them.
 
+use crate::metric::by_key;
+use crate::{Context, Keys};
+use method::search::Phase2;
+use method::search::bottleneck::Limit;
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use std::fmt::Debug;
 
 /// What a procedure must measure.
 pub struct Known {
@@ -16,11 +21,40 @@ pub struct Known {
     pub unit: &'static str,
     /// How far below and above the truth a value is right.
     pub error: (i64, i64),
-    /// Measures a new device.
-    pub measure: fn() -> Result<SearchResult, TrialError>,
+    /// The device, and how it is measured.
+    pub point: fn() -> KnownPoint,
+}
+
+/// A simulated device, and the conditions under which it is measured.
+pub struct KnownPoint {
+    pub(crate) device: Truth,
+    pub(crate) keys: Keys,
+    pub(crate) settings: SearchSettings,
+    pub(crate) phase2: Option<Phase2>,
+    pub(crate) throughput: Rate,
+    pub(crate) limit: Limit,
+}
+
+impl KnownPoint {
+    /// Conditions with the keys of a procedure.
+    pub(crate) fn new<T: Debug + Send + Sync + 'static>(keys: T, device: Truth) -> KnownPoint {
+        let (keys, settings) = (Keys::of_table(keys), settings());
+        KnownPoint { device, keys, settings, phase2: None, throughput: CAPACITY, limit: Limit::Unknown }
+    }
 }
 
 impl Known {
+    /// Measures a new device.
+    ///
+    /// # Errors
+    /// Those of the procedure.
+    pub fn measure(&self) -> Result<SearchResult, TrialError> {
+        let KnownPoint { device, keys, settings, phase2, throughput, limit } = (self.point)();
+        let metric = by_key(self.metric).and_then(|part| by_key(part.whole())).expect("a metric of a procedure");
+        let context = Context { throughput: Some(throughput), limit, ..Context::new(metric, &keys, &settings) };
+        phase2.into_iter().fold(context, Context::with).measure(&mut SimulatedDut::new(device, 1))
+    }
+
     /// The value of the device; none if the result bounds it from one side only.
     pub fn value(&self, result: &SearchResult) -> Option<i64> {
         let is_known = matches!(result.kind, ResultKind::Exact | ResultKind::Observed);
@@ -44,16 +78,12 @@ pub(crate) fn simulated() -> Truth {
     Truth::new(CAPACITY, Rate(300_000))
 }
 
-pub(crate) fn device(truth: Truth) -> SimulatedDut {
-    SimulatedDut::new(truth, 1)
-}
-
 /// A device that tells of itself, or can be acted on.
-pub(crate) fn controlled(control: ControlTruth) -> SimulatedDut {
-    device(Truth { control, ..simulated() })
+pub(crate) fn controlled(control: ControlTruth) -> Truth {
+    Truth { control, ..simulated() }
 }
 
-pub(crate) fn settings() -> SearchSettings {
+fn settings() -> SearchSettings {
     let precision = Precision::Relative(Ratio::from_ppm(1_000_000 / PRECISION as u64));
     SearchSettings { hi: Rate(1_000_000), precision, duration: Nanos::SECOND, ..SearchSettings::default() }
 }
@@ -63,5 +93,4 @@ pub(crate) fn forward() -> SearchSettings {
 }
 
 /// Connections of a phase 2, or held beside new ones.
-pub(crate) const HELD: method::search::Phase2 =
-    method::search::Phase2 { connections: 30_000, phase1_rate: Rate(10_000) };
+pub(crate) const HELD: Phase2 = Phase2 { connections: 30_000, phase1_rate: Rate(10_000) };

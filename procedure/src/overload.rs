@@ -2,7 +2,7 @@
 //! which begin at once (10.2.1) or one after the other (10.2.2), is than with a few, in parts per
 //! million.
 
-use crate::known;
+use crate::known::KnownPoint;
 use crate::metric::{Metric, Unit};
 use crate::results::{MetricResult, line, names};
 use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Results, Watch, throughput};
@@ -145,12 +145,6 @@ fn check_ramp(asked: &mut Asked<'_>, ramp: Ramp) {
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let OverloadScalability { flows: few, interval } = *context.keys.get();
     let (all, settings) = (context.connected("overload scalability needs connections")?, context.settings);
-    if few == 0 || few >= all.connections {
-        return Err(TrialError::Refused(format!(
-            "overload scalability compares fewer flows with more: {few} are not fewer than {}",
-            all.connections
-        )));
-    }
     let mut search = |connections: Count, ramp: Option<Ramp>| {
         let options = TrialOptions { ramp, ..settings.options.clone() };
         let settings = SearchSettings { options, ..settings.clone() };
@@ -251,12 +245,10 @@ const KNOWN: &[Known] = &[Known {
     unit: "ppm",
     // Both searches have an error of their own.
     error: (1_000, 1_000),
-    measure: || {
+    point: || {
         let cache = Some((1_000, Ratio::from_ppm(250_000)));
-        let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
-        let keys = Keys::of_table(OverloadScalability { flows: 1, interval: None });
-        let settings = known::settings();
-        let mut device = known::device(Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) });
-        Context::new(&OVERLOAD_SCALABILITY, &keys, &settings).with(all).measure(&mut device)
+        let device = Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) };
+        let phase2 = Some(Phase2 { connections: 100_000, phase1_rate: Rate(100_000) });
+        KnownPoint { phase2, ..KnownPoint::new(OverloadScalability { flows: 1, interval: None }, device) }
     },
 }];

@@ -3,10 +3,10 @@
 //! that the frames of this trial give no result.
 
 use crate::keys::LENGTHS;
-use crate::known::{self, CAPACITY, EXACT, HELD};
+use crate::known::{self, EXACT, HELD, KnownPoint};
 use crate::metric::{Metric, Origin, Unit};
 use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Keys, Known, Procedure, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
 use document::flame::Flame;
 use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, number, row};
 use key::kind::{duration, maybe, number, rate};
@@ -15,9 +15,9 @@ use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, LockWait, Symptoms};
-use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, probe};
 use method::simulated::ControlTruth;
-use method::trial::{Load, Profile, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{Profile, Profiler, TrialError, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
@@ -67,11 +67,11 @@ key::table! {
 /// Samples call stacks once. The value is the share of time that is spent waiting for locks, in parts per million.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let Stacks { duration, frequency, .. } = *context.keys.get();
-    let (rate, limit, settings) = (context.throughput()?, context.limit, context.settings);
+    let (rate, limit) = (context.throughput()?, context.limit);
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    let options = TrialOptions { profiler: Some(Profiler { frequency }), sampler: None, ..settings.options.clone() };
-    let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, context.phase2()?)? };
-    let settings = SearchSettings { verify: None, ..settings.clone() };
+    let mut spec = context.data(rate, duration)?;
+    (spec.options.profiler, spec.options.sampler) = (Some(Profiler { frequency }), None);
+    let settings = SearchSettings { verify: None, ..context.settings.clone() };
     let mut decider = Decider::new(trials, &settings);
     let mut result = SearchResult::empty();
     let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
@@ -187,12 +187,9 @@ const KNOWN: &[Known] = &[Known {
     truth: Some(125_000),
     unit: "ppm",
     error: EXACT,
-    measure: || {
-        let keys = Keys::of_table(Stacks { duration: Nanos::from_secs(10), frequency: 1_000, rate: None });
-        let settings = known::settings();
-        let context = Context::new(&LOCK_WAIT, &keys, &settings).with(HELD);
-        let waiting = Ratio::from_ppm(125_000);
-        let mut device = known::controlled(ControlTruth { waiting, ..ControlTruth::default() });
-        Context { throughput: Some(CAPACITY), ..context }.measure(&mut device)
+    point: || {
+        let keys = Stacks { duration: Nanos::from_secs(10), frequency: 1_000, rate: None };
+        let control = ControlTruth { waiting: Ratio::from_ppm(125_000), ..ControlTruth::default() };
+        KnownPoint { phase2: Some(HELD), ..KnownPoint::new(keys, known::controlled(control)) }
     },
 }];

@@ -2,16 +2,16 @@
 //! ended, when the rate is halved.
 
 use crate::keys::LENGTHS;
-use crate::known::{self, CAPACITY};
+use crate::known::{self, KnownPoint};
 use crate::metric::{Metric, STILL_LOST, Unit};
-use crate::{Context, KeyTable, Keys, Known, Procedure, Watch, single};
+use crate::{Context, KeyTable, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::ratio::Ratio;
-use method::search::{ResultKind, SearchResult, data_trial};
+use method::search::{ResultKind, SearchResult};
 use method::simulated::Truth;
-use method::trial::{Load, RateStep, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{RateStep, TrialError, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
@@ -84,19 +84,18 @@ const LAST_PART: u64 = 10;
 /// directions as parts. It is a lower bound if frames are lost near the end.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let SystemRecovery { overload: at, after, .. } = *context.keys.get();
-    let (settings, throughput) = (context.settings, context.throughput()?);
-    let rate = throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(settings.hi);
+    let throughput = context.throughput()?;
+    let rate = throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(context.settings.hi);
     if rate <= throughput {
         return Err(TrialError::NotMeasurable(format!(
             "system recovery needs an overload, but the highest rate is {rate} frames/s, not above the throughput: raise max-rate"
         )));
     }
     let last = Nanos(at.0 + after.0);
-    let step = RateStep { at, to: Ratio::from_ppm(500_000) };
-    let options = TrialOptions { step: Some(step), ..settings.options.clone() };
-    let spec = TrialSpec { rate, load: Load::For(last), options, ..data_trial(settings, context.phase2()?)? };
-    let (result, observed) = single::observe(settings, &spec, trials, watch)?;
-    let Some(observed) = observed else { return Ok(result) };
+    let mut spec = context.data(rate, last)?;
+    spec.options.step = Some(RateStep { at, to: Ratio::from_ppm(500_000) });
+    let (result, mut observed) = single::observe(context, &[spec], trials, watch)?;
+    let Some(observed) = observed.pop() else { return Ok(result) };
     let (mut slowest, mut lost_to_the_end, mut parts) = (0, false, BTreeMap::new());
     for (direction, losses) in observed.losses.iter() {
         let recovery = if losses.frames == 0 { 0 } else { losses.last.0.saturating_sub(at.0) };
@@ -119,10 +118,8 @@ const KNOWN: &[Known] = &[Known {
     unit: "ns",
     // The distance of two frames at 55 % of the throughput.
     error: (3_031, 3_031),
-    measure: || {
-        let keys = Keys::of_table(SystemRecovery { overload: Nanos::from_secs(2), after: Nanos::SECOND, rate: None });
-        let settings = known::settings();
-        let context = Context { throughput: Some(CAPACITY), ..Context::new(&SYSTEM_RECOVERY_TIME, &keys, &settings) };
-        context.measure(&mut known::device(Truth { recovery: Nanos::from_millis(20), ..known::simulated() }))
+    point: || {
+        let keys = SystemRecovery { overload: Nanos::from_secs(2), after: Nanos::SECOND, rate: None };
+        KnownPoint::new(keys, Truth { recovery: Nanos::from_millis(20), ..known::simulated() })
     },
 }];

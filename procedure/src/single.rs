@@ -1,28 +1,32 @@
-//! One trial whose observations are the result of a procedure, whether frames are lost or not.
+//! Trials whose observations are the result of a procedure, whether frames are lost or not.
 
-use crate::Watch;
+use crate::{Context, Watch};
 use method::judged::{Decision, Patience};
 use method::search::{Decider, Progress, SearchResult, SearchSettings, probe};
 use method::trial::{Observed, TrialError, TrialSpec, Trials};
 
-/// Returns the result so far, and what the trial observed: `None` if tester or host made it invalid.
+/// The result so far, and what each trial observed: nothing if tester or host made one invalid.
 ///
 /// # Errors
 /// As [`Trials::run`].
 pub(crate) fn observe(
-    settings: &SearchSettings,
-    spec: &TrialSpec,
+    context: &Context<'_>,
+    specs: &[TrialSpec],
     trials: &mut dyn Trials,
     watch: Watch<'_>,
-) -> Result<(SearchResult, Option<Observed>), TrialError> {
-    let rate = spec.rate;
-    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    let settings = SearchSettings { verify: None, ..settings.clone() };
-    let judgement = Decider::new(trials, &settings).decide(spec, &probe(spec), Patience::Repeat)?;
-    let mut result = SearchResult::empty();
-    result.note(rate, &judgement);
-    Ok(match judgement.decision {
-        Decision::TesterBound(reason) | Decision::HostBound(reason) => (result.nothing_measured(reason), None),
-        _ => (result, Some(judgement.last().outcome.observed.clone())),
-    })
+) -> Result<(SearchResult, Vec<Observed>), TrialError> {
+    let settings = SearchSettings { verify: None, ..context.settings.clone() };
+    let mut decider = Decider::new(trials, &settings);
+    let (mut result, mut observed) = (SearchResult::empty(), Vec::new());
+    for (at, spec) in specs.iter().enumerate() {
+        let rate = spec.rate;
+        watch(&Progress { lo: rate, hi: rate, rate, steps_left: (specs.len() - at) as u32 });
+        let judgement = decider.decide(spec, &probe(spec), Patience::Repeat)?;
+        result.note(rate, &judgement);
+        if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
+            return Ok((result.nothing_measured(reason), Vec::new()));
+        }
+        observed.push(judgement.last().outcome.observed.clone());
+    }
+    Ok((result, observed))
 }

@@ -2,7 +2,7 @@
 //! are held, and the throughput of segments on held connections. Trials count connections and
 //! exchanges.
 
-use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, of_search};
+use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, KnownPoint, of_search};
 use crate::metric::{Metric, Unit};
 use crate::results::{MetricResult, Results};
 use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
@@ -11,7 +11,7 @@ use key::kind::{choice, maybe, number, seconds_from, share};
 use key::quantity::show_grouped;
 use key::{Fault, computed, or};
 use method::judged::Patience;
-use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial};
+use method::search::{Decider, Phase2, SearchResult, SearchSettings, binary, data_trial};
 use method::simulated::Truth;
 use method::trial::{
     Direction, Emptying, Load, Tcp, TcpClose, TcpCounts, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
@@ -106,13 +106,13 @@ key::table! {
 const AROUND_DATA: usize = 58;
 
 /// Octets of data in a segment of a frame of this size.
-pub fn payload(frame: usize) -> Count {
+fn payload(frame: usize) -> Count {
     frame.saturating_sub(AROUND_DATA) as Count
 }
 
 impl TcpKeys {
     /// Held connections of so many, and what the new ones do.
-    pub fn life(&self, connections: Count) -> (Count, Life) {
+    fn life(&self, connections: Count) -> (Count, Life) {
         let held = (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count;
         let exchanges = u16::try_from(self.data).unwrap_or(u16::MAX);
         (held, Life { different: connections - held, exchanges, close: self.close, watch: self.watch })
@@ -125,7 +125,7 @@ fn check(asked: &mut Asked<'_>) {
     let keys = asked.keys.get::<TcpKeys>();
     let what = ("TCP connections", "tcp.held");
     asked.needs_held_and_new(what, &at, |all| keys.life(all).0, "write a share between, such as held = \"25 %\"");
-    let octets = payload(asked.frame);
+    let octets = payload(asked.frame[0]);
     let most = (MOST_OCTETS - 2) / octets.max(1);
     if keys.data > most {
         let data = show_grouped(keys.data);
@@ -142,51 +142,39 @@ fn check(asked: &mut Asked<'_>) {
     }
 }
 
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let all = context.connected("a TCP metric needs at least 1 connection; set `connections` in [sweep]")?;
-    if context.metric.key == TCP_THROUGHPUT.key {
-        return measure_throughput(trials, context.settings, all, payload(context.frame[0]), watch);
-    }
-    let (connections, life) = context.keys.get::<TcpKeys>().life(context.connections);
-    measure(trials, context.settings, Phase2 { connections, ..all }, life, watch)
-}
-
 /// Most octets from a side of a connection, SYN and FIN included: a window without scaling.
 const MOST_OCTETS: u64 = 65_535;
 
-/// Parameters of the trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
-    /// Different new connections.
-    pub different: Count,
-    /// Segments with data from each side of a new connection.
-    pub exchanges: u16,
-    /// How new connections end.
-    pub close: TcpClose,
+/// New connections of a trial.
+#[derive(Clone, Copy)]
+struct Life {
+    different: Count,
+    /// Segments with data from each side.
+    exchanges: u16,
+    close: TcpClose,
     /// How long the table is watched for closed connections after the search; `None` for not at all.
-    pub watch: Option<Nanos>,
+    watch: Option<Nanos>,
 }
 
 impl Life {
-    /// The trials of the search, whose table is not watched.
-    fn tcp(&self) -> Tcp {
+    fn tcp(&self, watch: Option<Nanos>) -> Tcp {
         let Life { exchanges, close, different, .. } = *self;
-        Tcp::Life { exchanges, close, different, watch: None }
+        Tcp::Life { exchanges, close, different, watch }
     }
 
     /// Segments of one new connection from the Initiator: more than from the Responder.
-    pub fn of_initiator(&self) -> Count {
-        self.tcp().segments()[0]
+    fn of_initiator(&self) -> Count {
+        self.tcp(None).segments()[0]
     }
 
     /// Highest rate of new connections, in trials of this length, at which none is used twice.
-    pub fn most_connections(&self, duration: Nanos) -> Rate {
+    fn most_connections(&self, duration: Nanos) -> Rate {
         per_second(self.different, duration)
     }
 }
 
 /// Highest rate of exchanges on `held` connections, in trials of this length, within the octets that each can send.
-pub fn most_exchanges(held: Count, payload: Count, duration: Nanos) -> Rate {
+fn most_exchanges(held: Count, payload: Count, duration: Nanos) -> Rate {
     per_second(held.saturating_mul((MOST_OCTETS - 2) / payload.max(1)), duration)
 }
 
@@ -196,17 +184,23 @@ fn per_second(count: Count, duration: Nanos) -> Rate {
     Rate(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let all = context.connected("a TCP metric needs at least 1 connection; set `connections` in [sweep]")?;
+    if context.metric.key == TCP_THROUGHPUT.key {
+        return throughput(context, all, trials, watch);
+    }
+    let (connections, life) = context.keys.get::<TcpKeys>().life(context.connections);
+    connection_rate(context.settings, Phase2 { connections, ..all }, life, trials, watch)
+}
+
 /// Measures the maximum TCP connection rate. The connections of `phase2` are held; `settings.hi`
 /// bounds the segments per second of the Initiator, whose side is the busier one.
-///
-/// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Refused`] if there are no new connections.
-pub fn measure(
-    trials: &mut dyn Trials,
+fn connection_rate(
     settings: &SearchSettings,
     phase2: Phase2,
     life: Life,
-    watch: &mut dyn FnMut(&Progress),
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
     let most = Rate(settings.hi.0 / life.of_initiator()).min(life.most_connections(settings.duration));
     if most.0 == 0 {
@@ -216,54 +210,45 @@ pub fn measure(
             life.different, settings.hi
         )));
     }
-    let (mut result, best) = find(trials, settings, phase2, (life.tcp(), most), watch)?;
+    let (mut result, best) = find(settings, phase2, (life.tcp(None), most), trials, watch)?;
     if result.rate.0 == 0 {
         return Ok(result);
     }
-    let mut part = |key: &str, value: u64| {
-        result.parts.insert(key.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
-    };
     if let Some(entries) = best.and_then(|best| best.store?.dut_entries_after) {
-        part(ENTRIES.key, entries);
+        result.parts.insert(ENTRIES.key.to_owned(), entries.cast_signed());
     }
-    if let Some(at_most) = life.watch {
-        let Life { exchanges, close, different, .. } = life;
-        let tcp = Tcp::Life { exchanges, close, different, watch: Some(at_most) };
-        let spec = TrialSpec { rate: result.rate, ..trial(settings, phase2, tcp)? };
+    if life.watch.is_some() {
+        let spec = TrialSpec { rate: result.rate, ..trial(settings, phase2, life.tcp(life.watch))? };
         // No step of the search: it measures a time, so its losses do not matter.
-        let outcome = trials.run(&spec)?;
-        let emptied = outcome.observed.tcp.as_ref().and_then(|tcp| tcp.emptying?.emptied);
-        if let Some(emptied) = emptied {
-            part(TRANSITORY_TIME.key, emptied.0);
+        let emptying = trials.run(&spec)?.observed.tcp.and_then(|tcp| tcp.emptying);
+        if let Some(emptied) = emptying.and_then(|emptying| emptying.emptied) {
+            result.parts.insert(TRANSITORY_TIME.key.to_owned(), emptied.0.cast_signed());
         }
-        if let (Some(seen), Some(tcp)) = (&mut result.observed.tcp, outcome.observed.tcp) {
-            seen.emptying = tcp.emptying;
+        if let Some(counts) = &mut result.observed.tcp {
+            counts.emptying = emptying;
         }
     }
     Ok(result)
 }
 
-/// Measures the throughput of segments with `payload` octets of data on the connections of `phase2`.
-///
-/// # Errors
-/// As [`crate::throughput::measure`].
-pub fn measure_throughput(
+/// Measures the throughput of segments with data on all connections.
+fn throughput(
+    context: &Context<'_>,
+    all: Phase2,
     trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Phase2,
-    payload: Count,
-    watch: &mut dyn FnMut(&Progress),
+    watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
-    let most = settings.hi.min(most_exchanges(phase2.connections, payload, settings.duration));
+    let (settings, payload) = (context.settings, payload(context.frame[0]));
+    let most = settings.hi.min(most_exchanges(all.connections, payload, settings.duration));
     if most.0 == 0 {
         return Err(TrialError::Refused(format!(
             "{} TCP connections cannot have one exchange of {payload} octets in a trial of {} s; use more connections, \
              smaller frames, or shorter trials",
-            phase2.connections,
+            all.connections,
             settings.duration.as_secs_f64()
         )));
     }
-    Ok(find(trials, settings, phase2, (Tcp::Exchange, most), watch)?.0)
+    Ok(find(settings, all, (Tcp::Exchange, most), trials, watch)?.0)
 }
 
 /// The trial of a phase 2 with TCP connections; its rate is 0.
@@ -275,11 +260,11 @@ fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpe
 
 /// The search, which observes the trial at the rate found.
 fn find(
-    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     (tcp, most): (Tcp, Rate),
-    watch: &mut dyn FnMut(&Progress),
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
 ) -> Result<(SearchResult, Option<TrialOutcome>), TrialError> {
     settings.check()?;
     let trial = trial(settings, phase2, tcp)?;
@@ -361,9 +346,10 @@ fn table(all: &[Connections]) -> Table {
     Table::new("TCP segments", "TCP connections", all.iter().map(|c| c.name.as_str())).rows(rows)
 }
 
-fn of_known(watch: Option<Nanos>, truth: Truth) -> Result<SearchResult, TrialError> {
-    let life = Life { different: 10_000_000, exchanges: 0, close: TcpClose::Fin, watch };
-    measure(&mut known::device(truth), &known::settings(), HELD, life, &mut |_| ())
+fn known_point(watch: Option<Nanos>, device: Truth) -> KnownPoint {
+    let keys = TcpKeys { held_ppm: 1_000, data: 0, close: TcpClose::Fin, watch };
+    let phase2 = Some(Phase2 { connections: 30_000_000, ..HELD });
+    KnownPoint { phase2, ..KnownPoint::new(keys, device) }
 }
 
 const KNOWN: &[Known] = &[
@@ -373,10 +359,7 @@ const KNOWN: &[Known] = &[
         truth: Some(300_000),
         unit: FRAMES,
         error: of_search(300_000),
-        measure: || {
-            let slow = Truth { reverse_capacity: Rate(300_000), ..known::simulated() };
-            measure_throughput(&mut known::device(slow), &known::settings(), HELD, 6, &mut |_| ())
-        },
+        point: || known_point(None, Truth { reverse_capacity: Rate(300_000), ..known::simulated() }),
     },
     Known {
         metric: MAX_TCP_CONN_RATE.key,
@@ -384,7 +367,7 @@ const KNOWN: &[Known] = &[
         truth: Some(150_000),
         unit: CONNECTIONS,
         error: of_search(150_000),
-        measure: || of_known(None, known::simulated()),
+        point: || known_point(None, known::simulated()),
     },
     Known {
         metric: TRANSITORY_TIME.key,
@@ -392,9 +375,9 @@ const KNOWN: &[Known] = &[
         truth: Some(10_000_000_000),
         unit: "ns",
         error: EXACT,
-        measure: || {
+        point: || {
             let forgets = Truth { tcp_transitory: Nanos::from_secs(10), ..known::simulated() };
-            of_known(Some(Nanos::from_secs(60)), forgets)
+            known_point(Some(Nanos::from_secs(60)), forgets)
         },
     },
 ];

@@ -3,13 +3,14 @@
 //! exist, and empty the table. The time to empty an empty table of the same size is subtracted: it
 //! is that of the command.
 
-use crate::known::{self, CONNECTIONS, EXACT, HELD};
+use crate::known::{self, CONNECTIONS, EXACT, HELD, KnownPoint};
 use crate::metric::{Gives, Metric, TotalOf, Unit};
 use crate::results::{MetricResult, Results, line, names};
-use crate::{KeyTable, Known, Procedure, Sends};
+use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
 use document::{Form, Quantity, Section, Table, number, row};
 use key::kind::number;
 use key::or;
+use method::Criteria;
 use method::judged::{Decision, Patience};
 use method::search::{
     BelowResolution, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe,
@@ -47,9 +48,7 @@ pub static PROCEDURE: Procedure = Procedure {
     sends: Sends::Samples,
     stateful: true,
     tables: &[KeyTable::of::<Emptying>("tear-down")],
-    search: |context, trials, watch| {
-        measure(trials, context.settings, context.connected(NO_CONNECTIONS)?, context.keys.get(), watch)
-    },
+    search,
     sections: &[section],
     known: &[Known {
         metric: CONN_TEAR_DOWN_RATE.key,
@@ -57,22 +56,19 @@ pub static PROCEDURE: Procedure = Procedure {
         truth: Some(7_000_000),
         unit: CONNECTIONS,
         error: (70_000, 70_000),
-        measure: || {
+        point: || {
             let control = ControlTruth {
                 tear_down_rate: Rate(7_000_000),
                 tear_down_empty: Nanos::from_secs(2),
                 tear_down_spread: Nanos::from_millis(5),
                 ..ControlTruth::default()
             };
-            let all = Phase2 { connections: 7_000_000, ..HELD };
-            let emptying = Emptying { fills: 3, empty: 5 };
-            measure(&mut known::controlled(control), &known::settings(), all, &emptying, &mut |_| ())
+            let phase2 = Some(Phase2 { connections: 7_000_000, ..HELD });
+            KnownPoint { phase2, ..KnownPoint::new(Emptying { fills: 3, empty: 5 }, known::controlled(control)) }
         },
     }],
     ..Procedure::USUAL
 };
-
-const NO_CONNECTIONS: &str = "without connections there is nothing to remove";
 
 /// Rate at which a device removes connections; parts have the keys of published tables.
 pub const CONN_TEAR_DOWN_RATE: Metric = Metric {
@@ -136,7 +132,7 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
     ],
     sends: Sends::Samples,
     stateful: true,
-    search: |context, trials, watch| memory(trials, context.settings, context.connected(NO_CONNECTIONS)?, watch),
+    search: memory,
     sections: &[memory_section],
     known: &[Known {
         metric: MEMORY_PER_CONNTRACK_ENTRY.key,
@@ -144,9 +140,9 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
         truth: Some(385),
         unit: "octets",
         error: EXACT,
-        measure: || {
+        point: || {
             let control = ControlTruth { entry_bytes: 385, ..ControlTruth::default() };
-            memory(&mut known::controlled(control), &known::settings(), HELD, &mut |_| ())
+            KnownPoint { phase2: Some(HELD), ..KnownPoint::new((), known::controlled(control)) }
         },
     }],
     ..Procedure::USUAL
@@ -178,30 +174,16 @@ const RESOLVED: u64 = 5;
 /// is a lower bound if the times are below resolution.
 ///
 /// # Errors
-/// As [`crate::throughput::measure`]; [`TrialError::Phase1`] if a connection of the sample does not answer.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Phase2,
-    emptying: &Emptying,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
-    let options = TrialOptions { tear_down: Some(TearDown { empty: emptying.empty }), ..TrialOptions::default() };
-    let spec = emptied_trial(settings, phase2, options)?;
-    let mut decider = Decider::new(trials, &without_tolerance(settings));
-    let mut result = SearchResult::empty();
-    let mut all: Vec<Emptied> = Vec::new();
-    for left in (1..=emptying.fills.max(1)).rev() {
-        watch(&Progress { lo: phase2.phase1_rate, hi: phase2.phase1_rate, rate: phase2.phase1_rate, steps_left: left });
-        let observed = match filled(&mut decider, &spec, &mut result)? {
-            Ok(observed) => observed,
-            Err(invalid) => return Ok(result.nothing_measured(invalid)),
-        };
-        let emptied = observed.emptied.clone();
-        result.observed = observed;
-        all.push(emptied.ok_or_else(|| TrialError::Tester("the table was not emptied after the trial".to_owned()))?);
-    }
-    Ok(of_times(phase2.connections, &all, result))
+/// [`TrialError::Phase1`] if a connection of the sample does not answer.
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let Emptying { fills, empty } = *context.keys.get();
+    let options = TrialOptions { tear_down: Some(TearDown { empty }), ..TrialOptions::default() };
+    let (mut result, observed) = filled(context, options, fills, trials, watch)?;
+    let Some(last) = observed.last() else { return Ok(result) };
+    result.observed = last.clone();
+    let emptied: Option<Vec<Emptied>> = observed.into_iter().map(|observed| observed.emptied).collect();
+    let emptied = emptied.ok_or_else(|| TrialError::Tester("the table was not emptied after the trial".to_owned()))?;
+    Ok(of_times(context.connections, &emptied, result))
 }
 
 fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> SearchResult {
@@ -232,26 +214,14 @@ fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> Se
 /// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
 ///
 /// # Errors
-/// As [`measure`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
-pub fn memory(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase2: Phase2,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+/// As [`search`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
+fn memory(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let options = TrialOptions { memory: true, ..TrialOptions::default() };
-    let spec = emptied_trial(settings, phase2, options)?;
-    let mut result = SearchResult::empty();
-    watch(&Progress { lo: phase2.phase1_rate, hi: phase2.phase1_rate, rate: phase2.phase1_rate, steps_left: 1 });
-    let mut decider = Decider::new(trials, &without_tolerance(settings));
-    let observed = match filled(&mut decider, &spec, &mut result)? {
-        Ok(observed) => observed,
-        Err(invalid) => return Ok(result.nothing_measured(invalid)),
-    };
+    let (result, mut observed) = filled(context, options, 1, trials, watch)?;
+    let Some(observed) = observed.pop() else { return Ok(result) };
     let read = observed.memory.clone();
     let read = read.ok_or_else(|| TrialError::NotMeasurable("this device does not tell its memory".to_owned()))?;
-    result.observed = observed;
-    of_memory(&read, result)
+    of_memory(&read, SearchResult { observed, ..result })
 }
 
 fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, TrialError> {
@@ -272,39 +242,47 @@ fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, T
     Ok(SearchResult { rate: Rate(each(of_all, read.entries)), kind: ResultKind::Observed, parts, ..result })
 }
 
-/// Frames in reverse on a sample, after phase 1; then the actions of the options.
-fn emptied_trial(settings: &SearchSettings, phase2: Phase2, options: TrialOptions) -> Result<TrialSpec, TrialError> {
-    Ok(TrialSpec {
-        rate: phase2.phase1_rate.min(SAMPLE_RATE),
-        load: Load::Frames(phase2.connections.min(SAMPLE)),
+/// Fills the table so many times, each with frames in reverse on a sample and then the actions of these options. What each trial
+/// observed; nothing if tester or host made one invalid.
+fn filled(
+    context: &Context<'_>,
+    options: TrialOptions,
+    times: u32,
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
+) -> Result<(SearchResult, Vec<Observed>), TrialError> {
+    let phase2 = context.connected("without connections there is nothing to remove")?;
+    // Every connection must exist.
+    let settings = SearchSettings { verify: None, criteria: Criteria::default(), ..context.settings.clone() };
+    let (hi, sampled) = (phase2.phase1_rate, phase2.connections.min(SAMPLE));
+    let spec = TrialSpec {
+        rate: hi.min(SAMPLE_RATE),
+        load: Load::Frames(sampled),
         direction: Direction::Reverse,
         options,
-        ..data_trial(settings, Some(phase2))?
-    })
-}
-
-/// Every connection must exist.
-fn without_tolerance(settings: &SearchSettings) -> SearchSettings {
-    SearchSettings { verify: None, criteria: method::Criteria::default(), ..settings.clone() }
-}
-
-fn filled(
-    decider: &mut Decider<'_>,
-    spec: &TrialSpec,
-    result: &mut SearchResult,
-) -> Result<Result<Observed, method::Invalid>, TrialError> {
-    let judgement = decider.decide(spec, &probe(spec), Patience::Repeat)?;
-    result.note(spec.rate, &judgement);
-    let outcome = &judgement.last().outcome;
-    match judgement.decision {
-        Decision::Pass => Ok(Ok(outcome.observed.clone())),
-        Decision::TesterBound(reason) | Decision::HostBound(reason) => Ok(Err(reason)),
-        Decision::Fail(_) => Err(TrialError::Phase1(format!(
-            "{} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate",
-            outcome.reverse.lost(),
-            spec.frames()
-        ))),
+        ..data_trial(&settings, Some(phase2))?
+    };
+    let mut decider = Decider::new(trials, &settings);
+    let (mut result, mut observed) = (SearchResult::empty(), Vec::new());
+    for left in (1..=times).rev() {
+        watch(&Progress { lo: hi, hi, rate: hi, steps_left: left });
+        let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
+        result.note(spec.rate, &judgement);
+        let outcome = &judgement.last().outcome;
+        match judgement.decision {
+            Decision::Pass => observed.push(outcome.observed.clone()),
+            Decision::TesterBound(reason) | Decision::HostBound(reason) => {
+                return Ok((result.nothing_measured(reason), Vec::new()));
+            }
+            Decision::Fail(_) => {
+                return Err(TrialError::Phase1(format!(
+                    "{} of {sampled} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate",
+                    outcome.reverse.lost()
+                )));
+            }
+        }
     }
+    Ok((result, observed))
 }
 
 fn section(results: &Results<'_>) -> Option<Section> {

@@ -2,7 +2,7 @@
 //! 26.1), stateless or in phase 2 (RFC 9693 section 4.7). With an acceptance below 1 it is a
 //! conditional throughput and must be printed with its acceptance.
 
-use crate::known::{self, EXACT, FRAMES, of_search};
+use crate::known::{self, EXACT, FRAMES, KnownPoint, of_search};
 use crate::metric::{Gives, Metric, Unit};
 use crate::{Context, Known, Procedure, Watch};
 use method::judged::Patience;
@@ -100,7 +100,7 @@ const KNOWN: &[Known] = &[
         truth: Some(600_000),
         unit: FRAMES,
         error: of_search(600_000),
-        measure: || measure(&mut known::device(known::simulated()), &known::settings(), None, &mut |_| ()),
+        point: || KnownPoint::new((), known::simulated()),
     },
     Known {
         metric: THROUGHPUT.key,
@@ -108,9 +108,6 @@ const KNOWN: &[Known] = &[
         truth: None,
         unit: FRAMES,
         error: EXACT,
-        measure: || {
-            let slow = Truth { tester_ceiling: Rate(100_000), ..known::simulated() };
-            measure(&mut known::device(slow), &known::settings(), None, &mut |_| ())
-        },
+        point: || KnownPoint::new((), Truth { tester_ceiling: Rate(100_000), ..known::simulated() }),
     },
 ];

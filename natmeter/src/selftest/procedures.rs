@@ -12,7 +12,7 @@ pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
 }
 
 fn check(known: &Known) -> SelfTestCheck {
-    let found = (known.measure)().map(|result| known.value(&result));
+    let found = known.measure().map(|result| known.value(&result));
     let error = match (&found, known.truth) {
         (Ok(Some(found)), Some(truth)) => Some(found - truth),
         _ => None,
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_value_beyond_the_error_fails() {
         let first = &procedure::ALL[0].known[0];
-        let off = |truth| check(&Known { truth, measure: first.measure, ..*first });
+        let off = |truth| check(&Known { truth, ..*first });
         assert!(!off(Some(601_000)).passed && !off(Some(598_000)).passed && !off(None).passed);
         assert_eq!(off(Some(599_000)).error.as_deref().map(|error| error.starts_with('+')), Some(true));
     }

@@ -11,11 +11,74 @@ fn simulated(measure: &str) -> String {
     complaints(&format!("[dut.simulated]\n[sweep]\nconnections = 1000\n[measure]\nphase1-rate = \"100k\"\n{measure}\n"))
 }
 
+/// What a procedure cannot measure is refused before a run.
 #[test]
-fn a_disruption_begins_before_its_trial_ends() {
-    let said = simulated("metrics = [\"throughput\", \"reset\"]\n[measure.reset]\nat = \"5 s\"\nduration = \"5 s\"");
-    assert!(said.contains("the reset begins after the end of its trial"), "{said}");
-    assert!(said.contains("write a smaller `at`, or a longer duration") && said.contains("device.toml:"), "{said}");
+fn procedures_refuse_what_has_no_result() {
+    let latency = "metrics = [\"throughput\", \"latency\"]\n[measure.latency]\nduration = \"20 s\"";
+    for (measure, said, way_out) in [
+        (
+            "metrics = [\"throughput\", \"reset\"]\n[measure.reset]\nat = \"5 s\"\nduration = \"5 s\"",
+            "the reset begins after the end of its trial",
+            "write a smaller `at`, or a longer duration",
+        ),
+        (
+            "metrics = [\"throughput\", \"failover\"]\n[measure.failover]\nat = \"20 s\"\nduration = \"10 s\"",
+            "the failover begins after the end of its trial",
+            "write a smaller `at`, or a longer duration",
+        ),
+        ("metrics = \"conn_table_capacity\"", "the capacity needs alpha", "write alpha = \"50 %\""),
+        (
+            "metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\ncapacity-from = 1001",
+            "begins above its upper end",
+            "write fewer, or remove capacity-from",
+        ),
+        (
+            "metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\ncapacity-from = 0",
+            "wrong value of `measure.capacity-from`",
+            "write a number from 1",
+        ),
+        (
+            "metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\ncapacity-error = 0",
+            "wrong value of `measure.capacity-error`",
+            "write a number from 1",
+        ),
+        (
+            "metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\nbeta = \"0 %\"",
+            "wrong value of `measure.beta`",
+            "help: write",
+        ),
+        ("metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\npolicy = \"collect-0\"", "collect-0", "collect-8"),
+        (
+            "metrics = \"overload_scalability\"\n[measure.overload-scalability]\nflows = 1000",
+            "overload scalability compares 1k flows with 1k",
+            "use more connections, or fewer `flows`",
+        ),
+        (
+            "metrics = \"dns64_resolution_rate\"\n[measure.dns]\ntimeout = \"0 s\"",
+            "wrong value of `measure.dns.timeout`",
+            "help: write",
+        ),
+        (&format!("{latency}\nfrom = \"20 s\""), "due after the end of the trial", "use a longer trial"),
+        (
+            &format!("{latency}\nfrom = \"10 s\"\nrate = \"100\"\ntags = 1001"),
+            "after `from`, 1000 frames remain in the trial, fewer than 1001 tags",
+            "use fewer `tags`",
+        ),
+        (
+            "max-rate = \"10\"\nmetrics = [\"throughput\", \"pdv\"]\n[measure.pdv]\nduration = \"100 ms\"",
+            "the trial of `pdv` has too few frames",
+            "use a higher rate",
+        ),
+        (
+            "metrics = [\"throughput\", \"ipdv\"]\n[measure.ipdv]\nrate = \"1\"\nduration = \"1 s\"",
+            "the trial of `ipdv` has too few frames",
+            "use a higher rate",
+        ),
+    ] {
+        let refusal = simulated(measure);
+        assert!(refusal.contains(said) && refusal.contains(way_out), "{measure}\n{refusal}");
+        assert!(refusal.contains("device.toml:"), "{refusal}");
+    }
 }
 
 #[test]

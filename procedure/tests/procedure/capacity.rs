@@ -1,8 +1,10 @@
 //! The capacity of a connection tracking table (RFC 9693 section 4.9), on simulated devices of known size.
 
+use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::{Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials};
-use procedure::capacity::{self, Limits};
+use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
+use procedure::{Context, Keys};
 
 const SETUP: Rate = Rate(1_000_000);
 const TABLE: u64 = 1_234_567;
@@ -15,27 +17,26 @@ fn settings() -> SearchSettings {
     SearchSettings { hi: Rate(3_000_000), alpha: Some(Ratio::from_ppm(500_000)), ..SearchSettings::default() }
 }
 
-fn limits() -> Limits {
-    Limits {
-        from: 100_000,
-        most: 10_000_000,
-        beta: Ratio::from_ppm(200_000),
-        gamma: Ratio::from_ppm(400_000),
-        error: 1,
-        buffered: 0,
-        validate_at_most: None,
-    }
+/// From 100,000 connections to this many, with this error, where the path can buffer so many frames.
+fn measure(
+    trials: &mut impl Trials,
+    (connections, error, buffered): (u64, u64, u64),
+) -> Result<SearchResult, TrialError> {
+    let keys = Capacity { from: Some(100_000), error, beta_ppm: 200_000, gamma_ppm: 400_000, policy: None };
+    let (keys, settings, phase1_rate) = (Keys::of_table(keys), settings(), Rate(1));
+    let context = Context::new(&CONN_TABLE_CAPACITY, &keys, &settings).with(Phase2 { connections, phase1_rate });
+    Context { buffered, ..context }.measure(trials)
 }
 
-fn search(trials: &mut impl Trials, limits: Limits) -> SearchResult {
-    capacity::measure(trials, &settings(), limits, &mut |_| ()).unwrap()
+fn search(trials: &mut impl Trials) -> SearchResult {
+    measure(trials, (10_000_000, 1, 0)).unwrap()
 }
 
 /// Whether the device refuses new connections or replaces old ones, the result is the size of the table.
 #[test]
 fn the_capacity_is_the_size_of_the_table() {
     for when_full in [WhenFull::KeepOld, WhenFull::ReplaceOldest] {
-        let result = search(&mut SimulatedDut::new(truth(when_full), 1), limits());
+        let result = search(&mut SimulatedDut::new(truth(when_full), 1));
         assert_eq!(
             (result.kind, result.rate, result.error),
             (ResultKind::Exact, Rate(TABLE), Rate(1)),
@@ -53,7 +54,7 @@ fn the_capacity_is_the_size_of_the_table() {
 
 #[test]
 fn the_error_is_the_one_asked_for() {
-    let result = search(&mut SimulatedDut::new(truth(WhenFull::KeepOld), 1), Limits { error: 10_000, ..limits() });
+    let result = measure(&mut SimulatedDut::new(truth(WhenFull::KeepOld), 1), (10_000_000, 10_000, 0)).unwrap();
     assert_eq!(result.kind, ResultKind::Exact);
     assert!(result.rate.0 <= TABLE && TABLE < result.rate.0 + result.error.0 && result.error.0 <= 10_000);
 }
@@ -68,13 +69,13 @@ fn a_rate_that_falls_slowly_does_not_end_the_search() {
             self.0.run(spec)
         }
     }
-    let result = search(&mut Slower(SimulatedDut::new(truth(WhenFull::KeepOld), 1)), limits());
+    let result = search(&mut Slower(SimulatedDut::new(truth(WhenFull::KeepOld), 1)));
     assert_eq!((result.kind, result.rate), (ResultKind::Exact, Rate(TABLE)));
 }
 
 #[test]
 fn a_table_larger_than_the_testers_connections_is_a_lower_bound() {
-    let result = search(&mut SimulatedDut::new(truth(WhenFull::KeepOld), 1), Limits { most: 1_000_000, ..limits() });
+    let result = measure(&mut SimulatedDut::new(truth(WhenFull::KeepOld), 1), (1_000_000, 1, 0)).unwrap();
     assert_eq!((result.kind, result.rate, result.error), (ResultKind::AtUpperLimit, Rate(1_000_000), Rate(0)));
     assert_eq!(result.capacity.unwrap().broken, None);
 }
@@ -90,7 +91,7 @@ fn a_tester_that_drops_frames_gives_a_lower_bound() {
             Ok(outcome)
         }
     }
-    let result = search(&mut Drops(SimulatedDut::new(truth(WhenFull::KeepOld), 1)), limits());
+    let result = search(&mut Drops(SimulatedDut::new(truth(WhenFull::KeepOld), 1)));
     assert_eq!((result.kind, result.rate), (ResultKind::TesterLimit, Rate(400_000)));
     assert!(result.at_least());
 }
@@ -100,24 +101,20 @@ fn a_tester_that_drops_frames_gives_a_lower_bound() {
 fn host_noise_does_not_change_the_capacity() {
     for seed in 0..200 {
         let truth = Truth { host_stalls: Ratio::from_ppm(200_000), ..truth(WhenFull::KeepOld) };
-        let result = search(&mut SimulatedDut::new(truth, seed), limits());
+        let result = search(&mut SimulatedDut::new(truth, seed));
         assert_eq!((result.kind, result.rate), (ResultKind::Exact, Rate(TABLE)), "seed {seed}");
     }
 }
 
 #[test]
-fn what_has_no_result_is_refused() {
-    let refused = |settings: &SearchSettings, limits: Limits| {
-        let mut device = SimulatedDut::new(truth(WhenFull::KeepOld), 1);
-        capacity::measure(&mut device, settings, limits, &mut |_| ()).unwrap_err().to_string()
-    };
-    assert!(refused(&SearchSettings { alpha: None, ..settings() }, limits()).contains("alpha"));
-    assert!(refused(&settings(), Limits { from: 0, ..limits() }).contains("begins above"));
-    assert!(refused(&settings(), Limits { most: 99_999, ..limits() }).contains("begins above"));
-    assert!(refused(&settings(), Limits { error: 0, ..limits() }).contains("error of 0"));
-    assert!(refused(&settings(), Limits { beta: Ratio::ZERO, ..limits() }).contains("beta"));
-    assert!(refused(&settings(), Limits { buffered: 25_001, ..limits() }).contains("capacity-from = 100004"));
-    let mut dead = SimulatedDut::new(Truth::dead(), 1);
-    let error = capacity::measure(&mut dead, &settings(), limits(), &mut |_| ()).unwrap_err();
+fn buffers_that_raise_the_first_rate_are_refused() {
+    let mut device = SimulatedDut::new(truth(WhenFull::KeepOld), 1);
+    let error = measure(&mut device, (10_000_000, 1, 25_001)).unwrap_err().to_string();
+    assert!(error.contains("capacity-from = 100004"), "{error}");
+}
+
+#[test]
+fn a_dead_device_is_no_capacity_of_0() {
+    let error = measure(&mut SimulatedDut::new(Truth::dead(), 1), (10_000_000, 1, 0)).unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
 }

@@ -7,7 +7,7 @@ use method::{
     Direction, Load, Nanos, PhaseKind, Rate, Ratio, SearchSettings, TrialError, TrialOptions, TrialSpec, Trials,
 };
 use procedure::overload::{OVERLOAD_SCALABILITY, OverloadScalability};
-use procedure::tear_down::{self, Emptying};
+use procedure::tear_down::{CONN_TEAR_DOWN_RATE, Emptying};
 use procedure::{Context, Keys, throughput};
 
 const WAITS: Waits = Waits {
@@ -78,9 +78,9 @@ fn options_take_their_time() {
 fn emptying_a_table_takes_the_time_of_the_device() {
     let settings = SearchSettings { hi: Rate(1_000), ..SearchSettings::default() };
     let mut trials = clocked(Waits::default());
-    let emptying = Emptying { fills: 1, empty: 19 };
+    let keys = Keys::of_table(Emptying { fills: 1, empty: 19 });
     let phase2 = Phase2 { connections: N, phase1_rate: Rate(N) };
-    tear_down::measure(&mut trials, &settings, phase2, &emptying, &mut |_| ()).unwrap();
+    Context::new(&CONN_TEAR_DOWN_RATE, &keys, &settings).with(phase2).measure(&mut trials).unwrap();
     assert_eq!(trials.elapsed().0, 2 * Nanos::SECOND.0 + 10_000_000 + 20 * 20_000_000);
 }
 

@@ -1,16 +1,17 @@
 //! Procedures that look at the device or act on it: what is injected into a simulated device is what they find.
 
+use key::quantity::WrittenRate;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Symptoms};
 use method::search::{Bottleneck, Phase2};
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
-use method::trial::{Action, CoreSamples, Disruption, Profile};
+use method::trial::{CoreSamples, Profile};
 use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
-use procedure::churn::Limits;
+use procedure::churn::Churn;
 use procedure::cpu_idle::{CPU_IDLE, CpuIdle};
-use procedure::disruption::{self, Outage};
+use procedure::disruption::{FAILOVER, Failover, RESET, Reset};
 use procedure::profiling::{LOCK_WAIT, Stacks};
-use procedure::tear_down::{self, Emptying};
-use procedure::{Context, Keys};
+use procedure::tear_down::{CONN_TEAR_DOWN_RATE, Emptying, MEMORY_PER_CONNTRACK_ENTRY};
+use procedure::{Context, Keys, Metric};
 
 fn settings() -> SearchSettings {
     SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(1), ..SearchSettings::default() }
@@ -24,9 +25,21 @@ fn device(control: ControlTruth) -> SimulatedDut {
     SimulatedDut::new(Truth { control, ..Truth::new(Rate(1_000_000), Rate(500_000)) }, 7)
 }
 
+/// Measures at 100,000 frames per second; a device without connections is stateless.
+fn measured(
+    metric: &'static Metric,
+    keys: &Keys,
+    control: ControlTruth,
+    connections: u64,
+) -> Result<SearchResult, TrialError> {
+    let settings = settings();
+    let context = Context::new(metric, keys, &settings).with(phase2(connections));
+    Context { throughput: Some(Rate(100_000)), ..context }.measure(&mut device(control))
+}
+
 fn tear_down(control: ControlTruth, connections: u64) -> SearchResult {
-    let emptying = Emptying { fills: 3, empty: 5 };
-    tear_down::measure(&mut device(control), &settings(), phase2(connections), &emptying, &mut |_| ()).unwrap()
+    let keys = Keys::of_table(Emptying { fills: 3, empty: 5 });
+    measured(&CONN_TEAR_DOWN_RATE, &keys, control, connections).unwrap()
 }
 
 /// Seven million connections per second, with 2 s for the command and the size of the table: the rate is found within 1 %, and
@@ -61,27 +74,23 @@ fn a_time_below_resolution_is_a_lower_bound() {
 #[test]
 fn the_memory_of_a_connection_is_that_of_the_device() {
     let control = ControlTruth { entry_bytes: 385, buckets: (65_536, 8), ..ControlTruth::default() };
-    let result = tear_down::memory(&mut device(control), &settings(), phase2(100_000), &mut |_| ()).unwrap();
+    let result = measured(&MEMORY_PER_CONNTRACK_ENTRY, &Keys::of_table(()), control, 100_000).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(385)));
     assert_eq!(result.parts["memory_per_hash_bucket"], 8);
 }
 
-fn outage(what: Disruption, rate: u64) -> Outage {
-    Outage {
-        action: Action { what, at: Nanos::from_secs(2) },
-        rate: Rate(rate),
-        duration: Nanos::from_secs(10),
-        off: Nanos(0),
-        churn: None,
-    }
+const LENGTH: Nanos = Nanos::from_secs(10);
+const AT: Nanos = Nanos::from_secs(2);
+
+fn reset(control: ControlTruth, off: Nanos, connections: u64) -> SearchResult {
+    measured(&RESET, &Keys::of_table(Reset { duration: LENGTH, at: AT, off, rate: None }), control, connections)
+        .unwrap()
 }
 
 #[test]
 fn a_reset_takes_its_time_in_both_methods() {
     let control = ControlTruth { reset: Nanos::from_millis(1_700), ..ControlTruth::default() };
-    let outage = outage(Disruption::Reset, 100_000);
-    let result = disruption::measure(&mut device(control), &settings(), Some(phase2(1_000)), outage, &mut |_| ());
-    let result = result.unwrap();
+    let result = reset(control, Nanos(0), 1_000);
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(1_700_000_000)));
     for part in ["reset_forward", "reset_gap_reverse"] {
         assert!(result.parts[part].abs_diff(1_700_000_000) <= 20_000, "{part}: {}", result.parts[part]);
@@ -92,8 +101,7 @@ fn a_reset_takes_its_time_in_both_methods() {
 #[test]
 fn the_time_without_power_is_no_part_of_the_reset() {
     let control = ControlTruth { reset: Nanos::from_millis(6_000), ..ControlTruth::default() };
-    let outage = Outage { off: Nanos::from_secs(5), ..outage(Disruption::Reset, 100_000) };
-    let result = disruption::measure(&mut device(control), &settings(), None, outage, &mut |_| ()).unwrap();
+    let result = reset(control, Nanos::from_secs(5), 0);
     assert_eq!(result.rate, Rate(1_000_000_000));
     assert!(!result.parts.contains_key("reset_survived"), "a stateless device has no connections");
 }
@@ -102,8 +110,7 @@ fn the_time_without_power_is_no_part_of_the_reset() {
 #[test]
 fn a_device_that_stays_dark_gives_a_lower_bound() {
     let control = ControlTruth { reset: Nanos::from_secs(60), ..ControlTruth::default() };
-    let outage = outage(Disruption::Reset, 100_000);
-    let result = disruption::measure(&mut device(control), &settings(), None, outage, &mut |_| ()).unwrap();
+    let result = reset(control, Nanos(0), 0);
     assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(8_000_000_000)));
 }
 
@@ -118,9 +125,8 @@ fn failover_truth() -> ControlTruth {
 
 #[test]
 fn a_failover_has_a_dark_time_in_each_direction_and_survivors() {
-    let outage = outage(Disruption::Failover, 100_000);
-    let mut device = device(failover_truth());
-    let result = disruption::measure(&mut device, &settings(), Some(phase2(1_000)), outage, &mut |_| ()).unwrap();
+    let keys = Keys::of_table(Failover { duration: LENGTH, at: AT, churn: None, rate: None });
+    let result = measured(&FAILOVER, &keys, failover_truth(), 1_000).unwrap();
     for (part, nanos) in [("failover_forward", 150_000_000), ("failover_reverse", 400_000_000)] {
         assert!(result.parts[part].abs_diff(nanos) <= 20_000, "{part}: {}", result.parts[part]);
     }
@@ -129,23 +135,15 @@ fn a_failover_has_a_dark_time_in_each_direction_and_survivors() {
 
 #[test]
 fn a_failover_under_churn_has_the_same_dark_times() {
-    let limits = Limits { different: 100_000, frames: 1, timeout: Nanos::from_secs(60), held_rate: Rate(0) };
     let churned = |arrivals| {
-        let outage = Outage { churn: Some((Rate(arrivals), limits)), ..outage(Disruption::Failover, 100_000) };
-        disruption::measure(&mut device(failover_truth()), &settings(), Some(phase2(1_000)), outage, &mut |_| ())
+        let churn = Some(WrittenRate::Frames(arrivals));
+        let keys = Keys::of_table(Failover { duration: LENGTH, at: AT, churn, rate: None });
+        let churn = Churn { held_ppm: 10_000, frames: 1, timeout: Some(Nanos::from_secs(60)), held_rate: None };
+        measured(&FAILOVER, &keys.and(churn), failover_truth(), 100_000)
     };
     let result = churned(1_000).unwrap();
     assert!(result.parts["failover_reverse"].abs_diff(400_000_000) <= 20_000);
     assert!(matches!(churned(20_000), Err(TrialError::Refused(why)) if why.contains("use more connections")));
-}
-
-#[test]
-fn a_trial_that_ends_before_the_disruption_is_refused() {
-    let action = Action { what: Disruption::Failover, at: Nanos::from_secs(20) };
-    let outage = Outage { action, ..outage(Disruption::Failover, 100_000) };
-    let mut device = device(failover_truth());
-    let error = disruption::measure(&mut device, &settings(), Some(phase2(1_000)), outage, &mut |_| ()).unwrap_err();
-    assert!(matches!(error, TrialError::Refused(why) if why.contains("longer trial")));
 }
 
 fn sampled(idle: &[u64], limit: Limit) -> SearchResult {

@@ -1,33 +1,22 @@
 //! DNS queries: the search recovers the rate of a simulated device.
 
 use method::simulated::{SimulatedDut, Truth};
-use method::trial::Queries;
-use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchSettings, TrialError};
-use procedure::dns::measure;
+use method::{Direction, Nanos, Precision, Rate, ResultKind, SearchSettings};
+use procedure::dns::{DNS64_RESOLUTION_RATE, Dns};
+use procedure::{Context, Keys};
 
-const QUERIES: Queries = Queries { timeout: Nanos::from_secs(1), cached: Ratio::from_ppm(0) };
-
-fn settings() -> SearchSettings {
-    SearchSettings {
+#[test]
+fn the_rate_is_that_of_the_device() {
+    let settings = SearchSettings {
         hi: Rate(100_000),
         duration: Nanos::from_secs(1),
         precision: Precision::Absolute(Rate(1)),
         direction: Direction::Both,
         ..SearchSettings::default()
-    }
-}
-
-#[test]
-fn the_rate_is_that_of_the_device() {
+    };
+    let (timeout, names) = (Nanos::SECOND, 1_000_000);
+    let keys = Keys::of_table(Dns { threads: 1, ports: None, timeout, names, cached_ppm: 0, existing_ppm: 0 });
     let mut device = SimulatedDut::new(Truth::new(Rate(12_345), Rate(1)), 1);
-    let result = measure(&mut device, &settings(), QUERIES, &mut |_| ()).unwrap();
+    let result = Context::new(&DNS64_RESOLUTION_RATE, &keys, &settings).measure(&mut device).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::Exact, Rate(12_345)));
-}
-
-#[test]
-fn a_time_out_of_zero_is_refused() {
-    let mut device = SimulatedDut::new(Truth::new(Rate(12_345), Rate(1)), 1);
-    let queries = Queries { timeout: Nanos(0), ..QUERIES };
-    let refused = measure(&mut device, &settings(), queries, &mut |_| ()).unwrap_err();
-    assert!(matches!(refused, TrialError::Refused(_)), "{refused}");
 }

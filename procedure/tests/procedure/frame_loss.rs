@@ -1,11 +1,15 @@
 //! Frame loss rate: the curve of a device of known capacity.
 
 use method::simulated::{SimulatedDut, Truth};
-use method::{Nanos, Rate, Ratio, ResultKind, SearchSettings, TrialError};
-use procedure::frame_loss::{falling, loss_ppm, measure};
+use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use procedure::frame_loss::{FRAME_LOSS_RATE, FrameLoss, falling, loss_ppm};
+use procedure::{Context, Keys};
 
-fn settings() -> SearchSettings {
-    SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(1), ..SearchSettings::default() }
+/// Ten loads, from a million frames per second down.
+fn measure(truth: Truth, seed: u64) -> Result<SearchResult, TrialError> {
+    let settings = SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(1), ..SearchSettings::default() };
+    let keys = Keys::of_table(FrameLoss { step_ppm: 100_000, loads: None });
+    Context::new(&FRAME_LOSS_RATE, &keys, &settings).measure(&mut SimulatedDut::new(truth, seed))
 }
 
 #[test]
@@ -21,9 +25,7 @@ fn loads_fall_from_the_highest_in_equal_steps() {
 /// A device of 600 k frames/s: above, the excess is lost; the series ends after two loads without loss.
 #[test]
 fn the_curve_is_that_of_the_capacity() {
-    let mut device = SimulatedDut::new(Truth::new(Rate(600_000), Rate(1)), 1);
-    let loads = falling(Rate(1_000_000), 100_000);
-    let result = measure(&mut device, &settings(), None, &loads, &mut |_| ()).unwrap();
+    let result = measure(Truth::new(Rate(600_000), Rate(1)), 1).unwrap();
     // Both directions have the capacity; 400,000 of a million frames are lost in each.
     let lost: Vec<(u64, u64)> = result.trace.iter().map(|step| (step.rate.0, step.lost)).collect();
     assert_eq!(
@@ -37,15 +39,12 @@ fn the_curve_is_that_of_the_capacity() {
 #[test]
 fn a_lossy_device_has_all_loads() {
     let truth = Truth { loss: Ratio::from_ppm(10_000), ..Truth::new(Rate(2_000_000), Rate(1)) };
-    let loads = falling(Rate(1_000_000), 100_000);
-    let result = measure(&mut SimulatedDut::new(truth, 3), &settings(), None, &loads, &mut |_| ()).unwrap();
+    let result = measure(truth, 3).unwrap();
     assert_eq!(result.trace.len(), 10);
     assert!(result.rate.0.abs_diff(10_000) < 300, "{} ppm", result.rate.0);
 }
 
 #[test]
 fn a_dead_device_is_no_loss_of_100_percent() {
-    let mut dead = SimulatedDut::new(Truth::dead(), 1);
-    let error = measure(&mut dead, &settings(), None, &[Rate(1_000)], &mut |_| ()).unwrap_err();
-    assert!(matches!(error, TrialError::DutDead(_)));
+    assert!(matches!(measure(Truth::dead(), 1).unwrap_err(), TrialError::DutDead(_)));
 }

@@ -8,8 +8,9 @@ use method::{
     Criteria, Direction, Invalid, Nanos, Pace, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
     StepVerdict, TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
 };
-use procedure::capacity_known::{self, Known, Policy};
-use procedure::{throughput, validation};
+use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
+use procedure::capacity_known::Policy;
+use procedure::{Context, Keys, throughput, validation};
 
 const CAPACITY: Rate = Rate(1_234_567);
 const ERROR: Rate = Rate(1_000);
@@ -214,9 +215,11 @@ fn the_limit_of_validation_is_nine_tenths_of_the_reverse_throughput() {
 const TABLE: u64 = 123_456;
 
 fn known(truth: Truth, policy: Policy, rate: u64) -> SearchResult {
-    let known = Known { connections: 1_000_000, policy, rate: Rate(rate), error: 1, validate_at_most: None };
-    let settings = SearchSettings { alpha: Some(Ratio::ONE), ..settings() };
-    capacity_known::measure(&mut SimulatedDut::new(truth, 1), &settings, known, &mut |_| ()).unwrap()
+    let keys = Capacity { from: None, error: 1, beta_ppm: 200_000, gamma_ppm: 400_000, policy: Some(policy) };
+    let (keys, settings) = (Keys::of_table(keys), SearchSettings { alpha: Some(Ratio::ONE), ..settings() });
+    let all = Phase2 { connections: 1_000_000, phase1_rate: Rate(rate) };
+    let context = Context::new(&CONN_TABLE_CAPACITY, &keys, &settings).with(all);
+    context.measure(&mut SimulatedDut::new(truth, 1)).unwrap()
 }
 
 #[test]

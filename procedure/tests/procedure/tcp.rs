@@ -4,39 +4,49 @@ use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth};
 use method::trial::{Tcp, TcpClose};
 use method::{Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
-use procedure::tcp::{Life, measure, measure_throughput, most_exchanges};
+use procedure::tcp::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT, TcpKeys};
+use procedure::{Context, Keys, Metric};
 
+const ALL: u64 = 10_000_000;
 const HELD: u64 = 30_000;
-const PHASE2: Phase2 = Phase2 { connections: HELD, phase1_rate: Rate(10_000) };
 
-fn life(exchanges: u16, close: TcpClose) -> Life {
-    Life { different: 10_000_000, exchanges, close, watch: None }
+fn life(data: u64, close: TcpClose) -> TcpKeys {
+    TcpKeys { held_ppm: 3_000, data, close, watch: None }
 }
 
-fn settings() -> SearchSettings {
-    SearchSettings {
+/// Searches with so many connections in all, and frames of this size, in trials of so many seconds.
+fn measure(
+    metric: &'static Metric,
+    truth: Truth,
+    keys: TcpKeys,
+    connections: u64,
+    (octets, seconds): (usize, u64),
+) -> Result<SearchResult, TrialError> {
+    let settings = SearchSettings {
         hi: Rate(8_000_000),
         precision: Precision::Relative(Ratio::from_ppm(1_000)),
-        duration: Nanos::from_secs(1),
+        duration: Nanos::from_secs(seconds),
         ..SearchSettings::default()
-    }
+    };
+    let keys = Keys::of_table(keys);
+    let context = Context::new(metric, &keys, &settings).with(Phase2 { connections, phase1_rate: Rate(10_000) });
+    Context { frame: [octets; 2], ..context }.measure(&mut SimulatedDut::new(truth, 1))
 }
 
-fn search(truth: Truth, life: Life) -> Result<SearchResult, TrialError> {
-    measure(&mut SimulatedDut::new(truth, 1), &settings(), PHASE2, life, &mut |_| ())
+fn search(truth: Truth, keys: TcpKeys) -> Result<SearchResult, TrialError> {
+    measure(&MAX_TCP_CONN_RATE, truth, keys, ALL, (64, 1))
 }
 
 #[test]
 fn the_slowest_of_set_up_and_both_directions_counts() {
     // Of 4 and 2 segments a connection.
-    let fin = life(0, TcpClose::Fin);
     for (forward, reverse, set_up, rate) in [
         (4_000_000, 4_000_000, 20_000, 20_000),
         (400_000, 400_000, 500_000, 100_000),
         (400_000, 100_000, 500_000, 50_000),
     ] {
         let truth = Truth { reverse_capacity: Rate(reverse), ..Truth::new(Rate(forward), Rate(set_up)) };
-        let found = search(truth, fin).unwrap();
+        let found = search(truth, life(0, TcpClose::Fin)).unwrap();
         assert_eq!(found.kind, ResultKind::Exact);
         assert!((rate * 999 / 1_000..=rate).contains(&found.rate.0), "{} of {rate}", found.rate);
         assert_eq!(found.parts["tcp_entries"], (HELD + found.rate.0).cast_signed());
@@ -63,7 +73,7 @@ fn a_device_that_does_not_hold_all_connections_has_no_rate() {
 #[test]
 fn the_time_to_forget_closed_connections_is_that_of_the_device() {
     let truth = || Truth { tcp_transitory: Nanos::from_secs(10), ..Truth::new(Rate(1_000_000), Rate(50_000)) };
-    let watched = |close, seconds| Life { watch: Some(Nanos::from_secs(seconds)), ..life(0, close) };
+    let watched = |close, seconds| TcpKeys { watch: Some(Nanos::from_secs(seconds)), ..life(0, close) };
     let found = search(truth(), watched(TcpClose::Rst, 60)).unwrap();
     assert_eq!(found.parts["tcp_transitory_time"], 10_000_000_000);
     // One that is not over when the watch ends is no value, and neither is one that never begins.
@@ -76,29 +86,32 @@ fn the_time_to_forget_closed_connections_is_that_of_the_device() {
 
 #[test]
 fn no_new_connection_is_used_twice_in_a_trial() {
-    let few = Life { different: 40_000, ..life(0, TcpClose::Fin) };
-    let found = search(Truth::new(Rate(100_000_000), Rate(10_000_000)), few).unwrap();
-    assert_eq!((found.kind, found.rate), (ResultKind::AtUpperLimit, Rate(40_000)));
-    let none = Life { different: 0, ..few };
-    let error = search(Truth::new(Rate(100_000_000), Rate(10_000_000)), none).unwrap_err();
+    let with_new = |new: u64| {
+        let keys = TcpKeys { held_ppm: (1_000_000 * HELD / (HELD + new)) as u32, ..life(0, TcpClose::Fin) };
+        let truth = Truth::new(Rate(100_000_000), Rate(10_000_000));
+        measure(&MAX_TCP_CONN_RATE, truth, keys, HELD + new, (64, 1))
+    };
+    let found = with_new(90_000).unwrap();
+    assert_eq!((found.kind, found.rate), (ResultKind::AtUpperLimit, Rate(90_000)));
+    let error = with_new(0).unwrap_err();
     assert!(matches!(&error, TrialError::Refused(text) if text.contains("more connections")), "{error}");
 }
 
 #[test]
 fn segments_on_held_connections_are_limited_by_the_slower_direction() {
     let truth = Truth { reverse_capacity: Rate(300_000), ..Truth::new(Rate(700_000), Rate(50_000)) };
-    let mut dut = SimulatedDut::new(truth, 1);
-    let found = measure_throughput(&mut dut, &settings(), PHASE2, 6, &mut |_| ()).unwrap();
+    let found = measure(&TCP_THROUGHPUT, truth, life(0, TcpClose::Fin), HELD, (64, 1)).unwrap();
     assert!((299_700..=300_000).contains(&found.rate.0), "{}", found.rate);
 }
 
 #[test]
 fn a_connection_has_no_more_exchanges_than_its_sequence_numbers_tell() {
     // 44 of 1,460 octets each.
-    assert_eq!(most_exchanges(1_000, 1_460, Nanos::from_secs(2)), Rate(22_000));
-    let mut dut = SimulatedDut::new(Truth::new(Rate(10_000_000), Rate(50_000)), 1);
-    let found = measure_throughput(&mut dut, &settings(), PHASE2, 1_460, &mut |_| ()).unwrap();
-    assert_eq!((found.kind, found.rate), (ResultKind::AtUpperLimit, Rate(44 * HELD)));
+    for (connections, seconds, rate) in [(HELD, 1, 44 * HELD), (1_000, 2, 22_000)] {
+        let truth = Truth::new(Rate(10_000_000), Rate(50_000));
+        let found = measure(&TCP_THROUGHPUT, truth, life(0, TcpClose::Fin), connections, (1_518, seconds)).unwrap();
+        assert_eq!((found.kind, found.rate), (ResultKind::AtUpperLimit, Rate(rate)), "{connections} connections");
+    }
 }
 
 #[test]

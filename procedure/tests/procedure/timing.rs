@@ -1,12 +1,12 @@
 //! Delays, bursts and recovery of a device whose truth is known.
 
 use method::simulated::{SimulatedDut, Truth};
-use method::trial::Stamps;
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 use procedure::back_to_back::{BACK_TO_BACK_FRAMES, BackToBack};
-use procedure::delay::{self, Timed, Values};
+use procedure::delay::{IPDV, Ipdv, LATENCY, Latency, PDV, Pdv};
 use procedure::recovery::{SYSTEM_RECOVERY_TIME, SystemRecovery};
-use procedure::{Context, Keys};
+use procedure::{Context, Keys, Metric};
+use std::fmt::Debug;
 
 const CAPACITY: Rate = Rate(100_000);
 
@@ -20,41 +20,51 @@ fn device(delay: u64, spread: u64) -> SimulatedDut {
     SimulatedDut::new(truth, 7)
 }
 
-fn timed(values: Values, stamps: Stamps) -> Timed {
-    Timed { values, rate: CAPACITY, duration: Nanos::from_secs(2), stamps }
+fn at_capacity<K: Debug + Send + Sync + 'static>(
+    dut: &mut SimulatedDut,
+    metric: &'static Metric,
+    keys: K,
+) -> Result<SearchResult, TrialError> {
+    let (keys, settings) = (Keys::of_table(keys), settings());
+    Context { throughput: Some(CAPACITY), ..Context::new(metric, &keys, &settings) }.measure(dut)
 }
 
-fn measured(dut: &mut SimulatedDut, timed: &Timed) -> SearchResult {
-    let result = delay::measure(dut, &settings(), None, timed, &mut |_| ()).unwrap();
+fn measured<K: Debug + Send + Sync + 'static>(
+    dut: &mut SimulatedDut,
+    metric: &'static Metric,
+    keys: K,
+) -> SearchResult {
+    let result = at_capacity(dut, metric, keys).unwrap();
     assert_eq!(result.kind, ResultKind::Observed);
     result
 }
 
-const TAGS: Stamps = Stamps::Some { frames: 50_000, from: Nanos::from_secs(1) };
-const ALL: Stamps = Stamps::All { timeout: None };
+const LENGTH: Nanos = Nanos::from_secs(2);
+const TAGS: Latency = Latency { duration: LENGTH, from: Nanos::from_secs(1), tags: 50_000, rate: None };
+const ALL: Pdv = Pdv { duration: LENGTH, timeout: None, rate: None };
 
 #[test]
 fn a_constant_delay_is_found_exactly() {
-    let result = measured(&mut device(12_345, 0), &timed(Values::Latency, TAGS));
+    let result = measured(&mut device(12_345, 0), &LATENCY, TAGS);
     for direction in ["forward", "reverse"] {
         let part = |name: &str| result.parts[&format!("latency_{name}_{direction}")];
         assert_eq!([part("typical"), part("worst_case"), part("lost_tags")], [12_345, 12_345, 0]);
     }
     let forward = result.observed.delays.forward.as_ref().unwrap();
     assert_eq!((forward.frames, forward.histogram.len(), forward.differences), (50_000, 1, None));
-    assert_eq!(measured(&mut device(12_345, 0), &timed(Values::Pdv, ALL)).parts["pdv_forward"], 0);
+    assert_eq!(measured(&mut device(12_345, 0), &PDV, ALL).parts["pdv_forward"], 0);
 }
 
 /// Delays of 10 µs to 20 µs, all alike likely: their median, 99.9th percentile and differences are known.
 #[test]
 fn an_even_delay_has_its_percentiles() {
     let near = |is: i64, should: i64, by: i64| assert!((is - should).abs() <= by, "{is} against {should}");
-    let latency = measured(&mut device(10_000, 10_000), &timed(Values::Latency, TAGS)).parts;
+    let latency = measured(&mut device(10_000, 10_000), &LATENCY, TAGS).parts;
     near(latency["latency_typical_forward"], 15_000, 150);
     near(latency["latency_worst_case_reverse"], 19_990, 5);
-    let pdv = measured(&mut device(10_000, 10_000), &timed(Values::Pdv, ALL)).parts;
+    let pdv = measured(&mut device(10_000, 10_000), &PDV, ALL).parts;
     near(pdv["pdv_forward"], 9_990, 5);
-    let ipdv = measured(&mut device(10_000, 10_000), &timed(Values::Ipdv, ALL)).parts;
+    let ipdv = measured(&mut device(10_000, 10_000), &IPDV, Ipdv { duration: LENGTH, rate: None }).parts;
     near(ipdv["ipdv_min_forward"], -10_000, 100);
     near(ipdv["ipdv_median_forward"], 0, 50);
     near(ipdv["ipdv_max_reverse"], 10_000, 100);
@@ -63,20 +73,19 @@ fn an_even_delay_has_its_percentiles() {
 /// Half of the frames are later than the time-out; 1 in 200 is lost, which the 99.9th percentile shows.
 #[test]
 fn late_and_lost_frames_count() {
-    let stamps = Stamps::All { timeout: Some(Nanos(14_999)) };
-    let result = measured(&mut device(10_000, 10_000), &timed(Values::Pdv, stamps));
+    let keys = Pdv { timeout: Some(Nanos(14_999)), ..ALL };
+    let result = measured(&mut device(10_000, 10_000), &PDV, keys);
     assert!((result.parts["pdv_late_forward"] - 500_000).abs() < 3_000, "{:?}", result.parts);
     let mut lossy = device(10_000, 0);
     lossy.truth.loss = Ratio::from_ppm(5_000);
-    let result = measured(&mut lossy, &timed(Values::Pdv, ALL));
+    let result = measured(&mut lossy, &PDV, ALL);
     // Two seconds of the trial and two of the drain.
     assert_eq!(result.parts["pdv_forward"], 4_000_000_000 - 10_000);
 }
 
 #[test]
 fn too_few_frames_for_the_tags_are_refused() {
-    let stamps = Stamps::Some { frames: 100_001, from: Nanos::from_secs(1) };
-    let error = delay::measure(&mut device(1, 0), &settings(), None, &timed(Values::Latency, stamps), &mut |_| ());
+    let error = at_capacity(&mut device(1, 0), &LATENCY, Latency { tags: 100_001, ..TAGS });
     assert!(matches!(error, Err(TrialError::Refused(text)) if text.contains("100000 frames remain")));
 }
 

@@ -1,17 +1,21 @@
 //! Known truth over many seeds: what is injected into a simulated device is what a procedure finds.
 
+use key::quantity::WrittenRate;
+use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::{Criteria, Fault, Leg, Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialSpec, Trials};
-use procedure::capacity::{self, Limits};
-use procedure::{establishment, frame_loss};
+use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
+use procedure::establishment;
+use procedure::frame_loss::{FRAME_LOSS_RATE, FrameLoss, loss_ppm};
+use procedure::{Context, Keys};
 
 const SEEDS: u64 = 200;
 
 fn lossy(ppm: u64, seed: u64) -> SearchResult {
     let truth = Truth { loss: Ratio::from_ppm(ppm), ..Truth::new(Rate(2_000_000), Rate(1)) };
     let settings = SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(60), ..SearchSettings::default() };
-    let loads = [Rate(1_000_000)];
-    frame_loss::measure(&mut SimulatedDut::new(truth, seed), &settings, None, &loads, &mut |_| ()).unwrap()
+    let keys = Keys::of_table(FrameLoss { step_ppm: 1, loads: Some(vec![WrittenRate::Frames(1_000_000)]) });
+    Context::new(&FRAME_LOSS_RATE, &keys, &settings).measure(&mut SimulatedDut::new(truth, seed)).unwrap()
 }
 
 /// A trial of 60 s at a million frames per second finds a loss of 10^-6 to 10^-2: no bias over all seeds, and the spread of a
@@ -27,7 +31,7 @@ fn a_random_loss_is_found_without_bias() {
             let off = (step.lost as f64 - mean).abs() / mean.sqrt();
             assert!(off < 5.0, "{ppm} ppm, seed {seed}: {} lost of {}", step.lost, step.sent);
             assert_eq!(result.kind, ResultKind::Observed);
-            assert_eq!(result.rate.0, frame_loss::loss_ppm(step.lost, step.sent));
+            assert_eq!(result.rate.0, loss_ppm(step.lost, step.sent));
             near += u32::from(off < 1.96);
             (lost, sent) = (lost + step.lost, sent + step.sent);
         }
@@ -43,15 +47,10 @@ fn a_random_loss_is_found_without_bias() {
 fn table_sizes_are_exact_whatever_a_full_table_does() {
     let settings =
         SearchSettings { hi: Rate(3_000_000), alpha: Some(Ratio::from_ppm(500_000)), ..SearchSettings::default() };
-    let limits = Limits {
-        from: 50_000,
-        most: 10_000_000,
-        beta: Ratio::from_ppm(200_000),
-        gamma: Ratio::from_ppm(400_000),
-        error: 1,
-        buffered: 0,
-        validate_at_most: None,
-    };
+    let keys = Capacity { from: Some(50_000), error: 1, beta_ppm: 200_000, gamma_ppm: 400_000, policy: None };
+    let keys = Keys::of_table(keys);
+    let all = Phase2 { connections: 10_000_000, phase1_rate: Rate(1) };
+    let context = Context::new(&CONN_TABLE_CAPACITY, &keys, &settings).with(all);
     for seed in 0..SEEDS {
         let table_size = 100_000 + seed * seed * 217 + seed;
         for when_full in [WhenFull::KeepOld, WhenFull::ReplaceOldest, WhenFull::Collect(1 + seed * 50)] {
@@ -62,8 +61,7 @@ fn table_sizes_are_exact_whatever_a_full_table_does() {
                 host_stalls: Ratio::from_ppm(50_000),
                 ..Truth::new(Rate(5_000_000), Rate(1_000_000))
             };
-            let result =
-                capacity::measure(&mut SimulatedDut::new(truth, seed), &settings, limits, &mut |_| ()).unwrap();
+            let result = context.measure(&mut SimulatedDut::new(truth, seed)).unwrap();
             let found = (result.kind, result.rate.0, result.error);
             assert_eq!(found, (ResultKind::Exact, table_size, Rate(1)), "seed {seed}, {when_full:?}");
         }

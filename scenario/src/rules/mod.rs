@@ -25,7 +25,7 @@ use crate::nat::technology_path;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
-use method::{Count, Direction};
+use method::{Count, Direction, Rate};
 use procedure::Asked;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -133,7 +133,9 @@ impl Check<'_> {
             table: scenario.measure_path(),
             connections: &scenario.sweep.connections,
             connections_at: self.connections(),
-            frame: scenario.traffic.frame_size,
+            frame: [scenario.traffic.frame_size, scenario.widest_frame()],
+            highest: scenario.max_rate().map(Rate),
+            directions: scenario.directions(),
             is_stateful: scenario.is_stateful(),
             has_alpha: measure.alpha.is_some(),
             is_whole: [measure.acceptance_ppm, measure.phase1_acceptance_ppm].map(|ppm| ppm == 1_000_000),
