@@ -235,7 +235,7 @@ fn a_map_t_ce_in_a_guest_of_user_mode_linux_is_refused() {
 /// The CE is two boxes: a NAT44 of the kernel, and the translator of Jool.
 #[test]
 #[ignore = "needs root and a guest"]
-fn a_map_t_ce_of_two_boxes_by_the_kernel_and_jool() {
+fn a_map_t_ce_of_two_guests_by_the_kernel_and_jool() {
     for nat44 in ["nftables", "iptables-legacy", "iptables-nft"] {
         map_t_of_three_boxes(&format!("software = \"{nat44}\""), "software = \"jool-siit\"");
     }
