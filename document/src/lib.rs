@@ -8,6 +8,7 @@ pub mod html;
 pub mod latex;
 pub mod markdown;
 pub mod number;
+mod order;
 pub mod quantity;
 pub mod report;
 pub mod rfc_text;
@@ -20,6 +21,7 @@ pub mod text;
 pub mod xml;
 pub mod xml2rfc;
 
+pub use order::{distinct, grouped};
 pub use quantity::{Bound, Ends, Form, Quantity};
 pub use report::Document;
 pub use section::{Drawing, Figure, Finding, Pairs, Section};

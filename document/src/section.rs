@@ -2,6 +2,7 @@
 //! value, and lists.
 
 use crate::flame::Flame;
+use crate::order::grouped;
 use crate::svg::{Bars, Plot, Strips};
 use crate::table::{Column, Row, Table, row};
 use std::fmt::{self, Display, Formatter};
@@ -56,14 +57,11 @@ pub struct Finding {
 impl Finding {
     /// Sentences about findings; points with the same finding share one.
     pub fn merged(findings: &[Finding]) -> Vec<String> {
-        let mut found: Vec<Finding> = Vec::new();
-        for finding in findings {
-            match found.iter_mut().find(|known| known.found == finding.found) {
-                Some(known) => known.of.extend(["; of ", &finding.of]),
-                None => found.push(finding.clone()),
-            }
-        }
-        found.iter().map(Finding::to_string).collect()
+        let merged = |(_, same): (_, Vec<&Finding>)| {
+            let of = same.iter().map(|finding| finding.of.as_str()).collect::<Vec<_>>().join("; of ");
+            Finding { of, ..same[0].clone() }.to_string()
+        };
+        grouped(findings, |finding| &finding.found).into_iter().map(merged).collect()
     }
 }
 

@@ -108,6 +108,12 @@ impl Series {
         Series { name, class: format!("s{}", at % 6), shape: Some(SHAPES[at % SHAPES.len()]), joined: true, points }
     }
 
+    /// Marks of one kind, such as trials that passed; without points they have no name in the legend.
+    pub fn marks(name: &str, class: &str, shape: Shape, points: Vec<Point>) -> Series {
+        let name = if points.is_empty() { String::new() } else { name.to_owned() };
+        Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
+    }
+
     /// The classes of its group. Lines without marks have patterns, because colours alone do not tell them apart.
     fn classes(&self) -> String {
         if self.shape.is_none() && self.joined { format!("{} bare", self.class) } else { self.class.clone() }
@@ -196,6 +202,22 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// A text of a class at a place.
+fn text_at(class: &str, x: f64, y: f64, text: &str) -> String {
+    format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(text))
+}
+
+/// The name of a vertical axis around a place.
+fn upright(x: u32, y: f64, name: &str) -> String {
+    let turned = format!("translate({x} {y:.1}) rotate(-90)");
+    format!("<text class=\"middle name\" transform=\"{turned}\">{}</text>", escaped(name))
+}
+
+/// A range in words, after the value that it is of; nothing without a range.
+fn range_in_words(range: Option<(f64, f64)>, axis: &Axis) -> String {
+    range.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)))
+}
+
 /// The inner rectangle of a plot.
 #[derive(Clone, Copy)]
 struct Frame {
@@ -275,13 +297,7 @@ impl Plot {
         for (value, text) in &self.y.ticks {
             let y = self.at(f, self.x.range.0, *value).1;
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{:.1} {y:.1}h{:.1}\"/>", f.left, f.width);
-            let _ = writeln!(
-                out,
-                "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                f.left - 7.0,
-                y + 4.0,
-                escaped(text)
-            );
+            let _ = writeln!(out, "{}", text_at("end", f.left - 7.0, y + 4.0, text));
         }
         let mut free = f64::MIN;
         for (value, text) in &self.x.ticks {
@@ -290,34 +306,15 @@ impl Plot {
             // A label that would touch the one before it is left out; its grid line stays.
             let half = text_width(text) / 2.0;
             if x - half >= free {
-                let _ = writeln!(
-                    out,
-                    "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                    bottom + 17.0,
-                    escaped(text)
-                );
+                let _ = writeln!(out, "{}", text_at("middle", x, bottom + 17.0, text));
                 free = x + half + 6.0;
             }
         }
-        let _ = writeln!(
-            out,
-            "<path class=\"axis\" d=\"M{:.1} {:.1}V{bottom:.1}H{:.1}\"/>",
-            f.left,
-            f.top,
-            f.left + f.width
-        );
+        let (left, right) = (f.left, f.left + f.width);
+        let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {:.1}V{bottom:.1}H{right:.1}\"/>", f.top);
         let (cx, cy) = (f.left + f.width / 2.0, f.top + f.height / 2.0);
-        let _ = writeln!(
-            out,
-            "<text class=\"middle name\" x=\"{cx:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 37.0,
-            escaped(&self.x.name())
-        );
-        let _ = writeln!(
-            out,
-            "<text class=\"middle name\" transform=\"translate(14 {cy:.1}) rotate(-90)\">{}</text>",
-            escaped(&name_within(&self.y, f.height + 30.0))
-        );
+        let _ = writeln!(out, "{}", text_at("middle name", cx, bottom + 37.0, &self.x.name()));
+        let _ = writeln!(out, "{}", upright(14, cy, &name_within(&self.y, f.height + 30.0)));
     }
 
     fn draw_band(&self, out: &mut String, f: Frame) {
@@ -384,10 +381,7 @@ impl Plot {
         if let Some(says) = &point.says {
             return says.clone();
         }
-        let bound = point.bound.sign();
-        let range = point
-            .whisker
-            .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), self.y.says(high)));
+        let (bound, range) = (point.bound.sign(), range_in_words(point.whisker, &self.y));
         let says = format!("{}\n{}\n{bound}{}{range}", series.name, self.x.says(point.x), self.y.says(point.y));
         says.trim_start().to_owned()
     }
@@ -403,8 +397,7 @@ impl Plot {
             Labels::Above => ("middle", x, self.at(f, point.x, high).1 - 9.0),
             Labels::Below => ("begin", x + 4.0, self.at(f, point.x, low).1 + 17.0),
         };
-        let bound = escaped(point.bound.sign());
-        let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{bound}{}</text>", si(point.y, 3));
+        out.push_str(&text_at(class, x, y, &format!("{}{}", point.bound.sign(), si(point.y, 3))));
     }
 }
 

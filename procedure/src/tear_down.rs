@@ -349,21 +349,14 @@ fn memory_section(results: &Results<'_>) -> Option<Section> {
 
 fn fits<'a>(results: &'a Results<'_>) -> Vec<Fit<'a>> {
     let is_known = |found: &&MetricResult| found.metric == MEMORY_CONNTRACK_ENTRIES && found.median.is_some();
-    let all: Vec<&MetricResult> = results.all.iter().filter(is_known).collect();
-    let mut series: Vec<&str> = Vec::new();
-    for found in &all {
-        if !series.contains(&found.series.as_str()) {
-            series.push(&found.series);
-        }
-    }
-    let fit = |series| {
-        let alike = || all.iter().filter(move |found| found.series == series);
+    let all = results.all.iter().filter(is_known);
+    let fit = |(series, alike): (_, Vec<&MetricResult>)| {
         let points: Vec<(f64, f64)> =
-            alike().filter_map(|found| Some((found.connections as f64, found.median?))).collect();
-        let numbers = alike().map(|found| found.connections).collect();
+            alike.iter().filter_map(|found| Some((found.connections as f64, found.median?))).collect();
+        let numbers = alike.iter().map(|found| found.connections).collect();
         Some(Fit { series, numbers, line: Line::through(&points)? })
     };
-    series.into_iter().filter_map(fit).collect()
+    document::grouped(all, |found| found.series.as_str()).into_iter().filter_map(fit).collect()
 }
 
 fn regression(fits: &[Fit<'_>]) -> Table {

@@ -1,7 +1,7 @@
 //! Horizontal bars with whiskers on a common axis: devices side by side.
 
-use super::{Dot, begin, escaped, text_width};
-use crate::scale::{Axis, digits};
+use super::{Dot, begin, escaped, range_in_words, text_at, text_width};
+use crate::scale::Axis;
 use std::fmt::Write;
 
 /// A bar of a figure of bars.
@@ -52,22 +52,11 @@ impl Bars {
         for (value, text) in &axis.ticks {
             let x = left + axis.place(*value, inner);
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} 4V{bottom:.1}\"/>");
-            let _ = writeln!(
-                out,
-                "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                bottom + 17.0,
-                escaped(text)
-            );
+            let _ = writeln!(out, "{}", text_at("middle", x, bottom + 17.0, text));
         }
         for (i, bar) in bars.iter().enumerate() {
             let y = 8.0 + ROW * (i as f64 + 0.5);
-            let _ = writeln!(
-                out,
-                "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                left - 8.0,
-                y + 4.0,
-                escaped(&bar.label)
-            );
+            let _ = writeln!(out, "{}", text_at("end", left - 8.0, y + 4.0, &bar.label));
             let end = bar.value.map_or(0.0, |v| axis.place(v, inner));
             let mut edge = left + end;
             let _ = write!(out, "<g class=\"{}\">", bar.class);
@@ -102,13 +91,7 @@ impl Bars {
                 writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));
         }
         let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} 4V{bottom:.1}H{:.1}\"/>", left + inner);
-        let _ = writeln!(
-            out,
-            "<text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n</svg>",
-            left + inner / 2.0,
-            bottom + 37.0,
-            escaped(&axis.name())
-        );
+        let _ = writeln!(out, "{}\n</svg>", text_at("middle name", left + inner / 2.0, bottom + 37.0, &axis.name()));
         out
     }
 }
@@ -116,7 +99,5 @@ impl Bars {
 /// What a bar says: its value and range with the unit of the axis.
 fn says(bar: &Bar, axis: &Axis) -> String {
     let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.says(value));
-    let range =
-        bar.whisker.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)));
-    format!("{}\n{value}{range}", bar.label)
+    format!("{}\n{value}{}", bar.label, range_in_words(bar.whisker, axis))
 }

@@ -1,7 +1,7 @@
 //! Rows over a common time, one for each core: the share of each row is the height of its area. Spans of time are marked over
 //! all rows and carry their names.
 
-use super::{begin, escaped, text_width};
+use super::{begin, escaped, text_at, text_width, upright};
 use crate::number::significant;
 use crate::scale::Axis;
 use std::fmt::Write;
@@ -85,21 +85,11 @@ impl Strips {
     }
 
     fn draw_row(&self, out: &mut String, row: &Strip, (left, inner): (f64, f64), base: f64) {
-        let _ = writeln!(
-            out,
-            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 40.0,
-            base - ROW / 2.0 + 4.0,
-            escaped(&row.label)
-        );
+        let _ = writeln!(out, "{}", text_at("end", left - 40.0, base - ROW / 2.0 + 4.0, &row.label));
         for (share, text) in [(0.0, "0 %"), (1.0, "100 %")] {
             let y = base - ROW * share;
-            let _ = write!(
-                out,
-                "<path class=\"grid\" d=\"M{left:.1} {y:.1}h{inner:.1}\"/><text class=\"end tick\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
-                left - 4.0,
-                y + if share > 0.0 { 9.0 } else { 0.0 }
-            );
+            let tick = text_at("end tick", left - 4.0, y + if share > 0.0 { 9.0 } else { 0.0 }, text);
+            let _ = write!(out, "<path class=\"grid\" d=\"M{left:.1} {y:.1}h{inner:.1}\"/>{tick}");
         }
         let mut path = format!("M{left:.1} {base:.1}");
         let mut from = left;
@@ -108,33 +98,18 @@ impl Strips {
             let _ = write!(path, "L{from:.1} {y:.1}H{x:.1}");
             from = x;
         }
-        let _ = writeln!(
-            out,
-            "<path class=\"area s0\" d=\"{path}V{base:.1}Z\"><title>{}</title></path>",
-            escaped(&row.says)
-        );
+        let says = escaped(&row.says);
+        let _ = writeln!(out, "<path class=\"area s0\" d=\"{path}V{base:.1}Z\"><title>{says}</title></path>");
     }
 
     fn draw_axis(&self, out: &mut String, (left, inner): (f64, f64), bottom: f64) {
         for (value, text) in &self.x.ticks {
             let x = left + self.x.place(*value, inner);
-            let _ = writeln!(
-                out,
-                "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v4\"/><text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                bottom + 17.0,
-                escaped(text)
-            );
+            let tick = text_at("middle", x, bottom + 17.0, text);
+            let _ = writeln!(out, "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v4\"/>{tick}");
         }
-        let _ = writeln!(
-            out,
-            "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}h{inner:.1}\"/>\n\
-             <text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n\
-             <text class=\"middle name\" transform=\"translate(12 {:.1}) rotate(-90)\">{}</text>",
-            left + inner / 2.0,
-            bottom + 37.0,
-            escaped(&self.x.name()),
-            f64::midpoint(TOP, bottom),
-            escaped(self.share)
-        );
+        let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}h{inner:.1}\"/>");
+        let _ = writeln!(out, "{}", text_at("middle name", left + inner / 2.0, bottom + 37.0, &self.x.name()));
+        let _ = writeln!(out, "{}", upright(12, f64::midpoint(TOP, bottom), self.share));
     }
 }

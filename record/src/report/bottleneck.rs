@@ -28,13 +28,10 @@ fn profile_of(result: &PointResult) -> Option<&Profile> {
 
 /// What limits the throughput at each point with idle times or a profile.
 pub(super) fn findings(report: &Report) -> Vec<Finding> {
-    let mut points: Vec<&PointResult> = Vec::new();
-    for result in report.results.iter().filter(|r| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str())) {
-        if !points.iter().any(|known| known.is_beside(result)) {
-            points.push(result);
-        }
-    }
-    let finding = |point: &PointResult| {
+    let has_symptoms = |r: &&PointResult| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str());
+    let points = document::grouped(report.results.iter().filter(has_symptoms), |r| r.point());
+    let finding = |(_, at_point): (_, Vec<&PointResult>)| {
+        let point = at_point[0];
         let found = format!("{}.", in_words(&at(report, point)?));
         Some(Finding { subject: "Bottleneck", of: device_at(point), found })
     };

@@ -5,7 +5,7 @@ use super::{Report, brief, facts, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest, natmeter_in_words};
 use crate::printable::in_shell;
 use document::report::{Command, Gallery, Published, Verdict};
-use document::{Document, Pairs, Table, row};
+use document::{Document, Pairs, Table, distinct, row};
 use std::collections::BTreeSet;
 
 pub(super) fn document(report: &Report) -> Document {
@@ -61,14 +61,11 @@ fn measured(report: &Report) -> String {
 
 fn metrics(report: &Report) -> Option<String> {
     let scenario = &report.header.scenario;
-    let mut titles: Vec<String> = Vec::new();
-    for metric in &scenario.measure.metrics {
+    let title = |metric: &String| {
         let known = scenario.procedures.metric(metric);
-        let title = known.map_or_else(|| metric.clone(), |known| number::uncapitalised(known.title));
-        if !titles.contains(&title) {
-            titles.push(title);
-        }
-    }
+        known.map_or_else(|| metric.clone(), |known| number::uncapitalised(known.title))
+    };
+    let titles = distinct(scenario.measure.metrics.iter().map(title));
     (!titles.is_empty()).then(|| titles.join(", "))
 }
 

@@ -199,8 +199,7 @@ fn by_host(report: &Report, result: &PointResult) -> Vec<Reason> {
 /// Share of the time of a frame that the device itself takes, at this point: what a frame costs where nothing crosses cores,
 /// divided by the time that each core of the device had for it at the measured throughput.
 fn own_share(report: &Report, result: &PointResult) -> Option<f64> {
-    let point = |c: &PointResult| (c.dut, c.connections, c.cores, c.axes.clone());
-    let at_point = report.results.iter().filter(|c| point(c) == point(result));
+    let at_point = report.results.iter().filter(|c| c.is_beside(result));
     let shares = at_point.filter_map(|c| {
         let own = c.cost.as_ref()?.one_thread_ns_per_frame?.least;
         let frames = c.total(c.median()?) / f64::from(c.cores.max(1));

@@ -63,12 +63,12 @@ pub(super) const DETAILS: &[Kind] = &[
     Kind {
         heading: "Loss curves",
         about: "Every trial of all repetitions. Invalid trials say nothing about the device: tester or host disturbed them.",
-        draw: losses::figures,
+        draw: |report| of_searches(report, losses::loss),
     },
     Kind {
         heading: "Searches",
         about: "The repetition whose result is nearest to the median.",
-        draw: searches::figures,
+        draw: |report| of_searches(report, searches::trace),
     },
 ];
 
@@ -79,13 +79,8 @@ pub(super) const NARROW: f64 = 440.0;
 
 /// The metrics with results, in their order, each with its results.
 fn metrics(report: &Report) -> Vec<(&str, Vec<&PointResult>)> {
-    let mut metrics: Vec<(&str, Vec<&PointResult>)> = Vec::new();
-    for result in report.results.iter().filter(|c| c.summary.is_some()) {
-        match metrics.iter_mut().find(|(metric, _)| *metric == result.metric) {
-            Some((_, of)) => of.push(result),
-            None => metrics.push((&result.metric, vec![result])),
-        }
-    }
+    let results = report.results.iter().filter(|c| c.summary.is_some());
+    let mut metrics = document::grouped(results, |c| c.metric.as_str());
     // The figure of a metric includes its baseline, such as plain forwarding.
     let whole_of = |results: &[&PointResult]| results[0].known?.baseline_of;
     let baselines: Vec<(&str, &str)> =
@@ -106,6 +101,12 @@ fn is_rate(result: &PointResult) -> bool {
         unit,
         None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond | Unit::Connections)
     )
+}
+
+/// A figure of each result whose trials had several rates.
+fn of_searches(report: &Report, draw: fn(&PointResult, usize) -> Option<Figure>) -> Vec<Figure> {
+    let results = report.results.iter().enumerate().filter(|(_, result)| has_several_rates(result));
+    results.filter_map(|(n, result)| draw(result, n)).collect()
 }
 
 /// Whether the trials of a result had several rates, so that a curve over them says something.

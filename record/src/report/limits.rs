@@ -62,15 +62,7 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
         say(&some, subject, &format!(": {advice}"));
     }
     let upper = with(ResultKind::AtUpperLimit);
-    let mut whys: Vec<String> = Vec::new();
-    upper.iter().map(|result| facts::lower_bound(report, result)).for_each(|why| {
-        if !whys.contains(&why) {
-            whys.push(why);
-        }
-    });
-    for why in whys {
-        let some: Vec<&PointResult> =
-            upper.iter().copied().filter(|result| facts::lower_bound(report, result) == why).collect();
+    for (why, some) in document::grouped(upper, |result| facts::lower_bound(report, result)) {
         let what = if some.iter().all(|result| is_time(result)) { "time" } else { "rate" };
         say(&some, &number::capitalised(&why), &format!(": the {what} is a lower bound"));
     }
@@ -97,14 +89,11 @@ pub(super) fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
         return String::new();
     }
     let varies = Varies::of(all);
-    let mut names: Vec<String> = Vec::new();
-    for result in some {
+    let place = |result: &&PointResult| {
         let at = |of: &[&PointResult]| of.iter().filter(|c| c.is_beside(result)).count();
-        let name = varies.place(result, at(some) == at(all));
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+        varies.place(result, at(some) == at(all))
+    };
+    let names = document::distinct(some.iter().map(place));
     if names.len() > 2 {
         format!(" ({} of {} results)", some.len(), all.len())
     } else {

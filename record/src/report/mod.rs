@@ -26,6 +26,7 @@ pub mod result;
 mod saved;
 mod section;
 mod sentences;
+mod series;
 pub mod sizing;
 mod table;
 mod terms;

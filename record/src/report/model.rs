@@ -116,13 +116,12 @@ impl Along {
         }
     }
 
-    /// Whether two results belong to one series.
-    fn joins(self, a: &PointResult, b: &PointResult) -> bool {
-        let other = match self {
-            Along::Cores => a.connections == b.connections,
-            Along::Connections => a.cores == b.cores,
-        };
-        other && a.dut == b.dut && a.metric == b.metric && a.axes == b.axes
+    /// The other quantity, which is the same along a series.
+    fn other(self, result: &PointResult) -> Count {
+        match self {
+            Along::Cores => result.connections,
+            Along::Connections => result.cores.into(),
+        }
     }
 
     /// Why a result is not a point of a series, if it is not.
@@ -142,18 +141,13 @@ impl Along {
 impl Model {
     /// Returns the models of all series of rates with two positions or more.
     pub(super) fn all(results: &[PointResult]) -> Vec<Model> {
-        let mut models = Vec::new();
-        for along in Along::ALL {
-            let rates: Vec<&PointResult> = results.iter().filter(|r| is_rate(r) && along.position(r) > 0).collect();
-            for (at, first) in rates.iter().enumerate() {
-                let has_begun = rates[..at].iter().any(|earlier| along.joins(earlier, first));
-                let series: Vec<&PointResult> = rates.iter().copied().filter(|r| along.joins(first, r)).collect();
-                if !has_begun && series.len() > 1 {
-                    models.push(Model::of(along, &series));
-                }
-            }
-        }
-        models
+        let rates: Vec<&PointResult> = results.iter().filter(|r| is_rate(r)).collect();
+        let along = |along: Along| {
+            let of_axis = rates.iter().copied().filter(move |r| along.position(r) > 0);
+            let series = document::grouped(of_axis, |r| (r.dut, &r.metric, &r.axes, along.other(r)));
+            series.into_iter().filter(|(_, s)| s.len() > 1).map(move |(_, s)| Model::of(along, &s)).collect::<Vec<_>>()
+        };
+        Along::ALL.into_iter().flat_map(along).collect()
     }
 
     fn of(along: Along, series: &[&PointResult]) -> Model {

@@ -359,11 +359,15 @@ impl PointResult {
 
     /// Whether both are results of one point.
     pub fn is_beside(&self, other: &PointResult) -> bool {
-        (self.dut, self.connections, self.cores, &self.axes) == (other.dut, other.connections, other.cores, &other.axes)
+        self.point() == other.point()
+    }
+
+    pub(super) fn point(&self) -> (usize, Count, u32, &AxisValues) {
+        (self.dut, self.connections, self.cores, &self.axes)
     }
 
     pub(super) fn is_at(&self, point: &Point) -> bool {
-        (self.dut, self.connections, self.cores, &self.axes) == (point.dut, point.connections, point.cores, &point.axes)
+        self.point() == (point.dut, point.connections, point.cores, &point.axes)
     }
 
     fn key(&self) -> Key<'_> {

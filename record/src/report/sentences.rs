@@ -44,11 +44,7 @@ fn all_found(report: &Report) -> Vec<String> {
     }
     let known: Vec<&PointResult> =
         report.results.iter().filter(|c| !c.repetitions.is_empty() || c.failing().is_some()).collect();
-    let duts: Vec<usize> = {
-        let mut duts: Vec<usize> = report.results.iter().map(|c| c.dut).collect();
-        duts.dedup();
-        duts
-    };
+    let duts = document::distinct(report.results.iter().map(|c| c.dut));
     let mut bounds: Vec<(usize, String)> = Vec::new();
     for &dut in &duts {
         let results: Vec<&PointResult> = known.iter().copied().filter(|c| c.dut == dut).collect();
@@ -98,13 +94,9 @@ fn all_found(report: &Report) -> Vec<String> {
 /// The results of a device at its headline point (most cores, then the highest values of the further axes, then most
 /// connections), one for each metric.
 fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
-    let mut metrics: Vec<&str> = Vec::new();
     // The tables have the parts of metrics.
-    for result in results.iter().filter(|r| parts::measured(&r.metric) == r.metric) {
-        if !metrics.contains(&result.metric.as_str()) {
-            metrics.push(&result.metric);
-        }
-    }
+    let whole = results.iter().filter(|r| parts::measured(&r.metric) == r.metric);
+    let mut metrics = document::distinct(whole.map(|r| r.metric.as_str()));
     // Establishment rate before throughput: connections are set up first.
     metrics.sort_by_key(|&metric| (rank(known(metric, results.iter().copied())) > 0, metric));
     let series = |metric| results.iter().copied().filter(move |c| c.metric == metric);

@@ -4,157 +4,119 @@ use super::{NARROW, Shown, dots, is_rate, metrics, plotted, published, spoken};
 use crate::report::model::Along;
 use crate::report::published::Published;
 use crate::report::result::PointResult;
-use crate::report::{Report, number, table, value};
-use document::Figure;
-use document::scale::Axis;
+use crate::report::series::Axis;
+use crate::report::{Report, number, value};
 use document::svg::{Labels, Plot, Point, Series, highest};
-use scenario::axis::{self, AXES, AxisValues};
+use document::{Figure, scale};
+use scenario::axis::{AXES, more_in_words};
 use std::collections::BTreeSet;
 
-#[derive(Clone, Copy)]
-enum Against {
-    Connections,
-    Cores,
-    Swept(&'static axis::Axis),
-}
-
-/// What the points of one line have in common: device, cores, connections, further axes; without the x axis.
-type Line = (usize, u32, u64, AxisValues);
-
 pub(super) fn over_cores(report: &Report) -> Vec<Figure> {
-    over(report, Against::Cores, is_rate)
+    over(report, Axis::Cores, is_rate)
 }
 
 pub(super) fn over_connections(report: &Report) -> Vec<Figure> {
-    over(report, Against::Connections, is_rate)
+    over(report, Axis::Connections, is_rate)
 }
 
 pub(super) fn over_axes(report: &Report) -> Vec<Figure> {
-    AXES.iter().flat_map(|axis| over(report, Against::Swept(axis), is_rate)).collect()
+    AXES.iter().flat_map(|axis| over(report, Axis::Swept(axis), is_rate)).collect()
 }
 
 pub(super) fn of_others(report: &Report) -> Vec<Figure> {
-    all().flat_map(|against| over(report, against, |result| !is_rate(result))).collect()
+    all().flat_map(|axis| over(report, axis, |result| !is_rate(result))).collect()
 }
 
-fn all() -> impl Iterator<Item = Against> {
-    [Against::Cores, Against::Connections].into_iter().chain(AXES.iter().map(Against::Swept))
+fn all() -> impl Iterator<Item = Axis> {
+    [Axis::Cores, Axis::Connections].into_iter().chain(AXES.iter().map(Axis::Swept))
 }
 
-fn over(report: &Report, against: Against, wanted: fn(&PointResult) -> bool) -> Vec<Figure> {
-    let varies = |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| wanted(results[0]) && against.varies(results);
-    let of_metrics = metrics(report).into_iter().enumerate().filter(varies);
-    of_metrics.map(|(n, (metric, results))| lines(report, metric, &results, against, n)).collect()
+fn over(report: &Report, axis: Axis, wanted: fn(&PointResult) -> bool) -> Vec<Figure> {
+    let is_drawn = |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| wanted(results[0]) && varies(axis, results);
+    let of_metrics = metrics(report).into_iter().enumerate().filter(is_drawn);
+    of_metrics.map(|(n, (metric, results))| lines(report, metric, &results, axis, n)).collect()
 }
 
 /// Whether results over an axis have a figure.
 pub(super) fn has_line(results: &[&PointResult]) -> bool {
-    all().any(|against| against.varies(results))
+    all().any(|axis| varies(axis, results))
 }
 
-impl Against {
-    fn varies(self, results: &[&PointResult]) -> bool {
-        let distinct = |of: fn(&PointResult) -> u64| {
-            results.iter().map(|c| of(c)).filter(|&n| n > 0).collect::<BTreeSet<u64>>().len() > 1
-        };
-        match self {
-            Against::Connections => distinct(|c| c.connections),
-            Against::Cores => distinct(|c| c.cores.into()),
-            Against::Swept(axis) => axis.is_number() && table::varies(axis, results),
-        }
-    }
+fn varies(axis: Axis, results: &[&PointResult]) -> bool {
+    let has_numbers = if let Axis::Swept(axis) = axis { axis.is_number() } else { true };
+    has_numbers && axis.positions(results) > 1
+}
 
-    fn value(self, c: &PointResult) -> f64 {
-        match self {
-            Against::Connections => c.connections as f64,
-            Against::Cores => f64::from(c.cores),
-            Against::Swept(axis) => c.axes.get(axis.name()).copied().unwrap_or(0) as f64,
-        }
-    }
+fn position(axis: Axis, result: &PointResult) -> u64 {
+    axis.position(result).unwrap_or(0)
+}
 
-    /// Where a published value stands; published tables have no further axes.
-    fn published(self) -> fn(&Published) -> Option<u64> {
-        match self {
-            Against::Connections => |published| published.under.connections,
-            Against::Cores => |published| published.under.cores,
-            Against::Swept(_) => |_| None,
-        }
-    }
-
-    fn line(self, c: &PointResult) -> Line {
-        let mut axes = c.axes.clone();
-        match self {
-            Against::Connections => (c.dut, c.cores, 0, axes),
-            Against::Cores => (c.dut, 0, c.connections, axes),
-            Against::Swept(axis) => {
-                axes.remove(axis.name());
-                (c.dut, c.cores, c.connections, axes)
-            }
-        }
-    }
-
-    fn name(self, line: &Line, of: &PointResult) -> String {
-        let (.., connections, axes) = line;
-        let connections = match connections {
-            0 => "stateless".to_owned(),
-            &n => format!("{} connections", number::si(n as f64, 3)),
-        };
-        let cores = of.cores_in_words();
-        let own = match self {
-            Against::Connections => cores,
-            Against::Cores => connections,
-            Against::Swept(_) if line.2 == 0 => cores,
-            Against::Swept(_) => format!("{cores}, {connections}"),
-        };
-        own + &axis::more_in_words(axes)
-    }
-
-    /// Word for the id of a figure and for its title; the x axis over these values.
-    fn axis(self, values: &BTreeSet<u64>) -> (&'static str, &'static str, Axis) {
-        let values: Vec<f64> = values.iter().map(|&v| v as f64).collect();
-        let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
-        match self {
-            Against::Connections => ("connections", "connections", Axis::log("connections", first, last)),
-            Against::Cores => ("cores", "cores", Axis::at_values("cores of the device", &values)),
-            Against::Swept(axis) => (axis.name(), axis.heading, Axis::log(axis.heading, first, last)),
-        }
+/// Where a published value stands; published tables have no further axes.
+fn place_of(published: &Published, axis: Axis) -> Option<u64> {
+    match axis {
+        Axis::Connections => published.under.connections,
+        Axis::Cores => published.under.cores,
+        Axis::Swept(_) | Axis::Device => None,
     }
 }
 
-fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Against, n: usize) -> Figure {
+/// What the points of a line have in common.
+fn name(axis: Axis, of: &PointResult) -> String {
+    let cores = (!matches!(axis, Axis::Cores)).then(|| of.cores_in_words());
+    let connections = match (axis, of.connections) {
+        (Axis::Connections, _) | (Axis::Swept(_), 0) => None,
+        (_, 0) => Some("stateless".to_owned()),
+        (_, n) => Some(format!("{} connections", number::si(n as f64, 3))),
+    };
+    let own: Vec<String> = [cores, connections].into_iter().flatten().collect();
+    own.join(", ") + &more_in_words(&axis.others(of))
+}
+
+/// Word for the id of a figure and for its title; the x axis over these values.
+fn scale_of(axis: Axis, values: &BTreeSet<u64>) -> (&'static str, &'static str, scale::Axis) {
+    let values: Vec<f64> = values.iter().map(|&v| v as f64).collect();
+    let (first, last) = (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0));
+    let log = scale::Axis::log(axis.heading(), first, last);
+    match axis {
+        Axis::Cores => ("cores", "cores", scale::Axis::at_values(axis.heading(), &values)),
+        Axis::Swept(swept) => (swept.name(), swept.heading, log),
+        Axis::Connections | Axis::Device => (axis.heading(), axis.heading(), log),
+    }
+}
+
+fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n: usize) -> Figure {
     let shown = Shown::of(metric, results);
-    let stateless: Vec<&PointResult> = results.iter().filter(|c| c.connections == 0).copied().collect();
-    let on_axis = |c: &&&PointResult| against.value(c) > 0.0;
-    let results: Vec<&PointResult> = results.iter().filter(on_axis).copied().collect();
-    let mut series = measured(&results, against, &shown);
-    let lines = series.len();
-    if matches!(against, Against::Cores) && results.first().is_some_and(|result| is_rate(result)) {
-        series.extend(ideals(&results, against));
+    let (placed, stateless): (Vec<&PointResult>, Vec<&PointResult>) =
+        results.iter().partition(|c| position(axis, c) > 0);
+    let lines = axis.series(&placed);
+    let mut series = measured(&lines, axis, &shown);
+    if matches!(axis, Axis::Cores) && placed.first().is_some_and(|result| is_rate(result)) {
+        series.extend(ideals(&lines));
     }
-    series.extend(fitted(report, &results, against, &shown));
-    let published = published::series(report, metric, &shown, against.published());
+    series.extend(fitted(report, &lines, axis, &shown));
+    let published = published::series(report, metric, &shown, |published| place_of(published, axis));
     let of_published = published.iter().flat_map(|series| &series.points).map(|point| point.x as u64);
-    let values = results.iter().map(|c| against.value(c) as u64).chain(of_published).collect();
-    let (word, axis, x) = against.axis(&values);
-    if matches!(against, Against::Connections) {
+    let values = placed.iter().map(|c| position(axis, c)).chain(of_published).collect();
+    let (word, of_axis, x) = scale_of(axis, &values);
+    if matches!(axis, Axis::Connections) {
         // A stateless device has one rate, drawn as a level line.
         series.extend(stateless.iter().filter_map(|c| level(c, x.range, &shown)));
     }
     let beside = !published.is_empty();
     series.extend(published);
     let highest = highest(&series);
-    let title = format!("{} against the number of {axis}", shown.title);
+    let title = format!("{} against the number of {of_axis}", shown.title);
     let plot = Plot {
         id: format!("{word}-{n}"),
-        description: results.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
+        description: placed.iter().map(|c| spoken(c)).collect::<Vec<_>>().join("; "),
         title: title.clone(),
         x,
         // Room for the label and the arrow of the highest mark, below the legend.
-        y: Axis::linear(shown.axis(), shown.end_of_axis(highest * 1.15)),
+        y: scale::Axis::linear(shown.axis(), shown.end_of_axis(highest * 1.15)),
         series,
-        labels: match (lines, against) {
-            (1, Against::Connections | Against::Swept(_)) => Labels::Above,
-            (1, Against::Cores) => Labels::Below,
+        labels: match (lines.len(), axis) {
+            (1, Axis::Cores) => Labels::Below,
+            (1, _) => Labels::Above,
             _ => Labels::None,
         },
         size: (NARROW, 310.0),
@@ -166,25 +128,14 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
 }
 
 /// One series for each line of results. Of several devices, its name is with that of the device.
-fn measured(results: &[&PointResult], against: Against, shown: &Shown) -> Vec<Series> {
-    let several = results.iter().any(|c| c.dut != results[0].dut);
-    let device = |of: &PointResult| if several { format!("{}, ", of.dut_name) } else { String::new() };
-    let of_line = |(i, key): (usize, &Line)| {
-        let own: Vec<&&PointResult> = results.iter().filter(|c| against.line(c) == *key).collect();
-        let name = own.first().map_or_else(String::new, |of| device(of) + &against.name(key, of));
-        Series::marked(i, name, own.iter().filter_map(|c| point(c, against.value(c), shown.factor)).collect())
+fn measured(lines: &[Vec<&PointResult>], axis: Axis, shown: &Shown) -> Vec<Series> {
+    let several = lines.iter().any(|line| line[0].dut != lines[0][0].dut);
+    let of_line = |(i, line): (usize, &Vec<&PointResult>)| {
+        let device = if several { format!("{}, ", line[0].dut_name) } else { String::new() };
+        let points = line.iter().filter_map(|c| point(c, position(axis, c) as f64, shown.factor));
+        Series::marked(i, device + &name(axis, line[0]), points.collect())
     };
-    names(results, against).iter().enumerate().map(of_line).collect()
-}
-
-fn names(results: &[&PointResult], against: Against) -> Vec<Line> {
-    let mut names: Vec<Line> = Vec::new();
-    for line in results.iter().map(|c| against.line(c)) {
-        if !names.contains(&line) {
-            names.push(line);
-        }
-    }
-    names
+    lines.iter().enumerate().map(of_line).collect()
 }
 
 /// The median of a result or, where no rate passed, the upper bound.
@@ -205,34 +156,31 @@ fn level(result: &PointResult, range: (f64, f64), shown: &Shown) -> Option<Serie
 }
 
 /// The fitted curves of the lines, as far as a model was fitted.
-fn fitted(report: &Report, results: &[&PointResult], against: Against, shown: &Shown) -> Vec<Series> {
-    let along = match against {
-        Against::Cores => Along::Cores,
-        Against::Connections => Along::Connections,
-        Against::Swept(_) => return Vec::new(),
+fn fitted(report: &Report, lines: &[Vec<&PointResult>], axis: Axis, shown: &Shown) -> Vec<Series> {
+    let along = match axis {
+        Axis::Cores => Along::Cores,
+        Axis::Connections => Along::Connections,
+        Axis::Swept(_) | Axis::Device => return Vec::new(),
     };
-    let curve = |(i, key): (usize, &Line)| {
-        let of = results.iter().find(|c| against.line(c) == *key)?;
-        let points = report.fitted_curve(of, along)?.into_iter().map(|(x, y)| Point::at(x, y * shown.factor));
-        Some(Series::line("fitted model".to_owned(), format!("s{} fitted", i % 6), points.collect()))
+    let curve = |(i, line): (usize, &Vec<&PointResult>)| {
+        let points = report.fitted_curve(line[0], along)?.into_iter();
+        let points = points.map(|(x, y)| Point::at(x, y * shown.factor)).collect();
+        Some(Series::line("fitted model".to_owned(), format!("s{} fitted", i % 6), points))
     };
-    let mut curves: Vec<Series> = names(results, against).iter().enumerate().filter_map(curve).collect();
+    let mut curves: Vec<Series> = lines.iter().enumerate().filter_map(curve).collect();
     // One name in the legend stands for all of them.
     curves.iter_mut().skip(1).for_each(|series| series.name.clear());
     curves
 }
 
 /// The lines of ideal scaling, n × P(1); none if device and tester share cores.
-fn ideals(results: &[&PointResult], against: Against) -> Vec<Series> {
-    let shared = results.iter().any(|c| c.shares_core);
-    let lines = names(results, against).into_iter().enumerate().filter(|_| !shared);
-    lines.filter_map(|(i, key)| ideal(results, |c| against.line(c) == key, i)).collect()
-}
-
-fn ideal(results: &[&PointResult], is_own: impl Fn(&PointResult) -> bool, i: usize) -> Option<Series> {
-    let own: Vec<&&PointResult> = results.iter().filter(|c| is_own(c)).collect();
-    let one = own.iter().find(|c| c.cores == 1)?.median()?;
-    let at = |c: &&&PointResult| Point::at(c.cores.into(), one * f64::from(c.cores));
-    let name = if i == 0 { "n × rate on one core" } else { "" };
-    Some(Series::line(name.to_owned(), format!("s{} ideal", i % 6), own.iter().map(at).collect()))
+fn ideals(lines: &[Vec<&PointResult>]) -> Vec<Series> {
+    let shared = lines.iter().flatten().any(|c| c.shares_core);
+    let ideal = |(i, line): (usize, &Vec<&PointResult>)| {
+        let one = line.iter().find(|c| c.cores == 1)?.median()?;
+        let points = line.iter().map(|c| Point::at(c.cores.into(), one * f64::from(c.cores)));
+        let name = if i == 0 { "n × rate on one core" } else { "" };
+        Some(Series::line(name.to_owned(), format!("s{} ideal", i % 6), points.collect()))
+    };
+    lines.iter().enumerate().filter(|_| !shared).filter_map(ideal).collect()
 }

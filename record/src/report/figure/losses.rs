@@ -1,19 +1,15 @@
 //! Loss curves: the loss of every trial of a result over its offered rate.
 
-use super::{NARROW, has_several_rates, plotted};
+use super::{NARROW, plotted};
 use crate::report::result::{LossPoint, PointResult, Worth};
-use crate::report::{Report, facts, number};
+use crate::report::{facts, number};
 use document::Figure;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape};
 use method::trial::of_rate;
 use procedure::metric::Unit;
 
-pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| loss(r, n)).collect()
-}
-
-fn loss(result: &PointResult, n: usize) -> Option<Figure> {
+pub(super) fn loss(result: &PointResult, n: usize) -> Option<Figure> {
     let percent = |p: &LossPoint| p.lost as f64 / p.sent as f64 * 100.0;
     let smallest = result.loss.iter().map(percent).filter(|&l| l > 0.0).fold(100.0, f64::min);
     let highest = result.loss.iter().map(|p| p.offered).fold(0.0, f64::max);
@@ -22,9 +18,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
     }
     let series = |name: &str, class: &str, shape: Shape, worth: Worth| {
         let own = result.loss.iter().filter(|p| p.verdict == worth);
-        let points: Vec<Point> = own.map(|p| Point::at(p.offered, percent(p))).collect();
-        let name = if points.is_empty() { String::new() } else { name.to_owned() };
-        Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
+        Series::marks(name, class, shape, own.map(|p| Point::at(p.offered, percent(p))).collect())
     };
     let unit = match result.known.map(|m| m.unit) {
         Some(Unit::ConnectionsPerSecond | Unit::Connections) => "connections/s".to_owned(),

@@ -2,8 +2,9 @@
 
 use super::Shown;
 use crate::report::Report;
-use crate::report::published::{Beside, Published, with_unit};
+use crate::report::published::{Published, with_unit};
 use document::svg::{Point, Series, Shape};
+use document::{distinct, grouped};
 
 /// The published values beside results of a metric: one series for each software and table, whose marks name the document.
 /// `place` is where a value stands on the x axis; a value without it is left out.
@@ -11,28 +12,18 @@ pub(super) fn series(
     report: &Report,
     metric: &str,
     shown: &Shown,
-    place: fn(&Published) -> Option<u64>,
+    place: impl Fn(&Published) -> Option<u64>,
 ) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
-    let mut drawn: Vec<&Published> = Vec::new();
-    for Beside { published, .. } in report.beside.iter().filter(|b| b.metric == metric) {
-        let Some(x) = place(published).filter(|&x| x > 0 && !drawn.contains(&published)) else { continue };
-        drawn.push(published);
-        let source = format!("{}, {}", published.source().cite, published.under.label);
-        let name = format!("published: {}, {}", published.software(), published.under.label);
-        let value = with_unit(&published.metric, published.value);
-        let says = format!("published: {value}\n{}\n{source}", published.conditions());
-        let point = Point { says: Some(says), ..Point::at(x as f64, published.value * shown.factor) };
-        match all.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.points.push(point),
-            None => all.push(Series {
-                name,
-                class: "published".to_owned(),
-                shape: Some(Shape::Plus),
-                joined: false,
-                points: vec![point],
-            }),
-        }
-    }
-    all
+    let published = report.beside.iter().filter(|b| b.metric == metric).map(|b| &b.published);
+    let placed = distinct(published).into_iter().filter_map(|p| Some((p, place(p).filter(|&x| x > 0)?)));
+    let name = |p: &Published| format!("published: {}, {}", p.software(), p.under.label);
+    let point = |(p, x): (&Published, u64)| {
+        let (value, source) = (with_unit(&p.metric, p.value), p.source());
+        let says = format!("published: {value}\n{}\n{}, {}", p.conditions(), source.cite, p.under.label);
+        Point { says: Some(says), ..Point::at(x as f64, p.value * shown.factor) }
+    };
+    let series = grouped(placed, |(p, _)| name(p)).into_iter();
+    series
+        .map(|(name, of)| Series::marks(&name, "published", Shape::Plus, of.into_iter().map(point).collect()))
+        .collect()
 }

@@ -1,36 +1,33 @@
 //! Searches: the rate of each step with its verdict, and the interval that it left open.
 
-use super::{NARROW, has_several_rates, plotted};
+use super::{NARROW, plotted};
 use crate::report::result::PointResult;
-use crate::report::{Report, facts, number, value};
+use crate::report::{facts, number, value};
 use document::Figure;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape};
 use method::{SearchStep, StepVerdict};
 
-pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| trace(r, n)).collect()
-}
-
-fn trace(result: &PointResult, n: usize) -> Option<Figure> {
+pub(super) fn trace(result: &PointResult, n: usize) -> Option<Figure> {
     let shown = result.typical()?;
     if shown.trace.is_empty() {
         return None;
     }
     let unit = result.known.map_or("", |m| m.unit.symbol());
-    let steps = || shown.trace.iter().enumerate();
     let highest = shown.trace.iter().map(|step| step.rate.0 as f64).fold(0.0, f64::max);
-    let of = |wanted: Option<StepVerdict>| -> Vec<Point> {
-        let chosen = steps().filter(|(_, step)| wanted.is_none_or(|verdict| step.verdict == verdict));
+    let points = |is: &dyn Fn(&SearchStep) -> bool| -> Vec<Point> {
+        let chosen = shown.trace.iter().enumerate().filter(|(_, step)| is(step));
         chosen.map(|(i, step)| point(i + 1, step, unit)).collect()
     };
-    let series = |name: &str, class: &str, shape, points: Vec<Point>| Series {
-        name: if points.is_empty() { String::new() } else { name.to_owned() },
-        class: class.to_owned(),
-        shape,
-        joined: shape.is_none(),
-        points,
-    };
+    let marks = [
+        (StepVerdict::Pass, "pass", Shape::Circle),
+        (StepVerdict::Fail, "fail", Shape::Cross),
+        (StepVerdict::TesterBound, "bound", Shape::Triangle),
+        (StepVerdict::HostBound, "host", Shape::Triangle),
+    ];
+    let marks =
+        marks.map(|(of, class, shape)| Series::marks(verdict(of), class, shape, points(&|step| step.verdict == of)));
+    let path = Series::line(String::new(), "path".to_owned(), points(&|_| true));
     let title = format!("Search for the {}", facts::place(result));
     let rate = value::cell(result, Some(shown.value as f64));
     let plot = Plot {
@@ -41,18 +38,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
         y: Axis::linear(("rate", unit), highest * 1.02),
         band: interval(&shown.trace, highest),
         band_name: "open interval",
-        series: vec![
-            series("", "path", None, of(None)),
-            series(verdict(StepVerdict::Pass), "pass", Some(Shape::Circle), of(Some(StepVerdict::Pass))),
-            series(verdict(StepVerdict::Fail), "fail", Some(Shape::Cross), of(Some(StepVerdict::Fail))),
-            series(
-                verdict(StepVerdict::TesterBound),
-                "bound",
-                Some(Shape::Triangle),
-                of(Some(StepVerdict::TesterBound)),
-            ),
-            series(verdict(StepVerdict::HostBound), "host", Some(Shape::Triangle), of(Some(StepVerdict::HostBound))),
-        ],
+        series: std::iter::once(path).chain(marks).collect(),
         size: (NARROW, 260.0),
         ..Plot::default()
     };

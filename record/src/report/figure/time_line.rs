@@ -3,21 +3,17 @@
 use super::{Shown, WIDE, bound, is_rate, plotted};
 use crate::report::result::{PointResult, Repetition};
 use crate::report::{Report, number};
-use document::Figure;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape, highest, in_words};
+use document::{Figure, distinct, grouped};
 use scenario::axis;
 
 /// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
 /// figure.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    let mut metrics: Vec<&str> = Vec::new();
-    for result in report.results.iter().filter(|result| is_rate(result)) {
-        if !metrics.contains(&result.metric.as_str()) {
-            metrics.push(&result.metric);
-        }
-    }
-    let last = |m: &&str| times(report, m).fold(None, |last: Option<f64>, t| Some(last.map_or(t, |last| last.max(t))));
+    let rates = report.results.iter().filter(|result| is_rate(result));
+    let metrics = distinct(rates.map(|result| result.metric.as_str()));
+    let last = |m: &&str| times(report, m).reduce(f64::max);
     let figure = |(n, metric): (usize, &str)| Some(time_line(report, metric, last(&metric)?, n));
     metrics.into_iter().filter(|metric| times(report, metric).count() > 1).enumerate().filter_map(figure).collect()
 }
@@ -41,14 +37,12 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     let of = |c: &PointResult| c.repetitions.iter().filter_map(point).collect::<Vec<Point>>();
     // Many points need one name each, which the table has; the figure then names the devices only.
     let by_device = results.len() > 6;
-    let mut series: Vec<Series> = Vec::new();
-    for result in &results {
-        let name = if by_device { result.dut_name.clone() } else { point_name(result, &results) };
-        match series.iter_mut().find(|s| s.name == name) {
-            Some(same) => same.points.extend(of(result)),
-            None => series.push(Series { joined: false, ..Series::marked(series.len(), name, of(result)) }),
-        }
-    }
+    let name = |c: &&&PointResult| if by_device { c.dut_name.clone() } else { point_name(c, &results) };
+    let named = grouped(&results, name).into_iter().enumerate();
+    let mut series: Vec<Series> = named
+        .map(|(i, (name, own))| Series::marked(i, name, own.into_iter().flat_map(|c| of(c)).collect()))
+        .map(|series| Series { joined: false, ..series })
+        .collect();
     let mut nulls: Vec<Point> = results
         .iter()
         .flat_map(|c| &c.null)
@@ -56,13 +50,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
         .collect();
     nulls.sort_by(|a, b| a.x.total_cmp(&b.x));
     let measured = !nulls.is_empty();
-    series.push(Series {
-        name: if measured { "null device".to_owned() } else { String::new() },
-        class: "path".to_owned(),
-        shape: Some(Shape::Cross),
-        joined: true,
-        points: nulls,
-    });
+    series.push(Series { joined: true, ..Series::marks("null device", "path", Shape::Cross, nulls) });
     let title = format!("{} over the time of the run", shown.title);
     let spoken = |p: &Point| format!("{} at {:.0} {unit_of_time}", number::si(p.y, 3), p.x);
     let mut caption = format!("{title}.");

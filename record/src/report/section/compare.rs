@@ -9,7 +9,7 @@ use crate::report::table::titled;
 use crate::report::{Report, number, value};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, highest, in_words};
-use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, row};
+use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, distinct, row};
 use procedure::metric::{self, Gives};
 use scenario::{Dut, Plays};
 use std::collections::BTreeSet;
@@ -97,18 +97,14 @@ impl<'a> Reference<'a> {
         let is_forwarding = device.is_some_and(|dut| dut.is_router());
         let plays = device.and_then(|dut| dut.technology()).map(|(plays, _)| plays);
         let is_pair = |of: &str| plays == Some(Plays::Dual) && device.and_then(|dut| dut.published()) == Some(of);
-        let mut metrics: Vec<&str> = Vec::new();
-        for value in self.values.iter().filter(|value| is_median(value)) {
+        let suits = |value: &&&Value| {
             let is_of_forwarding =
                 value.metric == metric::forwarding() || value.under.technology.ends_with("forwarding");
             let is_comparable = !is_of_queries(&value.metric) || is_pair(&value.under.technology);
-            let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding && is_comparable;
-            let is_known = metric::by_key(own(&value.metric)).is_some();
-            if suits && is_known && !metrics.contains(&value.metric.as_str()) {
-                metrics.push(&value.metric);
-            }
-        }
-        metrics
+            self.word == IMPORTED || is_of_forwarding == is_forwarding && is_comparable
+        };
+        let medians = self.values.iter().filter(|value| is_median(value)).filter(suits);
+        distinct(medians.map(|value| value.metric.as_str()).filter(|key| metric::by_key(own(key)).is_some()))
     }
 }
 
@@ -159,7 +155,7 @@ impl Pair {
             measured.clear();
         }
         let metric = own(metric).to_owned();
-        let title = titled(&metric, results.iter().copied());
+        let title = titled(&metric, &results);
         Pair { title, published: sorted(medians().filter_map(|value| exact(&value)).collect()), measured, metric }
     }
 }

@@ -27,17 +27,11 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
 }
 
 fn results(report: &Report) -> Results<'_> {
-    let mut points: Vec<&PointResult> = Vec::new();
-    let numbered = |result| {
-        let known = points.iter().position(|point| point.is_beside(result));
-        let point = known.unwrap_or_else(|| {
-            points.push(result);
-            points.len() - 1
-        });
-        found(result, point)
-    };
+    let points = document::distinct(report.results.iter().map(PointResult::point));
+    let number =
+        |result: &PointResult| points.iter().position(|point| *point == result.point()).unwrap_or(points.len());
     Results {
-        all: report.results.iter().map(numbered).collect(),
+        all: report.results.iter().map(|result| found(result, number(result))).collect(),
         keys: &report.header.scenario.procedures,
         floor: report.calibration.as_ref().map(facts::floor_in_words),
         bottlenecks: bottleneck::findings(report),
