@@ -98,10 +98,6 @@ impl Fault {
         self
     }
 
-    pub fn at_if(self, holds: bool, at: impl Into<At>, label: impl Into<String>) -> Fault {
-        if holds { self.at(at, label) } else { self }
-    }
-
     /// Hides the fault if this value is refused itself.
     pub fn needs(mut self, at: impl Into<At>) -> Fault {
         self.needs.push(at.into());
@@ -122,6 +118,38 @@ impl Fault {
 
     fn follows_from_another(&self, spans: &Spans) -> bool {
         self.marks.iter().map(|(at, _)| at).chain(&self.needs).any(|at| at.is_wrong(spans))
+    }
+}
+
+/// A fault among others, to which places and ways out are added.
+pub struct Refusal<'a>(&'a mut Fault);
+
+impl Refusal<'_> {
+    /// Adds a fault: what is wrong, in a sentence.
+    pub fn among(faults: &mut Vec<Fault>, title: impl Into<String>) -> Refusal<'_> {
+        faults.push(Fault::new(title));
+        Refusal(faults.last_mut().expect("it was added"))
+    }
+
+    /// Adds a label at words that the file contains.
+    pub fn at(self, at: impl Into<At>, label: impl Into<String>) -> Self {
+        self.0.marks.push((at.into(), label.into()));
+        self
+    }
+
+    pub fn at_if(self, holds: bool, at: impl Into<At>, label: impl Into<String>) -> Self {
+        if holds { self.at(at, label) } else { self }
+    }
+
+    /// Hides the fault if this value is refused itself.
+    pub fn needs(self, at: impl Into<At>) -> Self {
+        self.0.needs.push(at.into());
+        self
+    }
+
+    pub fn instead(self, way_out: impl Into<String>) -> Self {
+        self.0.instead.push(way_out.into());
+        self
     }
 }
 

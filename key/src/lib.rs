@@ -25,7 +25,7 @@ pub use book::{Book, Chapter, Slip, Variants};
 pub use declare::{Key, Table};
 pub use default::{Default, computed, needed, or};
 pub use did_you_mean::did_you_mean;
-pub use fault::{At, Complaints, Fault};
+pub use fault::{At, Complaints, Fault, Refusal};
 pub use kind::{Kind, Refuse, Shape};
 pub use read::{override_value, read};
 pub use section::{ListAdvice, Section, Sections};

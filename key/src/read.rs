@@ -1,17 +1,18 @@
 //! Reads a file or an override into a tree; serde would stop at the first error.
 
-use crate::fault::Fault;
+use crate::fault::{Complaints, Fault};
 use crate::source::{Source, SourceSpan};
+use crate::spans::Spans;
 use crate::tree::{Entry, Node, Tree, TreeTable, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Parses a text, called `name` in messages.
-pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
+pub fn read(name: &str, text: &str) -> Result<Tree, Complaints> {
     let sources = vec![Source { name: name.to_owned(), text: text.to_owned() }];
     let (root, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
-        return (Tree { sources, root: table(root.get_ref(), 0, 0) }, Vec::new());
+        return Ok(Tree { sources, root: table(root.get_ref(), 0, 0) });
     }
     let fault = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(text.len()..text.len());
@@ -19,7 +20,7 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
             .unwrap_or_else(|| "write strings in quotes, lists in [brackets], and one `key = value` per line".into());
         Fault::new("this is not TOML").at(SourceSpan::new(0, span), error.message()).instead(instead)
     };
-    (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
+    Err(Complaints::new(sources, &Spans::default(), errors.iter().map(fault).collect(), Vec::new()))
 }
 
 /// Advice to quote the quantity of the key at byte `at`.

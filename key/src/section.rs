@@ -1,15 +1,16 @@
 //! Reads the tables of a tree; a refused value becomes a fault and reading continues.
 
+use crate::book::Book;
 use crate::default::{Absent, Default};
-use crate::fault::{At, Fault};
+use crate::fault::{At, Complaints, Fault, Refusal};
 use crate::kind::Kind;
 use crate::read::default_value;
 use crate::source::SourceSpan;
 use crate::spans::Spans;
-use crate::tree::{Node, Tree, TreeTable, Value};
+use crate::tree::{Tree, TreeTable, Value};
 
 pub struct Sections<'a> {
-    tree: &'a Tree,
+    pub tree: &'a Tree,
     pub spans: Spans,
     pub faults: Vec<Fault>,
     /// How to give several values, where a key takes one.
@@ -35,14 +36,34 @@ impl<'a> Sections<'a> {
         }
     }
 
-    pub fn has_word(&self, table: &str, key: &str, word: &str) -> bool {
-        let entry = self.tree.table(table).and_then(|table| table.get(key));
-        entry.is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == word))
+    pub fn refuse(&mut self, title: impl Into<String>) -> Refusal<'_> {
+        Refusal::among(&mut self.faults, title)
     }
 
     /// Whether the file has a table or a key at a path.
     pub fn has(&self, path: &str) -> bool {
         self.spans.has(path)
+    }
+}
+
+impl Book {
+    /// What `read` makes of the tables of a text, called `name` in messages; `rules` refuse values that do not fit each other.
+    pub fn load<T>(
+        &self,
+        name: &str,
+        text: &str,
+        read: impl FnOnce(&mut Sections<'_>) -> Option<T>,
+        rules: impl FnOnce(&T) -> Vec<Fault>,
+    ) -> Result<T, Complaints> {
+        let tree = crate::read(name, text)?;
+        let mut faults = self.unknown(&tree);
+        let mut sections = Sections::of(&tree);
+        let read = read(&mut sections);
+        let Sections { spans, faults: values, .. } = sections;
+        faults.extend(values);
+        let rules = read.as_ref().map(rules).unwrap_or_default();
+        let complaints = Complaints::new(tree.sources, &spans, faults, rules);
+        read.filter(|_| complaints.is_empty()).ok_or(complaints)
     }
 }
 
@@ -54,7 +75,7 @@ pub struct Section<'a> {
     several: Option<ListAdvice>,
 }
 
-impl<'a> Section<'a> {
+impl Section<'_> {
     /// Returns the dotted path, such as `technology.nat44`.
     pub fn path(&self) -> &str {
         &self.path
@@ -107,8 +128,8 @@ impl<'a> Section<'a> {
                 "" => format!("the file has no `{key}`"),
                 path => format!("{} has no `{key}`", heading(path)),
             };
-            let fault = Fault::new(title).at(At::key(&self.path), "this table");
-            self.faults.push(fault.instead(format!("add {key} = {example}")));
+            let refusal = Refusal::among(self.faults, title).at(At::key(&self.path), "this table");
+            refusal.instead(format!("add {key} = {example}"));
         }
         default_of(kind, default)
     }
@@ -118,12 +139,11 @@ impl<'a> Section<'a> {
         let entry = self.table?.get(key)?;
         let path = join(&self.path, key);
         let nodes = if let Value::List(nodes) = &entry.node.value { nodes.as_slice() } else { &[] };
-        let table = |node: &'a Node| if let Value::Table(table) = &node.value { Some(table) } else { None };
-        let tables: Vec<&TreeTable> = nodes.iter().map_while(table).collect();
+        let tables: Vec<&TreeTable> = nodes.iter().map_while(|node| node.value.as_table()).collect();
         if tables.is_empty() || tables.len() < nodes.len() {
-            let fault =
-                Fault::new(format!("`{path}` must be an array of tables")).at(entry.key, "not an array of tables");
-            self.faults.push(fault.instead(format!("write [[{path}]], with two brackets, above each table")));
+            Refusal::among(self.faults, format!("`{path}` must be an array of tables"))
+                .at(entry.key, "not an array of tables")
+                .instead(format!("write [[{path}]], with two brackets, above each table"));
             return Some(Vec::new());
         }
         let section = |(at, table)| {

@@ -134,9 +134,7 @@ mod tests {
     use super::*;
 
     fn spans_of(text: &str) -> Spans {
-        let (tree, faults) = crate::read("f", text);
-        assert!(faults.is_empty());
-        Spans::of(&tree)
+        Spans::of(&crate::read("f", text).unwrap())
     }
 
     /// The items of a range have no words of their own.

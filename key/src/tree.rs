@@ -1,5 +1,6 @@
 //! A file and its overrides as a tree with source spans.
 
+use crate::read::default_value;
 use crate::source::{Source, SourceSpan};
 use std::fmt;
 
@@ -29,6 +30,14 @@ impl Value {
             Value::Bool(_) => "a boolean",
             Value::Other(name) => name,
         }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub fn as_table(&self) -> Option<&TreeTable> {
+        if let Value::Table(table) = self { Some(table) } else { None }
     }
 }
 
@@ -87,7 +96,12 @@ impl TreeTable {
     }
 
     pub fn table(&self, name: &str) -> Option<&TreeTable> {
-        if let Value::Table(table) = &self.get(name)?.node.value { Some(table) } else { None }
+        self.get(name)?.node.value.as_table()
+    }
+
+    pub fn table_mut(&mut self, name: &str) -> Option<&mut TreeTable> {
+        let at = self.at(name).ok()?;
+        if let Value::Table(table) = &mut self.entries[at].node.value { Some(table) } else { None }
     }
 
     pub fn put(&mut self, entry: Entry) {
@@ -101,8 +115,9 @@ impl TreeTable {
         self.at(name).ok().map(|at| self.entries.remove(at))
     }
 
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Entry> {
-        self.at(name).ok().map(|at| &mut self.entries[at])
+    /// Keeps the entries whose names `is_kept` accepts.
+    pub fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.entries.retain(|entry| is_kept(&entry.name));
     }
 
     fn at(&self, name: &str) -> Result<usize, usize> {
@@ -118,6 +133,19 @@ impl Tree {
         path.split('.').try_fold(&self.root, |table, name| table.table(name))
     }
 
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
+        self.table(table)?.get(name)
+    }
+
+    /// Inserts a value that stands nowhere in the file, written as after `--set KEY=`, unless the path has one.
+    pub fn insert_default(&mut self, path: &str, key: SourceSpan, written: &str) {
+        if self.get(path).is_none() {
+            let place = SourceSpan::new(key.source, key.start..key.start);
+            self.insert(path, key, Node { place, ..default_value(written) });
+        }
+    }
+
     /// Inserts a value at a path, unless a part of it is no table, which reading reports.
     pub fn insert(&mut self, path: &str, key: SourceSpan, node: Node) {
         let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
@@ -127,10 +155,8 @@ impl Tree {
                 let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
                 table.put(Entry { name: name.to_owned(), key, node: empty });
             }
-            match table.get_mut(name).map(|entry| &mut entry.node.value) {
-                Some(Value::Table(inner)) => table = inner,
-                _ => return,
-            }
+            let Some(inner) = table.table_mut(name) else { return };
+            table = inner;
         }
         table.put(Entry { name: last.to_owned(), key, node });
     }

@@ -6,14 +6,14 @@ use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
 use procedure::Sends;
 use procedure::metric::{Gives, gives};
 use scenario::axis::AxisValues;
-use scenario::{DefaultRanges, Link, Options, Point, RecordedDefaults, Scenario, Sequence, VethIo};
+use scenario::{Link, Options, Point, RecordedDefaults, Scenario, Sequence, VethIo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the run folder that this natmeter writes.
 pub const RECORD: u32 = 3;
-/// The last version whose runs have [`DefaultRanges::Fixed`].
+/// The last version whose runs have fixed port ranges.
 const WITH_FIXED_RANGES: u32 = 2;
 /// Version of a run folder that does not name its version.
 pub const RECORD_WITHOUT_VERSION: u32 = 1;
@@ -24,7 +24,7 @@ const WITH_INSIDE_OF_PORT: u32 = 4;
 /// The defaults of a run, by the versions of its folder and of its rules.
 pub fn recorded_defaults(record: u32, rules: Option<u32>) -> RecordedDefaults {
     RecordedDefaults {
-        ranges: if record > WITH_FIXED_RANGES { DefaultRanges::OfConnections } else { DefaultRanges::Fixed },
+        has_fixed_ranges: record <= WITH_FIXED_RANGES,
         inside_is_port: rules.is_none_or(|rules| rules <= WITH_INSIDE_OF_PORT),
     }
 }

@@ -13,12 +13,13 @@ pub use t0::{T0, read_t0, t0_file};
 use crate::cores::Cores;
 use crate::file::{ScenarioError, text_of};
 use crate::tables::NextHop;
+use key::TreeTable;
 use key::kind::{
     Choice, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words,
     yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Complaints, Fault, Kind as _, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
+use key::{Book, Chapter, Complaints, Kind as _, Sections, Value, Wrong, computed, needed, or};
 use method::Nanos;
 use place::place;
 use serde::{Deserialize, Serialize};
@@ -238,17 +239,8 @@ pub type Facts = Vec<(String, String)>;
 /// An address with its prefix length: `198.18.0.2/24`.
 fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
     fn parse(value: &Value) -> Result<(IpAddr, u8), Wrong> {
-        let written = words(value)?;
-        let wrong = || {
-            Wrong::new(
-                "this is not an address with its prefix length",
-                "write one such as \"198.18.0.2/24\" or \"2001:2::2/64\"",
-            )
-        };
-        let (address, length) = written.split_once('/').ok_or_else(wrong)?;
-        let (address, length): (IpAddr, u8) =
-            (address.trim().parse().map_err(|_| wrong())?, length.trim().parse().map_err(|_| wrong())?);
-        if length > if address.is_ipv4() { 32 } else { 128 } { Err(wrong()) } else { Ok((address, length)) }
+        let instead = "write one such as \"198.18.0.2/24\" or \"2001:2::2/64\"";
+        prefix(&words(value)?).ok_or_else(|| Wrong::new("this is not an address with its prefix length", instead))
     }
     own(parse, "address with its prefix length", || json!({ "type": "string" }))
 }
@@ -256,8 +248,8 @@ fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
 /// A table of technologies and software.
 fn software_of() -> impl key::Kind<Out = SoftwareOf> {
     fn parse(value: &Value) -> Result<SoftwareOf, Wrong> {
-        let instead = "write software by technology, such as { nat44 = \"nftables\", nat64 = \"jool\" }";
-        let Value::Table(table) = value else { return Err(Wrong::new(format!("{} here", value.type_name()), instead)) };
+        let table =
+            table_of(value, "write software by technology, such as { nat44 = \"nftables\", nat64 = \"jool\" }")?;
         let of = |entry: &key::Entry| {
             let software = choice(software::CHOICES).parse(&entry.node.value)?;
             let software = software.ok_or_else(|| {
@@ -282,15 +274,14 @@ fn software_of() -> impl key::Kind<Out = SoftwareOf> {
 /// A table of names and words.
 fn facts() -> impl key::Kind<Out = Facts> {
     fn parse(value: &Value) -> Result<Facts, Wrong> {
-        let Value::Table(table) = value else {
-            return Err(Wrong::new(
-                format!("{} here", value.type_name()),
-                "write a table of names and words, such as { computer = \"Dell R430\" }",
-            ));
-        };
+        let table = table_of(value, "write a table of names and words, such as { computer = \"Dell R430\" }")?;
         table.entries().iter().map(|entry| Ok((entry.name.clone(), words(&entry.node.value)?))).collect()
     }
     own(parse, "table of names and words", || json!({ "type": "object", "additionalProperties": { "type": "string" } }))
+}
+
+fn table_of<'a>(value: &'a Value, instead: &str) -> Result<&'a TreeTable, Wrong> {
+    value.as_table().ok_or_else(|| Wrong::new(format!("{} here", value.type_name()), instead))
 }
 
 /// Boxes of a Dual DUT, in the order in which a frame from the left passes them: the customer edge,
@@ -328,28 +319,12 @@ pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(file: &BedText) -> Result<Bed, Complaints> {
-    let (tree, mut faults) = key::read(&file.name, &file.text);
-    if !faults.is_empty() {
-        let spans = Spans::of(&tree);
-        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
-    }
-    faults.extend(book().unknown(&tree));
-    let mut sections = Sections::of(&tree);
-    let read = bed(&mut sections, &tree);
-    let Sections { spans, faults: values, .. } = sections;
-    faults.extend(values);
-    let rules = read.as_ref().map(rules::check).unwrap_or_default();
-    let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
-    match read {
-        Some(bed) if complaints.is_empty() => {
-            let folder = Path::new(&file.name).parent().map(Path::to_path_buf).unwrap_or_default();
-            Ok(Bed { folder, t0: file.t0.clone(), ..bed })
-        }
-        _ => Err(complaints),
-    }
+    let bed = book().load(&file.name, &file.text, bed, rules::check)?;
+    let folder = Path::new(&file.name).parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok(Bed { folder, t0: file.t0.clone(), ..bed })
 }
 
-fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
+fn bed(sections: &mut Sections<'_>) -> Option<Bed> {
     let keys = sections.table::<BedKeys>("bed");
     let left = sections.table::<PortKeys>("bed.left");
     let right = sections.table::<PortKeys>("bed.right");
@@ -357,28 +332,16 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
     let boxes: Vec<Option<(&'static str, BoxKeys)>> = if in_roles.is_empty() {
         vec![sections.table::<BoxKeys>("dut").map(|keys| ("dut", keys))]
     } else {
-        let is_role = |name: &str| ROLES.contains(&name);
-        let beside =
-            tree.table("dut").into_iter().flat_map(key::TreeTable::entries).find(|entry| !is_role(&entry.name));
-        if let Some(entry) = beside {
-            let fault = Fault::new(format!("`dut.{}` does not say to which box it belongs", entry.name));
-            sections
-                .faults
-                .push(fault.at(entry.key, "which box?").instead(format!("move it to [dut.{}]", in_roles[0])));
+        let mut all = sections.tree.table("dut").into_iter().flat_map(TreeTable::entries);
+        if let Some(entry) = all.find(|entry| !ROLES.contains(&entry.name.as_str())) {
+            let refusal = sections.refuse(format!("`dut.{}` does not say to which box it belongs", entry.name));
+            refusal.at(entry.key, "which box?").instead(format!("move it to [dut.{}]", in_roles[0]));
         }
-        in_roles
-            .into_iter()
-            .map(|role| sections.table::<BoxKeys>(&format!("dut.{role}")).map(|keys| (role, keys)))
-            .collect()
+        let mut of_role = |role| Some((role, sections.table::<BoxKeys>(&format!("dut.{role}"))?));
+        in_roles.into_iter().map(&mut of_role).collect()
     };
-    Some(Bed {
-        keys: keys?,
-        left: left?,
-        right: right?,
-        boxes: boxes.into_iter().collect::<Option<_>>()?,
-        folder: PathBuf::new(),
-        t0: Vec::new(),
-    })
+    let boxes = boxes.into_iter().collect::<Option<_>>()?;
+    Some(Bed { keys: keys?, left: left?, right: right?, boxes, folder: PathBuf::new(), t0: Vec::new() })
 }
 
 /// Whether two addresses are in one network of this length.
@@ -396,7 +359,7 @@ pub fn shares_network((own, length): (IpAddr, u8), other: IpAddr) -> bool {
 /// Address and prefix length; none if the text is another.
 pub fn prefix(written: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = written.split_once('/')?;
-    let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
+    let (address, length): (IpAddr, u8) = (address.trim().parse().ok()?, length.trim().parse().ok()?);
     (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
 }
 

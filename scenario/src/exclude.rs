@@ -2,7 +2,7 @@
 //! conditions: `exclude = [{ device = "nftables", connections = "10M..100M tenfold", cores = 1 }]`.
 
 use crate::Point;
-use key::kind::{Kind, Shape, list, number, series, text};
+use key::kind::{Kind, Series, Shape, list, number, series, text};
 use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
 use method::Count;
 use serde_json::json;
@@ -49,17 +49,10 @@ pub(crate) struct Exclusions;
 
 impl Exclusions {
     fn tables(value: &Value) -> Option<Vec<&TreeTable>> {
-        fn table(value: &Value) -> Option<&TreeTable> {
-            if let Value::Table(table) = value { Some(table) } else { None }
-        }
         match value {
-            Value::List(nodes) => nodes.iter().map(|node| table(&node.value)).collect(),
-            one => table(one).map(|table| vec![table]),
+            Value::List(nodes) => nodes.iter().map(|node| node.value.as_table()).collect(),
+            one => one.as_table().map(|table| vec![table]),
         }
-    }
-
-    fn wrong() -> Wrong {
-        Wrong::new("not a table of conditions", "write exclude = [{ connections = \"100M\", cores = 1 }]")
     }
 }
 
@@ -86,7 +79,8 @@ impl Kind for Exclusions {
         let Some(tables) =
             Exclusions::tables(&node.value).filter(|tables| tables.iter().all(|t| !t.entries().is_empty()))
         else {
-            refuse(path, node.place, Exclusions::wrong());
+            let instead = "write exclude = [{ connections = \"100M\", cores = 1 }]";
+            refuse(path, node.place, Wrong::new("not a table of conditions", instead));
             return None;
         };
         let read: Vec<Option<Exclusion>> =
@@ -95,10 +89,14 @@ impl Kind for Exclusions {
     }
 }
 
+fn numbers() -> Series<Count> {
+    series(number(1..=1 << 32))
+}
+
 fn shape_of(name: &str) -> Shape {
     match (name, Axis::by_name(name)) {
         (_, Some(axis)) => axis.kind.shape(),
-        (CONNECTIONS | CORES, _) => series(number::<Count>(1..=1 << 32)).shape(),
+        (CONNECTIONS | CORES, _) => numbers().shape(),
         _ => list(text()).shape(),
     }
 }
@@ -110,17 +108,12 @@ fn item(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Exclus
     for entry in table.entries() {
         let (name, node) = (entry.name.as_str(), &entry.node);
         let path = format!("{path}.{name}");
+        let add = |values: Vec<Count>| exclusion.axes.push((name.to_owned(), values));
         let read = match (name, Axis::by_name(name)) {
             (DEVICE, _) => list(text()).read(node, &path, refuse).map(|names| exclusion.devices = names),
             (METRIC, _) => list(text()).read(node, &path, refuse).map(|names| exclusion.metrics = names),
-            (CONNECTIONS | CORES, _) => {
-                let values = series(number(1..=1 << 32)).read(node, &path, refuse);
-                values.map(|values| exclusion.axes.push((name.to_owned(), values)))
-            }
-            (_, Some(axis)) => {
-                let values = axis.kind.read(node, &path, refuse);
-                values.map(|values| exclusion.axes.push((name.to_owned(), values)))
-            }
+            (CONNECTIONS | CORES, _) => numbers().read(node, &path, refuse).map(add),
+            (_, Some(axis)) => axis.kind.read(node, &path, refuse).map(add),
             (_, None) => {
                 let instead = match did_you_mean(name, names()) {
                     Some(meant) => format!("did you mean `{meant}`?"),

@@ -3,7 +3,7 @@
 use crate::Technologies;
 use crate::file::{ScenarioError, text_of};
 use crate::tables::{GatewayKeys, SideKeys, book};
-use key::{At, Complaints, Fault, Sections, Spans};
+use key::{At, Complaints, Fault, Sections};
 use std::path::{Path, PathBuf};
 use tech::{Plays, Technology};
 
@@ -80,23 +80,9 @@ pub fn read(path: &Path, technologies: Technologies) -> Result<Gateway, Scenario
 
 /// Checks a gateway's file that is already text, called `name` in messages.
 pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gateway, Complaints> {
-    let (tree, mut faults) = key::read(name, text);
-    if !faults.is_empty() {
-        let spans = Spans::of(&tree);
-        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
-    }
     // Scenario tables may stand in the same file; others are refused.
-    faults.extend(book(technologies).unknown(&tree));
-    let mut sections = Sections::of(&tree);
-    let read = gateway(&mut sections, technologies);
-    let Sections { spans, faults: values, .. } = sections;
-    faults.extend(values);
-    let rules = read.iter().flat_map(|gateway| [versions(gateway), unanswered(gateway)].concat()).collect();
-    let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
-    match read {
-        Some(gateway) if complaints.is_empty() => Ok(gateway),
-        _ => Err(complaints),
-    }
+    let rules = |gateway: &Gateway| versions(gateway).chain(unanswered(gateway)).collect();
+    book(technologies).load(name, text, |sections| gateway(sections, technologies), rules)
 }
 
 /// Default sessions of a table.
@@ -127,8 +113,8 @@ pub fn default_socket() -> PathBuf {
 fn side(sections: &mut Sections<'_>, name: &str) -> Option<Side> {
     let path = format!("gateway.{name}");
     if !sections.has(&path) {
-        let fault = Fault::new(format!("the gateway has no [{path}]"));
-        sections.faults.push(fault.instead(format!("add [{path}] with interface, address and next-hop")));
+        let refusal = sections.refuse(format!("the gateway has no [{path}]"));
+        refusal.instead(format!("add [{path}] with interface, address and next-hop"));
         return None;
     }
     sections.table::<SideKeys>(&path)
@@ -140,14 +126,15 @@ fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option
     let Some(first) = found.next() else {
         if !sections.has("technology") {
             let all: Vec<String> = technologies.iter().map(|entry| format!("[{}]", path(entry))).collect();
-            let fault = Fault::new("the gateway has no technology");
-            sections.faults.push(fault.instead(format!("add a table for one: {}", all.join(", "))));
+            let refusal = sections.refuse("the gateway has no technology");
+            refusal.instead(format!("add a table for one: {}", all.join(", ")));
         }
         return None;
     };
     if let Some(second) = found.next() {
-        let fault = Fault::new("a gateway can have only one technology").at(At::key(path(second)), "the second");
-        sections.faults.push(fault.at(At::key(path(first)), "the first").instead("keep one of the tables"));
+        let refusal = sections.refuse("a gateway can have only one technology");
+        let refusal = refusal.at(At::key(path(second)), "the second").at(At::key(path(first)), "the first");
+        refusal.instead("keep one of the tables");
         return None;
     }
     let mut section = sections.section(&path(first));
@@ -156,11 +143,16 @@ fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option
     Some(technology)
 }
 
+/// The sides with the paths of their tables.
+fn sides(gateway: &Gateway) -> [(&Side, &'static str); 2] {
+    [(&gateway.left, "gateway.left"), (&gateway.right, "gateway.right")]
+}
+
 /// Sides whose IP versions are not those that the technology needs.
-fn versions(gateway: &Gateway) -> Vec<Fault> {
+fn versions(gateway: &Gateway) -> impl Iterator<Item = Fault> {
     let (left, right) = gateway.technology.versions(gateway.plays);
     let name = gateway.technology.name();
-    let wrong = |(side, path, want): (&Side, &str, u8)| {
+    let wrong = move |((side, path), want): ((&Side, &str), u8)| {
         let is = if side.address.is_ipv4() { 4 } else { 6 };
         (is != want).then(|| {
             Fault::new(format!("{name} speaks IPv{want} on [{path}], whose address is IPv{is}"))
@@ -168,26 +160,21 @@ fn versions(gateway: &Gateway) -> Vec<Fault> {
                 .instead(format!("write an IPv{want} address in [{path}], or choose what the gateway `plays`"))
         })
     };
-    [(&gateway.left, "gateway.left", left), (&gateway.right, "gateway.right", right)]
-        .into_iter()
-        .filter_map(wrong)
-        .collect()
+    sides(gateway).into_iter().zip([left, right]).filter_map(wrong)
 }
 
 /// Next hops whose Ethernet addresses the gateway cannot learn: it does not receive their answers.
-fn unanswered(gateway: &Gateway) -> Vec<Fault> {
-    if gateway.answer || !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
-        return Vec::new();
-    }
-    let sides = [(&gateway.left, "gateway.left"), (&gateway.right, "gateway.right")];
-    let by_ip = sides.into_iter().filter(|(side, _)| matches!(side.next_hop, NextHop::Ip(_)));
+fn unanswered(gateway: &Gateway) -> impl Iterator<Item = Fault> {
+    let has_no_answers = !gateway.answer && matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative);
+    let is_asked = move |side: &Side| has_no_answers && matches!(side.next_hop, NextHop::Ip(_));
+    let by_ip = sides(gateway).into_iter().filter(move |(side, _)| is_asked(side));
     let fault = |(_, path): (&Side, &str)| {
         Fault::new(format!("the Ethernet address of the next hop of [{path}] cannot be resolved"))
             .at(format!("{path}.next-hop"), "an IP address")
             .at("gateway.answer", "with XDP, the kernel receives ARP and Neighbor Discovery")
             .instead("write the Ethernet address of the next hop, or answer = true")
     };
-    by_ip.map(fault).collect()
+    by_ip.map(fault)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub use impair::Impair;
 pub use key::quantity;
 pub use key::{Complaints, Wrong, did_you_mean};
 pub use point::Point;
-pub use ranges::{DefaultRanges, DerivedRanges};
+pub use ranges::DerivedRanges;
 pub use reader::{LoadedScenario, Options, RecordedDefaults, about, parse, parse_recorded, read};
 pub use rules::compare::{PUBLISHED, published_numbers};
 pub use search::{Method, WrittenGoal};

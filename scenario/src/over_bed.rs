@@ -3,17 +3,26 @@
 
 use crate::bed::Bed;
 use crate::truth::KNOWN_TRUTH;
-use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
-use std::net::{IpAddr, Ipv4Addr};
+use key::{Entry, Fault, Node, Refusal, SourceSpan, Tree, TreeTable, Value};
+use std::net::IpAddr;
 
 /// Keys of a kernel's NAT44 that `[technology.nat44]` replaces.
 const MOVED: [&str; 3] = ["pool", "pool-ports", "udp-timeout"];
 
+/// Devices that a box can stand for; the first of them that the scenario has is measured.
+const KEPT: [&str; 7] = [
+    "external",
+    "embedded",
+    "nftables",
+    "iptables-legacy",
+    "iptables-nft",
+    "linux-forwarding",
+    "linux-ipv6-forwarding",
+];
+
 /// Replaces `[link]` and `[dut]` of a scenario. Returns notes for the user, one sentence each.
 pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Vec<String> {
-    if let Some(entry) = tree.root.get_mut("link")
-        && let Value::Table(link) = &mut entry.node.value
-    {
+    if let Some(link) = tree.root.table_mut("link") {
         for kind in ["in-process", "tap", "veth"] {
             link.take(kind);
         }
@@ -27,23 +36,23 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     ];
     for (name, title, why) in known {
         if let Some(device) = devices.get(name) {
-            let fault = Fault::new(title).at(device.key, why);
-            faults.push(fault.instead("run it without --bed, or name a scenario with another device"));
+            let refusal = Refusal::among(faults, title).at(device.key, why);
+            refusal.instead("run it without --bed, or name a scenario with another device");
             return Vec::new();
         }
     }
-    let gateway = ["external", "embedded"].into_iter().find_map(|name| devices.get(name));
-    let nat = ["nftables", "iptables-legacy", "iptables-nft"].into_iter().find_map(|name| devices.get(name));
-    let plain = ["linux-forwarding", "linux-ipv6-forwarding"].into_iter().find_map(|name| devices.get(name));
-    let kept = gateway.or(nat).or(plain);
+    let kept = KEPT.iter().find_map(|name| devices.get(name));
     let mut external = TreeTable::default();
-    if let (None, Some(nat)) = (gateway, nat) {
-        external = nat44(tree, nat);
-    } else if let Some(Entry { node: Node { value: Value::Table(gateway), .. }, .. }) = gateway {
-        external = gateway.clone();
-    } else if let Some(plain) = plain.filter(|entry| entry.name == "linux-ipv6-forwarding") {
-        let empty = Node { place: plain.key, value: Value::Table(TreeTable::default()) };
-        tree.insert("technology.ipv6-forwarding", plain.key, empty);
+    if let Some(Entry { name, key, node }) = kept {
+        match (name.as_str(), &node.value) {
+            ("external" | "embedded", Value::Table(gateway)) => external = gateway.clone(),
+            ("nftables" | "iptables-legacy" | "iptables-nft", _) => external = nat44(tree, *key, node),
+            ("linux-ipv6-forwarding", _) => {
+                let empty = Node { place: *key, value: Value::Table(TreeTable::default()) };
+                tree.insert("technology.ipv6-forwarding", *key, empty);
+            }
+            _ => {}
+        }
     }
     tree.insert("dut.external", key, Node { place: key, value: Value::Table(external) });
     use_addresses_of(bed, tree, key);
@@ -57,17 +66,14 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
 }
 
 /// Moves the keys of a kernel's NAT44 to the technology; those that only a kernel has stay with the device.
-fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
+fn nat44(tree: &mut Tree, key: SourceSpan, nat: &Node) -> TreeTable {
     let mut own = TreeTable::default();
-    let mapping = Node { place: nowhere(nat.key), ..override_value("address-and-port-dependent", 0, 0, false) };
-    tree.insert("technology.nat44.mapping", nat.key, mapping);
-    if let Value::Table(keys) = &nat.node.value {
-        for entry in keys.entries() {
-            if MOVED.contains(&entry.name.as_str()) {
-                tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
-            } else {
-                own.put(entry.clone());
-            }
+    tree.insert_default("technology.nat44.mapping", key, "address-and-port-dependent");
+    for entry in nat.value.as_table().into_iter().flat_map(TreeTable::entries) {
+        if MOVED.contains(&entry.name.as_str()) {
+            tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
+        } else {
+            own.put(entry.clone());
         }
     }
     own
@@ -78,25 +84,16 @@ fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
 /// addresses of tester and box (RFC 2544, appendix C.2.2), would change no checksum. A NAT44 has
 /// the address of the box.
 fn use_addresses_of(bed: &Bed, tree: &mut Tree, key: SourceSpan) {
-    let of_box =
-        |port: &crate::bed::PortKeys| if let Some(IpAddr::V4(gateway)) = port.gateway { Some(gateway) } else { None };
-    let ends = [("traffic.inside", bed.left.next_host()), ("traffic.remote", bed.right.ipv4())];
-    let pool = tree
-        .table("technology.nat44")
-        .and_then(|_| of_box(&bed.right))
-        .map(|address| ("technology.nat44.pool", Some(address)));
-    let given = |tree: &Tree, path: &str| {
-        let (table, name) = path.rsplit_once('.').expect("a dotted path");
-        tree.table(table).is_some_and(|table| table.get(name).is_some())
-    };
-    for (path, address) in ends.into_iter().chain(pool) {
-        let Some(address): Option<Ipv4Addr> = address.filter(|_| !given(tree, path)) else { continue };
-        let node = Node { place: nowhere(key), ..override_value(&format!("\"{address}\""), 0, 0, false) };
-        tree.insert(path, key, node);
+    let is_nat44 = tree.get("technology.nat44").is_some();
+    let of_box = if let Some(IpAddr::V4(address)) = bed.right.gateway { Some(address) } else { None };
+    let all = [
+        ("traffic.inside", bed.left.next_host()),
+        ("traffic.remote", bed.right.ipv4()),
+        ("technology.nat44.pool", of_box.filter(|_| is_nat44)),
+    ];
+    for (path, address) in all {
+        if let Some(address) = address {
+            tree.insert_default(path, key, &address.to_string());
+        }
     }
-}
-
-/// A default stands nowhere in the file.
-fn nowhere(key: SourceSpan) -> SourceSpan {
-    SourceSpan::new(key.source, key.start..key.start)
 }

@@ -40,7 +40,7 @@ fn resolve(tree: &Tree, book: &Book, name: &str, place: SourceSpan, full: bool) 
     tables.retain(|table| is_used(tree, table));
     // `measure` and `full` hold the same keys: which of them counts is known, so the short name is not ambiguous.
     // The same holds for `connections`, of which [full] may have its own.
-    let has = |table: &str| tree.table(table).is_some_and(|table| table.get(name).is_some());
+    let has = |table: &str| tree.get(&format!("{table}.{name}")).is_some();
     if tables.contains(&"full") {
         let full_counts = full && (is_conforming(book, name) || has("full"));
         tables.retain(|table| (*table == "full") == full_counts);

@@ -10,16 +10,6 @@ use method::Count;
 use tech::{Flows, Ports};
 use wire::PortRange;
 
-/// Choice of port ranges that a scenario does not give.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DefaultRanges {
-    /// They follow from the number of connections.
-    #[default]
-    OfConnections,
-    /// 40,000 source ports and 100 destination ports, as in run folders of versions 1 and 2.
-    Fixed,
-}
-
 /// Port ranges that follow from the number of connections; none at a point of the matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DerivedRanges {
@@ -199,9 +189,9 @@ mod tests {
     use crate::{Options, RecordedDefaults, conformance, parse, parse_recorded};
 
     /// A scenario of a gateway, with more keys of its tables.
-    fn scenario(ranges: DefaultRanges, gateway: &str, traffic: &str, connections: &str) -> Scenario {
+    fn scenario(has_fixed_ranges: bool, gateway: &str, traffic: &str, connections: &str) -> Scenario {
         let text = format!("name = \"x\"\n{gateway}\n[traffic]\n{traffic}\n[sweep]\nconnections = [{connections}]\n");
-        let defaults = RecordedDefaults { ranges, inside_is_port: false };
+        let defaults = RecordedDefaults { has_fixed_ranges, inside_is_port: false };
         let loaded = parse_recorded(defaults, "x.toml", &text, &Options::default(), tech::ALL);
         loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
     }
@@ -219,7 +209,7 @@ mod tests {
     const NAT44: &str = "[dut.embedded]\nmapping = \"address-and-port-dependent\"";
 
     fn of(gateway: &str, traffic: &str, connections: &str) -> Scenario {
-        scenario(DefaultRanges::OfConnections, gateway, traffic, connections)
+        scenario(false, gateway, traffic, connections)
     }
 
     #[test]
@@ -284,7 +274,7 @@ mod tests {
 
     #[test]
     fn older_folders_keep_their_ranges() {
-        let scenario = scenario(DefaultRanges::Fixed, NAT44, "", "\"250k\", \"1M\"");
+        let scenario = scenario(true, NAT44, "", "\"250k\", \"1M\"");
         assert_eq!(sizes(&scenario), [(40_000, 100), (40_000, 100)]);
         assert!(!scenario.following.any());
     }

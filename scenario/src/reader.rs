@@ -9,7 +9,7 @@ use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
 use crate::over_bed;
 use crate::overrides;
-use crate::ranges::{DefaultRanges, DerivedRanges, divisor};
+use crate::ranges::{DerivedRanges, divisor};
 use crate::rules;
 use crate::scale;
 use crate::settle::settle;
@@ -19,10 +19,7 @@ use crate::tables::{
 use crate::truth::KNOWN_TRUTH;
 use crate::{Cell, Dut, Link, Lists, Scenario, book};
 use key::quantity::unitless_share_ppm;
-use key::{
-    At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
-    override_value,
-};
+use key::{At, Book, Complaints, Entry, Fault, Node, Refusal, Sections, Source, Spans, Tree, TreeTable, Value};
 use method::Count;
 use procedure::Keys;
 use schemars::JsonSchema;
@@ -83,10 +80,7 @@ impl LoadedScenario {
 }
 
 pub fn about(text: &str) -> Option<String> {
-    let (tree, _) = key::read("", text);
-    tree.root
-        .get("about")
-        .and_then(|entry| if let Value::Text(about) = &entry.node.value { Some(about.clone()) } else { None })
+    Some(key::read("", text).ok()?.get("about")?.node.value.as_text()?.to_owned())
 }
 
 /// Reads and checks a scenario file.
@@ -102,19 +96,20 @@ pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<L
 }
 
 fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
-    let (tree, _) = key::read("", text);
+    let tree = key::read("", text).ok()?;
     scale::bed_of(&tree, scale).map(PathBuf::from)
 }
 
 /// Checks a scenario that is already text, called `name` in messages.
 pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<LoadedScenario, Complaints> {
-    loaded(DefaultRanges::default(), name, text, options, lists.into(), |_, _| ())
+    loaded(false, name, text, options, lists.into(), |_, _| ())
 }
 
 /// The defaults with which the scenario of a run folder was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedDefaults {
-    pub ranges: DefaultRanges,
+    /// Whether ranges that the scenario does not give are 40,000 source ports and 100 destination ports.
+    pub has_fixed_ranges: bool,
     /// Whether `inside` was the address of the tester's left port, 198.18.0.2 without a bed.
     pub inside_is_port: bool,
 }
@@ -128,57 +123,41 @@ pub fn parse_recorded(
     options: &Options,
     lists: impl Into<Lists>,
 ) -> Result<LoadedScenario, Complaints> {
-    loaded(defaults.ranges, name, text, options, lists.into(), |tree, book| {
+    loaded(defaults.has_fixed_ranges, name, text, options, lists.into(), |tree, book| {
         give_units_to_shares(tree, book);
-        if defaults.inside_is_port {
+        if let Some(key) = tree.root.entries().first().map(|entry| entry.key).filter(|_| defaults.inside_is_port) {
             let bed = options.bed.as_ref().and_then(|bed| bed::parse(bed).ok());
-            give_inside(tree, bed.and_then(|bed| bed.left.ipv4()).unwrap_or(Ipv4Addr::new(198, 18, 0, 2)));
+            let address = bed.and_then(|bed| bed.left.ipv4()).unwrap_or(Ipv4Addr::new(198, 18, 0, 2));
+            tree.insert_default("traffic.inside", key, &address.to_string());
         }
     })
-}
-
-/// Writes this address where the scenario names no `inside`.
-fn give_inside(tree: &mut Tree, address: Ipv4Addr) {
-    let is_given = tree.table("traffic").is_some_and(|traffic| traffic.get("inside").is_some());
-    if let Some(key) = tree.root.entries().first().map(|entry| entry.key).filter(|_| !is_given) {
-        let nowhere = SourceSpan::new(key.source, key.start..key.start);
-        let node = Node { place: nowhere, ..override_value(&format!("\"{address}\""), 0, 0, false) };
-        tree.insert("traffic.inside", nowhere, node);
-    }
 }
 
 /// Writes shares without a unit as earlier versions read them.
 fn give_units_to_shares(tree: &mut Tree, book: &Book) {
     for chapter in &book.chapters {
         for key in chapter.keys.iter().filter(|key| (key.shape)().is_share) {
-            let path =
-                if chapter.path.is_empty() { key.name.to_owned() } else { format!("{}.{}", chapter.path, key.name) };
-            let Some(Entry { key, node, .. }) = tree.table(&chapter.path).and_then(|table| table.get(key.name)) else {
-                continue;
-            };
+            let path = format!("{}.{}", chapter.path, key.name);
+            let path = path.trim_start_matches('.');
+            let Some(&Entry { key, ref node, .. }) = tree.get(path) else { continue };
             let (Value::Text(words) | Value::Integer(words) | Value::Float(words)) = &node.value else { continue };
             if let Some(ppm) = unitless_share_ppm(words) {
                 let node = Node { place: node.place, value: Value::Text(format!("{ppm} ppm")) };
-                let key = *key;
-                tree.insert(&path, key, node);
+                tree.insert(path, key, node);
             }
         }
     }
 }
 
 fn loaded(
-    ranges: DefaultRanges,
+    has_fixed_ranges: bool,
     name: &str,
     text: &str,
     options: &Options,
     lists: Lists,
     update: impl FnOnce(&mut Tree, &Book),
 ) -> Result<LoadedScenario, Complaints> {
-    let (mut tree, mut faults) = key::read(name, text);
-    if !faults.is_empty() {
-        let spans = Spans::of(&tree);
-        return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
-    }
+    let (mut tree, mut faults) = (key::read(name, text)?, Vec::new());
     if let Some(name) = &options.scale
         && let Err(fault) = scale::apply(&mut tree, name)
     {
@@ -199,7 +178,7 @@ fn loaded(
     inherit(&mut tree, &book, lists.procedures);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let read = Reading { sections: &mut sections, lists, is_alias, ranges, bed }.scenarios();
+    let read = Reading { sections: &mut sections, lists, is_alias, has_fixed_ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -256,13 +235,10 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
 /// The tables of the technologies as they are written: keys and values of each.
 fn parameters(tree: &Tree) -> BTreeMap<String, Vec<(String, String)>> {
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
-    let of_table = |table: &TreeTable| {
-        let each = table.entries().iter().map(|entry| (entry.name.clone(), entry.node.value.to_string()));
-        each.collect()
-    };
-    let table = |kind: &Entry| match &kind.node.value {
-        Value::Table(table) => Some((kind.name.clone(), of_table(table))),
-        _ => None,
+    let written = |entry: &Entry| (entry.name.clone(), entry.node.value.to_string());
+    let table = |kind: &Entry| {
+        let table = kind.node.value.as_table()?;
+        Some((kind.name.clone(), table.entries().iter().map(written).collect()))
     };
     kinds.iter().filter_map(table).collect()
 }
@@ -270,59 +246,48 @@ fn parameters(tree: &Tree) -> BTreeMap<String, Vec<(String, String)>> {
 /// Makes `[dut.embedded]` without a technology one with `[technology.nat44]`, to which its NAT's keys belong. Whether it was.
 fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     let has_technology = tree.root.get("technology").is_some();
-    let Some(Entry { key, node: Node { value: Value::Table(embedded), .. }, .. }) =
-        tree.root.table("dut").and_then(|dut| dut.get("embedded"))
+    let Some((key, embedded)) =
+        tree.get("dut.embedded").and_then(|entry| Some((entry.key, entry.node.value.as_table()?.clone())))
     else {
         return false;
     };
-    let (key, embedded) = (*key, embedded.clone());
     let own = embedded.entries().iter().filter(|entry| ALIASED.contains(&entry.name.as_str()));
     if has_technology {
         for entry in own {
-            let fault = Fault::new(format!("`dut.embedded.{}` does not belong here", entry.name));
-            let fault = fault.at(entry.key, "a key of the technology");
-            faults.push(fault.instead("move it to the technology's table"));
+            let refusal = Refusal::among(faults, format!("`dut.embedded.{}` does not belong here", entry.name));
+            refusal.at(entry.key, "a key of the technology").instead("move it to the technology's table");
         }
         return false;
     }
     if let Some(plays) = embedded.get("plays") {
-        let fault = Fault::new("`dut.embedded.plays` does not belong here").at(plays.key, "a NAT44 has only one part");
-        faults.push(fault.instead("remove it, or add the table of a technology, for example [technology.map-t]"));
+        Refusal::among(faults, "`dut.embedded.plays` does not belong here")
+            .at(plays.key, "a NAT44 has only one part")
+            .instead("remove it, or add the table of a technology, for example [technology.map-t]");
     }
     let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
     tree.insert("technology.nat44", key, empty);
     for entry in own {
         tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
     }
-    give_pool(tree, key);
+    tree.insert_default(NAT44_POOL, key, POOL);
     true
 }
 
+const NAT44_POOL: &str = "technology.nat44.pool";
+const POOL: &str = "198.19.0.1";
+
 /// Gives `[dut.known-truth]` a NAT44 with its defaults, if no technology is written.
 fn give_nat44(tree: &mut Tree) {
-    let known = tree.root.table("dut").and_then(|dut| dut.get(KNOWN_TRUTH));
-    if let Some(key) = known.map(|entry| entry.key)
-        && tree.root.get("technology").is_none()
-    {
-        give_pool(tree, key);
-    }
-}
-
-/// Gives `[technology.nat44]` the default pool if it has none.
-fn give_pool(tree: &mut Tree, key: SourceSpan) {
-    if tree.table("technology.nat44").is_none_or(|nat44| nat44.get("pool").is_none()) {
-        // A default: it stands nowhere.
-        let nowhere = SourceSpan::new(key.source, key.start..key.start);
-        let pool = Node { place: nowhere, ..override_value("198.19.0.1", 0, 0, false) };
-        tree.insert("technology.nat44.pool", key, pool);
+    let key = tree.root.table("dut").and_then(|dut| dut.get(KNOWN_TRUTH)).map(|entry| entry.key);
+    if let Some(key) = key.filter(|_| tree.get("technology").is_none()) {
+        tree.insert_default(NAT44_POOL, key, POOL);
     }
 }
 
 /// Gives `[full]` and its tables the keys that they take from `[measure]`, its tables and `[sweep]` where they have none of
 /// their own.
 fn inherit(tree: &mut Tree, book: &Book, procedures: procedure::List) {
-    let connections = tree.root.table("sweep").and_then(|sweep| sweep.get("connections"));
-    let connections = connections.cloned();
+    let connections = tree.get("sweep.connections").cloned();
     inherit_table(tree, book, "", connections);
     for table in procedure::tables(procedures).into_iter().filter(|table| !table.name.is_empty()) {
         inherit_table(tree, book, &format!(".{}", table.name), None);
@@ -338,8 +303,9 @@ fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<
     let from_measure = measure.iter().filter(|entry| is_of_full(&entry.name) && !conforms(&entry.name));
     let all: Vec<Entry> = from_measure.cloned().chain(connections).collect();
     for Entry { name, key, node } in all {
-        if tree.table(&to).is_none_or(|full| full.get(&name).is_none()) {
-            tree.insert(&format!("{to}.{name}"), key, node);
+        let path = format!("{to}.{name}");
+        if tree.get(&path).is_none() {
+            tree.insert(&path, key, node);
         }
     }
 }
@@ -348,7 +314,7 @@ struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
     lists: Lists,
     is_alias: bool,
-    ranges: DefaultRanges,
+    has_fixed_ranges: bool,
     bed: Option<Bed>,
 }
 
@@ -401,7 +367,8 @@ impl Reading<'_, '_> {
             full: false,
             cell: None,
         };
-        if self.sections.has_word("sweep", FRAME_SIZE, RFC_8219) {
+        let sizes = self.sections.tree.table("sweep").and_then(|sweep| sweep.get(FRAME_SIZE));
+        if sizes.is_some_and(|sizes| sizes.node.value.as_text() == Some(RFC_8219)) {
             scenario.keep_carried_frame_sizes();
         }
         scenario.take_largest_frame_size();
@@ -413,7 +380,7 @@ impl Reading<'_, '_> {
     }
 
     fn following(&self) -> DerivedRanges {
-        let follows = |key: &str| self.ranges == DefaultRanges::OfConnections && !self.sections.has(key);
+        let follows = |key: &str| !self.has_fixed_ranges && !self.sections.has(key);
         let (source, destination) = (follows("traffic.source-ports"), follows("traffic.destination-ports"));
         DerivedRanges { source, destination, divisor: 0 }
     }
@@ -439,9 +406,9 @@ impl Reading<'_, '_> {
             && !self.sections.has("dut.embedded")
             && !self.sections.has("dut.external")
         {
-            let fault = Fault::new("only [dut.embedded] and [dut.external] can have several technologies");
-            let fault = fault.at(At::key(path(second)), "the second").at(At::key(path(first)), "the first");
-            self.sections.faults.push(fault.instead("keep one of the tables"));
+            let refusal = self.sections.refuse("only [dut.embedded] and [dut.external] can have several technologies");
+            let refusal = refusal.at(At::key(path(second)), "the second").at(At::key(path(first)), "the first");
+            refusal.instead("keep one of the tables");
             return vec![None];
         }
         let read = |entry: &tech::Entry| {
@@ -467,14 +434,13 @@ impl Reading<'_, '_> {
             }
         }
         if !given.technologies.is_empty() {
-            let fault = Fault::new("a technology needs the embedded gateway");
-            let fault = fault.at(At::key("technology"), "no device uses it");
-            given.sections.faults.push(fault.instead("add [dut.embedded], or remove the technology"));
+            let refusal = given.sections.refuse("a technology needs the embedded gateway");
+            let refusal = refusal.at(At::key("technology"), "no device uses it");
+            refusal.instead("add [dut.embedded], or remove the technology");
         }
         if duts.is_empty() && !given.sections.has("dut") {
-            let fault = Fault::new("the scenario has no device under test");
-            let way_out = "add a table for one, for example [dut.embedded] or [dut.nftables]";
-            given.sections.faults.push(fault.instead(way_out));
+            let refusal = given.sections.refuse("the scenario has no device under test");
+            refusal.instead("add a table for one, for example [dut.embedded] or [dut.nftables]");
         }
         let mut duts = duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())?;
         duts.sort_by_key(|dut| !dut.has_workers());
@@ -486,9 +452,9 @@ impl Reading<'_, '_> {
         let known = format!("dut.{KNOWN_TRUTH}");
         let others = ["dut.external", "dut.embedded"];
         if let Some(other) = others.into_iter().find(|path| self.sections.has(path) && self.sections.has(&known)) {
-            let fault = Fault::new("a scenario can have only one gateway");
-            let fault = fault.at(At::key(known), "the second").at(At::key(other), "the first");
-            self.sections.faults.push(fault.instead("keep one of the tables"));
+            let refusal = self.sections.refuse("a scenario can have only one gateway");
+            let refusal = refusal.at(At::key(known), "the second").at(At::key(other), "the first");
+            refusal.instead("keep one of the tables");
         }
     }
 
@@ -505,10 +471,9 @@ impl Reading<'_, '_> {
         };
         if let Some(other) = found.next() {
             let name = |path: &str| path.trim_start_matches("link.").to_owned();
-            let fault = Fault::new("a scenario can have only one link")
-                .at(At::key(other), format!("second link `{}`", name(other)));
-            let fault = fault.at(At::key(kind), format!("first link `{}`", name(kind)));
-            self.sections.faults.push(fault.instead("keep one of the tables"));
+            let refusal = self.sections.refuse("a scenario can have only one link");
+            let refusal = refusal.at(At::key(other), format!("second link `{}`", name(other)));
+            refusal.at(At::key(kind), format!("first link `{}`", name(kind))).instead("keep one of the tables");
         }
         Some(match kind {
             "link.in-process" => {

@@ -1,7 +1,7 @@
 //! `--scale NAME`: the values of `[scale.NAME]` in place of those of the scenario, for example on a smaller machine.
 
 use crate::tables::SCALE;
-use key::{At, Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, did_you_mean};
+use key::{At, Fault, SourceSpan, Tree, TreeTable, did_you_mean};
 
 /// Tables whose tables are kinds: if a scale has one of them, the scenario keeps only the kinds that the scale names.
 const OF_KINDS: [&str; 3] = ["dut", "link", "technology"];
@@ -15,10 +15,10 @@ const BESIDE_LINKS: [&str; 2] = ["impair", "capture"];
 /// If the file has no such scale; the error lists those that it has.
 pub(crate) fn apply(tree: &mut Tree, name: &str) -> Result<(), Box<Fault>> {
     let mut known: Vec<String> = Vec::new();
-    if let Some(Entry { node: Node { value: Value::Table(scales), .. }, .. }) = tree.root.get_mut(SCALE) {
+    if let Some(scales) = tree.root.table_mut(SCALE) {
         known = scales.entries().iter().map(|entry| entry.name.clone()).collect();
-        if let Some(Entry { node: Node { value: Value::Table(scale), .. }, .. }) = scales.take(name) {
-            merge_scenario(&mut tree.root, &scale);
+        if let Some(scale) = scales.take(name).as_ref().and_then(|entry| entry.node.value.as_table()) {
+            merge_scenario(&mut tree.root, scale);
             return Ok(());
         }
     }
@@ -37,10 +37,7 @@ pub(crate) fn bed_of<'a>(tree: &'a Tree, name: Option<&str>) -> Option<&'a str> 
     let scale = name.and_then(|name| tree.root.table(SCALE)?.table(name));
     let has_devices = scale.is_some_and(|scale| scale.get("dut").is_some());
     let own = scale.and_then(|scale| scale.get("bed"));
-    match &own.or(tree.root.get("bed").filter(|_| !has_devices))?.node.value {
-        Value::Text(bed) => Some(bed),
-        _ => None,
-    }
+    own.or(tree.root.get("bed").filter(|_| !has_devices))?.node.value.as_text()
 }
 
 pub(crate) fn refuse_path(name: &str, place: SourceSpan) -> Result<(), Box<Fault>> {
@@ -53,12 +50,9 @@ pub(crate) fn refuse_path(name: &str, place: SourceSpan) -> Result<(), Box<Fault
 fn merge_scenario(root: &mut TreeTable, scale: &TreeTable) {
     for kinds in OF_KINDS {
         let Some(named) = scale.table(kinds) else { continue };
-        if let Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) = root.get_mut(kinds) {
-            let is_kept = |name: &str| named.get(name).is_some() || (kinds == "link" && BESIDE_LINKS.contains(&name));
-            let left: Vec<String> = table.entries().iter().map(|entry| entry.name.clone()).collect();
-            for name in left.iter().filter(|name| !is_kept(name)) {
-                table.take(name);
-            }
+        let is_kept = |name: &str| named.get(name).is_some() || (kinds == "link" && BESIDE_LINKS.contains(&name));
+        if let Some(table) = root.table_mut(kinds) {
+            table.retain(is_kept);
         }
     }
     if scale.get("dut").is_some() {
@@ -75,12 +69,9 @@ fn merge_scenario(root: &mut TreeTable, scale: &TreeTable) {
 /// Puts each value of `from` in the place of the one of `to`; tables are merged key by key.
 fn merge(to: &mut TreeTable, from: &TreeTable) {
     for entry in from.entries() {
-        if let Value::Table(from) = &entry.node.value
-            && let Some(Entry { node: Node { value: Value::Table(to), .. }, .. }) = to.get_mut(&entry.name)
-        {
-            merge(to, from);
-        } else {
-            to.put(entry.clone());
+        match (to.table_mut(&entry.name), entry.node.value.as_table()) {
+            (Some(to), Some(from)) => merge(to, from),
+            _ => to.put(entry.clone()),
         }
     }
 }

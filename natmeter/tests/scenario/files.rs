@@ -316,7 +316,7 @@ fn shares_of_recorded_scenarios_need_no_unit() {
     let text = "name = \"x\"\n[dut.embedded]\n[link.impair]\nloss = 0.1\ncorrupt = \"5 %\"\n[sweep]\nconnections = \"1M\"\n\
                 [measure]\nacceptance = 1\n[full]\nacceptance = \"0.9\"\n";
     let options = |full| Options { full, set: vec!["error=0.02".to_owned()], ..Options::default() };
-    let defaults = scenario::RecordedDefaults { ranges: scenario::DefaultRanges::Fixed, inside_is_port: true };
+    let defaults = scenario::RecordedDefaults { has_fixed_ranges: true, inside_is_port: true };
     let recorded =
         |full| scenario::parse_recorded(defaults, "x.toml", text, &options(full), tech::ALL).unwrap().scenario;
     let impair = recorded(false).impair.unwrap();

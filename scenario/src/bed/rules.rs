@@ -31,38 +31,26 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
                 fault.instead("add gateway = \"198.18.0.1\", the address of the box, or mac = \"02:00:00:00:01:01\""),
             );
         }
-        if let Some(gateway) =
-            port.gateway.filter(|&gateway| !port.addresses.iter().any(|&own| shares_network(own, gateway)))
-        {
-            let fault = Fault::new(format!("the box's address {gateway} is in no network of the {side} port"));
-            let fault = fault.at(path("gateway"), "asked for on this link").at(path("addresses"), "own addresses");
-            faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
+        if let Some(six) = port.gateway_ipv6.filter(|_| !matches!(port.gateway, Some(IpAddr::V4(_)))) {
+            let fault = Fault::new("`gateway-ipv6` needs an IPv4 address in `gateway`");
+            let fault = fault.at(path("gateway-ipv6"), "the second address of the box");
+            faults.push(fault.instead(format!(
+                "write an IPv4 address in `gateway`, such as gateway = \"198.18.0.1\", or write gateway = \"{six}\" and remove \
+                 `gateway-ipv6`"
+            )));
         }
-        if let Some(six) = port.gateway_ipv6 {
-            if !matches!(port.gateway, Some(IpAddr::V4(_))) {
-                let fault = Fault::new("`gateway-ipv6` needs an IPv4 address in `gateway`");
-                let fault = fault.at(path("gateway-ipv6"), "the second address of the box");
-                faults.push(fault.instead(format!(
-                    "write an IPv4 address in `gateway`, such as gateway = \"198.18.0.1\", or write gateway = \"{six}\" and remove \
-                     `gateway-ipv6`"
-                )));
-            }
-            if !port.addresses.iter().any(|&own| shares_network(own, six.into())) {
-                let fault = Fault::new(format!("the box's address {six} is in no network of the {side} port"));
-                let fault =
-                    fault.at(path("gateway-ipv6"), "asked for on this link").at(path("addresses"), "own addresses");
+        let gateways = [("gateway", port.gateway), ("gateway-ipv6", port.gateway_ipv6.map(IpAddr::V6))];
+        for (key, gateway) in gateways.into_iter().filter_map(|(key, gateway)| Some((key, gateway?))) {
+            if !port.addresses.iter().any(|&own| shares_network(own, gateway)) {
+                let fault = Fault::new(format!("the box's address {gateway} is in no network of the {side} port"));
+                let fault = fault.at(path(key), "asked for on this link").at(path("addresses"), "own addresses");
                 faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
             }
-        }
-        let of_box = port.gateway.into_iter().chain(port.gateway_ipv6.map(IpAddr::V6));
-        for gateway in of_box.filter(|gateway| port.addresses.iter().any(|(own, _)| own == gateway)) {
-            let fault = Fault::new(format!("tester and box both have the address {gateway} on the {side}"));
-            faults.push(
-                fault
-                    .at(path(if port.gateway == Some(gateway) { "gateway" } else { "gateway-ipv6" }), "the box")
-                    .at(path("addresses"), "the tester")
-                    .instead("give the tester another address"),
-            );
+            if port.addresses.iter().any(|(own, _)| *own == gateway) {
+                let fault = Fault::new(format!("tester and box both have the address {gateway} on the {side}"));
+                let fault = fault.at(path(key), "the box").at(path("addresses"), "the tester");
+                faults.push(fault.instead("give the tester another address"));
+            }
         }
     }
     faults.extend(bed.ports().into_iter().filter_map(zero_copy_without_driver));

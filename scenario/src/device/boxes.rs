@@ -4,7 +4,7 @@ use super::{Device, Dut, Given, Kind, Missing, Null, Setup, TableSizes, TestBed}
 use crate::Scenario;
 use crate::bed::{Bed, BoxKeys, PortIo};
 use crate::tables::External;
-use key::{At, Chapter, Fault};
+use key::{At, Chapter};
 use method::trial::Disruption;
 use procedure::dns::DNS_QUERIES_RESOLVED;
 use std::borrow::Cow;
@@ -24,9 +24,9 @@ struct Boxes {
 fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
     let keys = given.sections.table::<External>(&KIND.path());
     if !given.has_bed {
-        let fault = Fault::new("this scenario needs a test bed").at(At::key(KIND.path()), "a box between two ports");
-        let way_out = "name the file of the bed: --bed bed.toml; `natmeter bed init` writes one";
-        given.sections.faults.push(fault.instead(way_out));
+        let refusal = given.sections.refuse("this scenario needs a test bed");
+        let refusal = refusal.at(At::key(KIND.path()), "a box between two ports");
+        refusal.instead("name the file of the bed: --bed bed.toml; `natmeter bed init` writes one");
     }
     let technologies = std::mem::take(&mut given.technologies);
     let several = technologies.len() > 1;

@@ -4,7 +4,7 @@ use super::gateway::RESERVED;
 use super::{Device, Dut, Given, Kind, Missing, Setup, TestBed};
 use crate::Scenario;
 use crate::truth::{KNOWN_TRUTH, KnownTruth};
-use key::{At, Chapter, Fault};
+use key::{At, Chapter};
 use tech::{Plays, Technology};
 
 pub(super) const KIND: Kind = Kind { table: KNOWN_TRUTH, keys: Chapter::of::<KnownTruth>, read };
@@ -21,10 +21,9 @@ fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
     let truth = given.sections.table::<KnownTruth>(&KIND.path());
     let (Some(truth), Some(Some(technology))) = (truth, given.technologies.pop()) else { return vec![None] };
     if technology.name() != "nat44" {
-        let fault = Fault::new("a device of known truth is a NAT44");
-        let fault = fault.at(At::key(format!("technology.{}", technology.name())), "another technology");
-        let fault = fault.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
-        given.sections.faults.push(fault);
+        let refusal = given.sections.refuse("a device of known truth is a NAT44");
+        let refusal = refusal.at(At::key(format!("technology.{}", technology.name())), "another technology");
+        refusal.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
         return vec![None];
     }
     vec![Some(TruthGateway { technology, truth }.into())]

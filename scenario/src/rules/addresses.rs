@@ -3,7 +3,6 @@
 use super::Check;
 use crate::nat::{Nat, technology_path};
 use crate::summary::show_range;
-use key::Fault;
 use std::net::Ipv4Addr;
 use tech::{is_allowed, is_laboratory_prefix, may_be_requested, overlap};
 use wire::{AddrRange, Prefix6};
@@ -52,11 +51,9 @@ impl Check<'_> {
     fn requested(&mut self) {
         for (at, range) in self.scenario.allow_addresses.iter().enumerate() {
             if !may_be_requested(*range) {
-                self.fault(
-                    Fault::new("these addresses are never used for tests")
-                        .at(format!("allow-addresses[{at}]"), "public, loopback, multicast or broadcast addresses")
-                        .instead("name private or reserved blocks, for example \"240.0.0.0/8\" or \"169.254.0.0/16\""),
-                );
+                self.refuse("these addresses are never used for tests")
+                    .at(format!("allow-addresses[{at}]"), "public, loopback, multicast or broadcast addresses")
+                    .instead("name private or reserved blocks, for example \"240.0.0.0/8\" or \"169.254.0.0/16\"");
             }
         }
     }
@@ -69,14 +66,12 @@ impl Check<'_> {
             return;
         }
         if !is_allowed(*range, &besides) {
-            self.fault(
-                Fault::new("these addresses are not for laboratories: frames to them could leave the test bed")
-                    .at(path.clone(), "outside the blocks for tests, private use and documentation")
-                    .instead(
-                        "use addresses of 198.18.0.0/15 (RFC 2544), 10.0.0.0/8 or another private block; \
+            self.refuse("these addresses are not for laboratories: frames to them could leave the test bed")
+                .at(path.clone(), "outside the blocks for tests, private use and documentation")
+                .instead(
+                    "use addresses of 198.18.0.0/15 (RFC 2544), 10.0.0.0/8 or another private block; \
                          reserved blocks that are not public can be named in allow-addresses",
-                    ),
-            );
+                );
             return;
         }
         // The embedded gateway would lose all these packets (as of the RFCs), whatever `allow-addresses` says.
@@ -84,13 +79,11 @@ impl Check<'_> {
         let mut blocks = blocks.into_iter().map(|(first, count)| AddrRange { first: first.into(), count });
         let embedded = self.scenario.duts.iter().any(|dut| dut.has_workers());
         if embedded && blocks.any(|block| overlap(block, *range)) {
-            self.fault(
-                Fault::new(format!("the embedded gateway does not forward packets with these addresses of `{name}`"))
-                    .at(path.clone(), "link-local (RFC 3927, section 7) or reserved (RFC 1122, section 3.2.1.3)")
-                    .instead(
-                        "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices accept others",
-                    ),
-            );
+            self.refuse(format!("the embedded gateway does not forward packets with these addresses of `{name}`"))
+                .at(path.clone(), "link-local (RFC 3927, section 7) or reserved (RFC 1122, section 3.2.1.3)")
+                .instead(
+                    "use addresses of 198.18.0.0/15 (RFC 2544) or a private block; some kernel devices accept others",
+                );
         }
     }
 
@@ -102,11 +95,9 @@ impl Check<'_> {
             [18, 19].into_iter().flat_map(|net| hosts.iter().map(move |&host| Ipv4Addr::new(198, net, 0, host)));
         if let Some(address) = taken.into_iter().find(|&address| range.contains(address)) {
             let net = address.octets()[1];
-            self.fault(
-                Fault::new(format!("`{name}` has the address {address}, which the device's links need"))
-                    .at(path.clone(), "own, network or broadcast address of the device's links")
-                    .instead(format!("begin at .2, for example \"198.{net}.0.2 - 198.{net}.0.254\"")),
-            );
+            self.refuse(format!("`{name}` has the address {address}, which the device's links need"))
+                .at(path.clone(), "own, network or broadcast address of the device's links")
+                .instead(format!("begin at .2, for example \"198.{net}.0.2 - 198.{net}.0.254\""));
         }
     }
 
@@ -115,12 +106,10 @@ impl Check<'_> {
         let (one, other) = if self.spans.has(&one.0) { (one, other) } else { (other, one) };
         if overlap(one.2, other.2) {
             let default = self.default_words(&other.0);
-            self.fault(
-                Fault::new(format!("`{}` and `{}` have addresses in common", one.1, other.1))
-                    .at(one.0.clone(), format!("overlaps `{}`, {}{default}", other.1, show_range(other.2)))
-                    .at(other.0.clone(), format!("`{}`", other.1))
-                    .instead("use different addresses for each side and for the pool"),
-            );
+            self.refuse(format!("`{}` and `{}` have addresses in common", one.1, other.1))
+                .at(one.0.clone(), format!("overlaps `{}`, {}{default}", other.1, show_range(other.2)))
+                .at(other.0.clone(), format!("`{}`", other.1))
+                .instead("use different addresses for each side and for the pool");
         }
     }
 
@@ -130,13 +119,11 @@ impl Check<'_> {
             let Some((_, technology)) = dut.technology() else { continue };
             for (text, place) in self.spans.texts(&technology_path(technology)) {
                 if text.split_whitespace().filter_map(prefix).any(|prefix| !is_laboratory_prefix(prefix)) {
-                    self.faults.push(
-                        Fault::new("these addresses are not for laboratories: frames to them could leave the test bed")
+                    self.refuse("these addresses are not for laboratories: frames to them could leave the test bed")
                             .at(place, "outside the blocks for tests, documentation and local use")
                             .instead(
                                 "use prefixes of 2001:2::/48 (RFC 5180), of 2001:db8::/32 where that is too small, or fd00::/8",
-                            ),
-                    );
+                            );
                 }
             }
         }

@@ -31,11 +31,9 @@ impl Check<'_> {
         let sizes = "RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518";
         let further =
             if most == LARGEST as usize { ", RFC 8219 also 768, 1522, 2048, 4096, 8192 and 9216" } else { "" };
-        self.fault(
-            Fault::new(format!("frames of {size} octets cannot be sent"))
-                .at("traffic.frame-size", label)
-                .instead(format!("write 64 to {most}, FCS included; {sizes}{further}")),
-        );
+        self.refuse(format!("frames of {size} octets cannot be sent"))
+            .at("traffic.frame-size", label)
+            .instead(format!("write 64 to {most}, FCS included; {sizes}{further}"));
     }
 
     /// A translator that fragments test frames would be another measurement.
@@ -47,12 +45,10 @@ impl Check<'_> {
             let lowest = technology.lowest().and_then(|lowest| lowest.lowest_ipv6_mtu);
             let Some(limit) = lowest.filter(|&limit| usize::from(limit) < packet) else { continue };
             let key = format!("{}.lowest-ipv6-mtu", technology_path(technology));
-            self.faults.push(
-                Fault::new(format!("`{}` fragments the test frames", dut.name()))
-                    .at(At::first(sizes.map(At::from)), format!("packets of {packet} octets as IPv6"))
-                    .at(key, format!("fragmented to {limit}"))
-                    .instead(format!("remove `lowest-ipv6-mtu`, set it to at least {packet}, or use smaller frames")),
-            );
+            self.refuse(format!("`{}` fragments the test frames", dut.name()))
+                .at(At::first(sizes.map(At::from)), format!("packets of {packet} octets as IPv6"))
+                .at(key, format!("fragmented to {limit}"))
+                .instead(format!("remove `lowest-ipv6-mtu`, set it to at least {packet}, or use smaller frames"));
         }
     }
 
@@ -79,12 +75,10 @@ impl Check<'_> {
         let simulated = self.scenario.duts.iter().find(|dut| dut.longest_frame().is_none());
         for path in ["link.impair", "link.capture"].into_iter().filter(|path| self.spans.has(path)) {
             if let Some(dut) = simulated {
-                self.faults.push(
-                    Fault::new("the simulated device has no frames")
-                        .at(At::key(path), "works on frames")
-                        .at(dut_at(dut), "only numbers")
-                        .instead("remove it, or measure a device that forwards frames"),
-                );
+                self.refuse("the simulated device has no frames")
+                    .at(At::key(path), "works on frames")
+                    .at(dut_at(dut), "only numbers")
+                    .instead("remove it, or measure a device that forwards frames");
             }
         }
         let Some(impair) = &self.scenario.impair else { return };
@@ -100,11 +94,9 @@ impl Check<'_> {
         let shortest = measure.drain.min(measure.phase1_drain);
         if delay >= shortest && delay.0 > 0 {
             let drain = format!("the shortest drain is {}", show_time(shortest));
-            self.faults.push(
-                Fault::new("every frame would arrive after its trial")
-                    .at(At::key("link.impair"), format!("held for {}, and {drain}", show_time(delay)))
-                    .instead("use a shorter delay, or longer drain and phase1-drain"),
-            );
+            self.refuse("every frame would arrive after its trial")
+                .at(At::key("link.impair"), format!("held for {}, and {drain}", show_time(delay)))
+                .instead("use a shorter delay, or longer drain and phase1-drain");
         }
     }
 

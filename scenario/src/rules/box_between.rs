@@ -125,10 +125,10 @@ impl<'a> Check<'a> {
         self.processors_of_guests(bed);
         let Some(boxes) = &cores.boxes else {
             if !cores.is_default() && !bed.boxes.iter().any(|(_, keys)| keys.has_varying_cores()) {
-                self.faults.push(Fault::new("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
+                self.refuse("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
                     "use software that natmeter configures, in a guest, in a namespace or over ssh, or write `{cores}` in the hook \
                      `cores` or `prepare` of the box whose cores vary, or remove this",
-                ));
+                );
             }
             return;
         };
@@ -200,15 +200,13 @@ impl<'a> Check<'a> {
             return;
         }
         let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
-        self.faults.push(
-            Fault::new("nothing empties the box's table between trials")
+        self.refuse("nothing empties the box's table between trials")
                 .at(At::key(path), format!("connections stay for {}", show_time(timeout)))
                 .instead(
                     "add the hook `clear` to the box in the bed file, or without-clear = \"fresh-ports\" to [measure], or set \
                      `udp-timeout` of this table to the box's own time-out of at most 5 min: natmeter then waits for it before \
                      each phase 1",
-                ),
-        );
+                );
     }
 
     /// The source ports have two parts at least, so that a phase 1 need not wait for the one before it.
@@ -237,11 +235,9 @@ impl<'a> Check<'a> {
             if let Some(IpAddr::V4(gateway)) = port.gateway
                 && range.contains(gateway)
             {
-                self.faults.push(
-                    Fault::new(format!("`{key}` contains {gateway}, the address of the box on the {side}"))
-                        .at(format!("traffic.{key}"), "this range")
-                        .instead("choose a range without it"),
-                );
+                self.refuse(format!("`{key}` contains {gateway}, the address of the box on the {side}"))
+                    .at(format!("traffic.{key}"), "this range")
+                    .instead("choose a range without it");
             }
         }
     }

@@ -59,14 +59,12 @@ impl Check<'_> {
         let all = if rings > 1 { format!("{depth} × {rings}") } else { depth.to_string() };
         let title =
             format!("{} connections are buffer-bound: the trial would measure a buffer, not the device", show_count(n));
-        self.fault(
-            Fault::new(title)
-                .at(path, format!("below 100 × {all}, the frames that the link can hold"))
-                .at("link.in-process.depth", "the link's depth")
-                .at("tester.workers", "each worker of the tester has rings")
-                .needs("sweep.cores")
-                .instead(format!("use at least {} connections, or a smaller depth", show_count(least))),
-        );
+        self.refuse(title)
+            .at(path, format!("below 100 × {all}, the frames that the link can hold"))
+            .at("link.in-process.depth", "the link's depth")
+            .at("tester.workers", "each worker of the tester has rings")
+            .needs("sweep.cores")
+            .instead(format!("use at least {} connections, or a smaller depth", show_count(least)));
     }
 
     /// Whether the ranges give more flows than can be told apart, at any point with these connections.

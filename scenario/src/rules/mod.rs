@@ -24,7 +24,7 @@ mod shares;
 use crate::nat::technology_path;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
-use key::{At, Fault, Spans};
+use key::{At, Fault, Refusal, Spans};
 use method::{Count, Direction, Rate};
 use procedure::Asked;
 use std::collections::HashMap;
@@ -71,6 +71,10 @@ pub(crate) fn advice(scenario: &Scenario) -> Vec<String> {
 impl Check<'_> {
     fn fault(&mut self, fault: Fault) {
         self.faults.push(fault);
+    }
+
+    fn refuse(&mut self, title: impl Into<String>) -> Refusal<'_> {
+        Refusal::among(&mut self.faults, title)
     }
 
     /// Path of a key in `[measure]`, or in `[full]`.
@@ -156,12 +160,10 @@ impl Check<'_> {
         for (at, value) in values.iter().enumerate() {
             let first = *seen.entry(value).or_insert(at);
             if first != at {
-                self.fault(
-                    Fault::new(format!("{} is listed twice", show(value)))
-                        .at(format!("{path}[{at}]"), "again")
-                        .at(format!("{path}[{first}]"), "first")
-                        .instead("write it once; `repetitions` is how often a value is measured"),
-                );
+                self.refuse(format!("{} is listed twice", show(value)))
+                    .at(format!("{path}[{at}]"), "again")
+                    .at(format!("{path}[{first}]"), "first")
+                    .instead("write it once; `repetitions` is how often a value is measured");
             }
         }
         seen.len() < values.len()

@@ -18,12 +18,10 @@ impl Check<'_> {
         self.one_host_each();
         for dut in &self.scenario.duts {
             if !dut.is_router() {
-                self.faults.push(
-                    Fault::new(format!("`{}` is no router: it has one network on each side", dut.name()))
-                        .at(KEY, format!("{networks} networks"))
-                        .at(dut_at(dut), "this device translates, or is simulated")
-                        .instead("remove `networks`, or measure plain forwarding (RFC 2544, section 12: routers only)"),
-                );
+                self.refuse(format!("`{}` is no router: it has one network on each side", dut.name()))
+                    .at(KEY, format!("{networks} networks"))
+                    .at(dut_at(dut), "this device translates, or is simulated")
+                    .instead("remove `networks`, or measure plain forwarding (RFC 2544, section 12: routers only)");
             }
             self.blocks(dut, networks);
         }
@@ -57,20 +55,16 @@ impl Check<'_> {
         let path = technology_path(technology);
         for (key, first) in [("left", left), ("right", right)] {
             if !is_laboratory_prefix(last(first)) {
-                self.faults.push(
-                    Fault::new(format!("the last of {networks} networks, {}, is not for laboratories", last(first)))
-                        .at(At::first([format!("{path}.{key}").into(), KEY.into()]), "counted from here")
-                        .instead("begin at a lower network, for example 2001:2::/64 and 2001:2:0:8000::/64"),
-                );
+                self.refuse(format!("the last of {networks} networks, {}, is not for laboratories", last(first)))
+                    .at(At::first([format!("{path}.{key}").into(), KEY.into()]), "counted from here")
+                    .instead("begin at a lower network, for example 2001:2::/64 and 2001:2:0:8000::/64");
             }
         }
         if left.first() <= last(right).first() && right.first() <= last(left).first() {
-            self.faults.push(
-                Fault::new(format!("{networks} networks of both sides overlap"))
-                    .at(At::first([format!("{path}.left").into(), KEY.into()]), "counted from here")
-                    .at(At::first([format!("{path}.right").into(), KEY.into()]), "and from here")
-                    .instead("choose first networks that are further apart, or fewer networks"),
-            );
+            self.refuse(format!("{networks} networks of both sides overlap"))
+                .at(At::first([format!("{path}.left").into(), KEY.into()]), "counted from here")
+                .at(At::first([format!("{path}.right").into(), KEY.into()]), "and from here")
+                .instead("choose first networks that are further apart, or fewer networks");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The popularity of connections is that of random draws.
 
 use super::Check;
-use key::Fault;
 use method::Order;
 use procedure::Sends;
 
@@ -16,23 +15,17 @@ impl Check<'_> {
         let metrics = &self.scenario.measure.metrics;
         // Beside new connections, held ones have their turn.
         let draws = |metric: &String| self.scenario.sent(metric) == Some(Sends::Frames);
-        let mut faults = Vec::new();
         if traffic.responder_order != Order::Random {
-            faults.push(
-                Fault::new("connections that are used one after the other have no popularity")
-                    .at(KEY, format!("the Responder is to draw by {}", traffic.popularity))
-                    .at("traffic.responder-order", "and to take all in turn")
-                    .instead("remove `responder-order`, or write popularity = \"uniform\""),
-            );
+            self.refuse("connections that are used one after the other have no popularity")
+                .at(KEY, format!("the Responder is to draw by {}", traffic.popularity))
+                .at("traffic.responder-order", "and to take all in turn")
+                .instead("remove `responder-order`, or write popularity = \"uniform\"");
         }
         if !metrics.iter().any(draws) {
-            faults.push(
-                Fault::new("`popularity` has no effect")
-                    .at(KEY, "no metric here has trials that draw connections at random")
-                    .instead("add \"throughput\" to the metrics, or remove it"),
-            );
+            self.refuse("`popularity` has no effect")
+                .at(KEY, "no metric here has trials that draw connections at random")
+                .instead("add \"throughput\" to the metrics, or remove it");
         }
-        self.faults.extend(faults);
     }
 }
 

@@ -84,16 +84,14 @@ impl Check<'_> {
         let first =
             At::first([pool, ports_path.into(), "traffic.inside".into(), "traffic.source-ports".into(), dut_at(dut)]);
         let inside = At::first(["traffic.inside".into(), "traffic.subscribers".into()]);
-        self.fault(
-            Fault::new(title)
+        self.refuse(title)
                 .at(first, why(state.mapping))
                 .at(ports_path, format!("{} outside ports per address", ports.count()))
                 .at_if(hosts > 1, inside, format!("{hosts} inside addresses"))
                 .at("traffic.source-ports", format!("{} source ports", flows.source_ports.count()))
                 .instead(format!(
                     "give the pool {addresses} addresses, or fewer inside addresses or source ports (and more destination ports)"
-                )),
-        );
+                ));
     }
 
     /// The port set of a customer that shares an address holds what comes out of it (RFC 7597,
@@ -111,12 +109,10 @@ impl Check<'_> {
             let sources = each.max().unwrap_or(0);
             if sources > ports {
                 let [have, want] = [ports, sources].map(show_grouped);
-                self.fault(
-                    Fault::new(format!("a subscriber of `{}` has {have} ports, not {want}", dut.name()))
-                        .at(words, format!("{want} source ports"))
-                        .at(from.clone(), "the port sets follow from this")
-                        .instead(format!("use at most {have} source ports, or a shorter PSID")),
-                );
+                self.refuse(format!("a subscriber of `{}` has {have} ports, not {want}", dut.name()))
+                    .at(words, format!("{want} source ports"))
+                    .at(from.clone(), "the port sets follow from this")
+                    .instead(format!("use at most {have} source ports, or a shorter PSID"));
             }
             return;
         };
@@ -135,16 +131,19 @@ impl Check<'_> {
         let least = flows.source_ports.first;
         let last = u64::from(least) + (outside / 2 / hosts).max(1) - 1;
         let said = self.default_words("traffic.source-ports");
-        let fault = Fault::new(title)
+        let way_out = if last > 65_535 || hosts > outside / 2 {
+            "give fewer inside addresses, or a shorter PSID".to_owned()
+        } else {
+            format!(
+                "write source-ports = \"{least}-{last}\", half of the set, and more destination ports; or a shorter PSID"
+            )
+        };
+        self.refuse(title)
             .at(words, format!("{} source ports{said}", show_grouped(sources)))
             .at(from.clone(), "the port set follows from this")
             .at(state.path("mapping"), why(state.mapping))
-            .at_if(hosts > 1, "traffic.inside", format!("{hosts} inside addresses"));
-        self.fault(fault.instead(if last > 65_535 || hosts > outside / 2 {
-            "give fewer inside addresses, or a shorter PSID".to_owned()
-        } else {
-            format!("write source-ports = \"{least}-{last}\", half of the set, and more destination ports; or a shorter PSID")
-        }));
+            .at_if(hosts > 1, "traffic.inside", format!("{hosts} inside addresses"))
+            .instead(way_out);
     }
 }
 
