@@ -67,6 +67,17 @@ impl FrameLoss {
         loads.reverse();
         loads
     }
+
+    /// Largest distance of two loads for frames of this size, in parts per million of the highest.
+    pub(crate) fn largest_step(&self, frame: usize) -> u32 {
+        if self.loads.is_none() {
+            return self.step_ppm;
+        }
+        let loads = self.loads(Rate(u64::MAX), frame);
+        let highest = loads.first().map_or(1, |load| load.0.max(1));
+        let step = loads.windows(2).map(|pair| pair[0].0 - pair[1].0).max().unwrap_or(highest);
+        (u128::from(step) * 1_000_000 / u128::from(highest)) as u32
+    }
 }
 
 /// Successive trials without loss that end the series.

@@ -20,9 +20,7 @@ mod rfc9971;
 
 pub use assessment::{Assessment, Compliance, Departure};
 pub use check::Finding;
-pub use conditions::{
-    Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Specifics, Traffic, Trial,
-};
+pub use conditions::{Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Traffic, Trial};
 pub use metrics::AVERAGED;
 pub use page::{of_metrics, page};
 

@@ -1,19 +1,10 @@
 //! The label of a scenario: its settings, held against what the RFCs ask of its metrics, and the test bed.
 
 use crate::{Dut, Scenario, TestBed, WarmStart};
-use method::search::mlr;
-use method::{Count, Direction, Nanos, ResponderTable};
-use procedure::back_to_back::BackToBack;
-use procedure::capacity::Capacity;
-use procedure::delay::Latency;
-use procedure::disruption::{FAILOVER, RESET, Reset};
-use procedure::dns::Dns;
-use procedure::frame_loss::{FRAME_LOSS_RATE, FrameLoss};
+use method::{Direction, Nanos, ResponderTable};
 use procedure::metric::Gives;
-use procedure::overload::OverloadScalability;
-use procedure::recovery::{SYSTEM_RECOVERY_TIME, SystemRecovery};
 use procedure::requirement::{
-    Assessment, Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Specifics, Traffic, Trial,
+    Assessment, Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Traffic, Trial,
 };
 use procedure::{Metric, Sends};
 use tech::{FRAME_SIZE, Flows};
@@ -50,6 +41,7 @@ impl Scenario {
             },
             trial: Trial {
                 length: measure.duration,
+                is_of_goal: false,
                 start_delay: measure.start_delay,
                 drain: measure.drain,
                 settle: measure.settle,
@@ -57,7 +49,10 @@ impl Scenario {
                 acceptance_ppm: measure.acceptance_ppm,
             },
             search: Search {
-                goal: self.goals().first().map(goal),
+                goal: self
+                    .goals()
+                    .first()
+                    .map(|goal| Goal { name: goal.name.clone(), strict: goal.loss.is_zero() && goal.exceed.is_zero() }),
                 tries: self.tries().unwrap_or(1),
                 early_end: measure.early_end,
                 warm_start: measure.warm_start != WarmStart::Off,
@@ -69,7 +64,8 @@ impl Scenario {
             },
             traffic: self.frames(),
             phase1: self.phase1(),
-            specifics: self.specifics(),
+            keys: self.procedures.clone(),
+            rate_is_given: false,
             run: None,
         }
     }
@@ -77,21 +73,17 @@ impl Scenario {
     fn conditions_of(&self, metric: &Metric, common: &Conditions) -> Conditions {
         let mut conditions = common.clone();
         let (keys, is_throughput) = (&self.procedures, metric.gives == Some(Gives::Throughput));
-        conditions.trial.length = match &conditions.search.goal {
+        let goal = self.goals().into_iter().next().filter(|_| is_throughput);
+        conditions.trial.is_of_goal = goal.is_some();
+        conditions.trial.length = match goal {
             _ if matches!(self.sent(metric.key), Some(Sends::NewConnections | Sends::Samples)) => Nanos(0),
-            _ if *metric == SYSTEM_RECOVERY_TIME => keys.get::<SystemRecovery>().overload,
-            Some(goal) if is_throughput => goal.final_duration,
-            _ => keys.longest(metric.key, self.measure.duration, self.most_connections()),
+            Some(goal) => goal.final_duration,
+            None => keys.longest(metric.key, self.measure.duration, self.most_connections()),
         };
-        if *metric == FRAME_LOSS_RATE {
-            conditions.search.goal = None;
-        }
         if self.measure.keep_table && is_throughput {
             conditions.phase1.not_empty = Some("the trials of a search in phase 2 share one phase 1".to_owned());
         }
-        // These trials always update the table.
-        conditions.phase1.updates_table |= [RESET, FAILOVER].contains(metric);
-        conditions.specifics.rate_is_given = keys.of(metric.key).is_some_and(|of| (of.rate)(keys).is_some());
+        conditions.rate_is_given = keys.of(metric.key).is_some_and(|of| (of.rate)(keys).is_some());
         conditions
     }
 
@@ -117,6 +109,7 @@ impl Scenario {
         Traffic {
             sizes: self.swept(FRAME_SIZE).map_or(1, |swept| swept.values.len()),
             mix: traffic.frame_sizes.as_ref().map(ToString::to_string),
+            widest: self.widest_frame(),
             ratios: directions.iter().filter_map(|d| d.ratio()).map(|ratio| ratio.to_string()).collect(),
             one_way: directions.iter().any(|d| d.count() == 1),
             forward: directions != [Direction::Reverse],
@@ -146,42 +139,6 @@ impl Scenario {
             more_source_ports: self.all_flows().iter().all(more_source_ports),
             sizes: self.sweep.connections.len(),
         }
-    }
-
-    fn specifics(&self) -> Specifics {
-        let keys = &self.procedures;
-        let (latency, dns) = (keys.get::<Latency>(), keys.get::<Dns>());
-        Specifics {
-            rate_is_given: false,
-            tags_from: latency.from,
-            tags: latency.tags,
-            step_ppm: self.largest_step(),
-            longest_burst: keys.get::<BackToBack>().longest,
-            reset_at: keys.get::<Reset>().at,
-            answer_within: dns.timeout,
-            fresh_names: dns.cached_ppm == 0 && dns.existing_ppm == 0,
-            few_flows: keys.get::<OverloadScalability>().flows,
-            policy_is_given: keys.get::<Capacity>().policy.is_some(),
-        }
-    }
-
-    /// Largest distance of two loads of the frame loss rate, in parts per million of the highest.
-    fn largest_step(&self) -> u32 {
-        let keys = self.procedures.get::<FrameLoss>();
-        let Some(written) = &keys.loads else { return keys.step_ppm };
-        let mut loads: Vec<Count> = written.iter().map(|load| load.frames_per_second(self.widest_frame())).collect();
-        loads.sort_unstable();
-        let highest = loads.last().copied().unwrap_or(0).max(1);
-        let step = loads.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(highest);
-        (u128::from(step) * 1_000_000 / u128::from(highest)) as u32
-    }
-}
-
-fn goal(goal: &mlr::Goal) -> Goal {
-    Goal {
-        name: goal.name.clone(),
-        final_duration: goal.final_duration,
-        strict: goal.loss.is_zero() && goal.exceed.is_zero(),
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn repeated(c: &Conditions, least: u32) -> Finding {
 }
 
 pub(super) fn throughput_is_measured(c: &Conditions) -> Finding {
-    met_if!(!c.specifics.rate_is_given, "the throughput is given, not measured")
+    met_if!(!c.rate_is_given, "the throughput is given, not measured")
 }
 
 pub(super) fn counted(n: u64, noun: &str, nouns: &str) -> String {

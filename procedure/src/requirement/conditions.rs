@@ -1,6 +1,7 @@
 //! The conditions under which a metric is measured, as plain data: the settings, and what the record of the run shows. Requirements
 //! are functions over them.
 
+use crate::Keys;
 use method::{Count, Nanos};
 
 /// Settings and record of the measurements of one metric.
@@ -20,8 +21,10 @@ pub struct Conditions {
     pub traffic: Traffic,
     /// How connections are set up before and in the trials.
     pub phase1: Phase1,
-    /// What concerns the trials of one procedure.
-    pub specifics: Specifics,
+    /// The keys of the procedures.
+    pub keys: Keys,
+    /// Whether they give the rate that otherwise is the measured throughput.
+    pub rate_is_given: bool,
     /// What the record shows; `None` before there is one.
     pub run: Option<Run>,
 }
@@ -62,6 +65,8 @@ pub struct Path {
 pub struct Trial {
     /// Length of the trial that decides.
     pub length: Nanos,
+    /// Whether it is that of the goal of the search.
+    pub is_of_goal: bool,
     /// Wait before sending.
     pub start_delay: Nanos,
     /// How long frames may arrive after the last one was sent.
@@ -92,8 +97,6 @@ pub struct Search {
 pub struct Goal {
     /// Name of the goal.
     pub name: String,
-    /// Length of full-length trials.
-    pub final_duration: Nanos,
     /// Whether it tolerates neither lost frames nor bad trials.
     pub strict: bool,
 }
@@ -116,6 +119,8 @@ pub struct Traffic {
     pub sizes: usize,
     /// Sizes that are mixed in one trial.
     pub mix: Option<String>,
+    /// Octets of the longest ones, FCS included.
+    pub widest: usize,
     /// Ratios of the rates of the directions, if they differ.
     pub ratios: Vec<String>,
     /// Whether there are trials in one direction only.
@@ -153,31 +158,6 @@ pub struct Phase1 {
     pub more_source_ports: bool,
     /// Numbers of connections that are measured.
     pub sizes: usize,
-}
-
-/// What concerns the trials of one procedure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Specifics {
-    /// Whether the scenario gives the rate that otherwise is the measured throughput.
-    pub rate_is_given: bool,
-    /// The first tagged frame leaves after this time.
-    pub tags_from: Nanos,
-    /// Tagged frames in each direction.
-    pub tags: Count,
-    /// Largest distance of two loads as a share of the highest one, in parts per million.
-    pub step_ppm: u32,
-    /// Longest burst, as time at the burst's rate.
-    pub longest_burst: Nanos,
-    /// Time from the first frame to the reset.
-    pub reset_at: Nanos,
-    /// Time in which the answer to a query counts.
-    pub answer_within: Nanos,
-    /// Whether no name is in the server's cache, and none has an AAAA record of its own.
-    pub fresh_names: bool,
-    /// Flows with which the throughput of all is compared.
-    pub few_flows: Count,
-    /// Whether the policy of a full table is given, so that no search is made.
-    pub policy_is_given: bool,
 }
 
 /// What the record of a run shows.

@@ -4,6 +4,7 @@ use super::Check::{If, Met, Named, NotApplicable};
 use super::check::{met_if, repeated};
 use super::metrics::RESETS;
 use super::{Document, defines, must, rfc, should};
+use crate::disruption::Reset;
 use key::quantity::show_duration;
 use method::Nanos;
 
@@ -23,7 +24,7 @@ pub(super) const RFC: Document = rfc("RFC 6201", "Device Reset Characterization"
     must("4.1", &[], "Power interruption, if there are no line cards.", NotApplicable("a line card has no hook; `off` says how long power is off")),
     must("4.1.2", &[], "The line card is on the path, and destinations are directly connected.", NotApplicable("a line card has no hook")),
     defines("4.1–4.3", RESETS, "The device forwards for at least 15 seconds before the reset.",
-        If(|c| met_if!(c.specifics.reset_at >= BEFORE, "the device forwards for {} before a reset, below {}", show_duration(c.specifics.reset_at), show_duration(BEFORE)))),
+        If(|c| met_if!(c.keys.get::<Reset>().at >= BEFORE, "the device forwards for {} before a reset, below {}", show_duration(c.keys.get::<Reset>().at), show_duration(BEFORE)))),
     must("4.2.1", &[], "Reset of the operating system.", Named("one kind of reset a run: that of the hook `reset`")),
     must("4.3.1", RESETS, "Power interruption, without the time of the interruption.", Met("`off` is subtracted")),
     must("5", RESETS, "The test network is isolated.", Met("natmeter sends between its own ports")),

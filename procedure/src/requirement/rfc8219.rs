@@ -4,11 +4,14 @@ use super::Check::{If, Met, Named};
 use super::check::{Finding, all, at_least, met_if, never, repeated};
 use super::metrics::{AT_LOADS, DELAY, DELAYS, DNS64, IPDVS, OF_DATA, OVERLOAD, PDVS, VARIATIONS};
 use super::{Conditions, Document, defines, must, rfc, should};
+use crate::delay::Latency;
+use crate::dns::Dns;
+use crate::overload::OverloadScalability;
 use key::quantity::show_duration;
 use method::Nanos;
 
 fn at_the_throughput(c: &Conditions) -> Finding {
-    if c.specifics.rate_is_given {
+    if c.rate_is_given {
         Finding::AnotherMetric("frames have a given rate, not the measured throughput".to_owned())
     } else {
         Finding::Met
@@ -36,9 +39,9 @@ pub(super) const RFC: Document = rfc("RFC 8219", "Benchmarking Methodology for I
     should("7.1", OF_DATA, "Throughput is that of RFC 2544.", Met("see there")),
     defines("7.2", DELAY, "Frames have the rate of the throughput.", If(at_the_throughput)),
     should("7.2", DELAY, "The stream lasts at least 120 seconds.", If(|c| at_least("latency trials last", c.trial.length, Nanos::from_secs(120)))),
-    should("7.2", DELAY, "Tags begin after 60 seconds.", If(|c| at_least("the first tagged frame leaves after", c.specifics.tags_from, Nanos::from_secs(60)))),
+    should("7.2", DELAY, "Tags begin after 60 seconds.", If(|c| at_least("the first tagged frame leaves after", c.keys.get::<Latency>().from, Nanos::from_secs(60)))),
     should("7.2", DELAY, "At least 500 frames are tagged.",
-        If(|c| met_if!(c.specifics.tags >= 500, "{} tagged frames, below 500", c.specifics.tags))),
+        If(|c| met_if!(c.keys.get::<Latency>().tags >= 500, "{} tagged frames, below 500", c.keys.get::<Latency>().tags))),
     must("7.2", DELAYS, "The time at which a frame was fully transmitted is recorded.",
         If(|_| never("delays begin at the call that transmits a frame, not when the frame has been transmitted"))),
     must("7.2", DELAY, "The time at which it was received is recorded.", Met("by the kernel or the tester")),
@@ -63,16 +66,19 @@ pub(super) const RFC: Document = rfc("RFC 8219", "Benchmarking Methodology for I
     must("9.1", DNS64, "IPv6 between client and server.", Met("always")),
     should("9.2", DNS64, "A trial lasts at least 60 seconds.", If(|c| at_least("trials of queries last", c.trial.length, Nanos::from_secs(60)))),
     should("9.2", DNS64, "An answer counts within one second at most.",
-        If(|c| met_if!(c.specifics.answer_within <= Nanos::SECOND, "answers may take {}, above 1 s", show_duration(c.specifics.answer_within)))),
+        If(|c| met_if!(c.keys.get::<Dns>().timeout <= Nanos::SECOND, "answers may take {}, above 1 s", show_duration(c.keys.get::<Dns>().timeout)))),
     defines("9.2", DNS64, "Every query is answered.", If(|c| all("the acceptance", c.trial.acceptance_ppm))),
     should("9.2", DNS64, "The test is repeated at least 20 times.", If(|c| repeated(c, 20))),
     must("9.2", DNS64, "No name is cached, and none has an AAAA record, at first.",
-        If(|c| met_if!(c.specifics.fresh_names, "some names are cached, or have an AAAA record"))),
+        If(|c| met_if!(c.keys.get::<Dns>().cached_ppm == 0 && c.keys.get::<Dns>().existing_ppm == 0, "some names are cached, or have an AAAA record"))),
     must("9.2", DNS64, "Tables and graphs of other shares name the fixed one.", Met("conditions of the report")),
     must("9.2.1", DNS64, "The tester passes a self-test without a device.", Met("calibration, within a quarter of the time-out")),
     should("10.1.2", OVERLOAD, "Several customer edges have one provider edge.", Named("the tester plays them, with `plays = \"pe\"`; a pair of devices has one customer edge")),
     defines("10.2", OVERLOAD, "The throughput with one flow is compared.",
-        If(|c| met_if!(c.specifics.few_flows == 1, "the throughput with {} flows is compared, not that with one", c.specifics.few_flows))),
+        If(|c| match c.keys.get::<OverloadScalability>().flows {
+            1 => Finding::Met,
+            flows => never(&format!("the throughput with {flows} flows is compared, not that with one")),
+        })),
     should("10.2", OVERLOAD, "The degradation is a share of the value with one flow.", Met("in per cent")),
     must("10.2", OVERLOAD, "The number of flows is reported.", Met("column or condition")),
     should("10.2", OVERLOAD, "All benchmarks are compared.", Named("the throughput alone")),

@@ -4,6 +4,7 @@ use super::Check::{If, Met, Named};
 use super::check::{Finding, all, departure, met_if, never, repeated, stateful};
 use super::metrics::{CAPACITY, ESTABLISHMENT, OF_CONNECTIONS, OF_DATA, OF_PHASE1, OF_TABLE, TEAR_DOWN, VALIDATED};
 use super::{Conditions, Document, defines, must, rfc, should};
+use crate::capacity::Capacity;
 use key::quantity::show_duration;
 use method::Nanos;
 
@@ -48,7 +49,7 @@ pub(super) const RFC: Document = rfc("RFC 9693", "Benchmarking Methodology for S
     defines("4.8", TEAR_DOWN, "The connections, divided by the time to empty the table.",
         If(|_| never("the time to empty the empty table is subtracted; both times are reported"))),
     defines("4.9", CAPACITY, "The capacity is searched with validated establishment rates.",
-        If(|c| met_if!(!c.specifics.policy_is_given, "the capacity is the count of one trial, because the policy of the table is given"))),
+        If(|c| met_if!(c.keys.get::<Capacity>().policy.is_none(), "the capacity is the count of one trial, because the policy of the table is given"))),
     should("4.10", OF_DATA, "The state table is written round robin.", Named("a received frame overwrites the entry of its own connection, whose number is in its tag")),
     should("4.10", OF_DATA, "The state table is read in pseudo-random order; round robin is cheaper.", Met("`responder-order`")),
     should("5", OF_CONNECTIONS, "Series over parameters are measured.", Met("`[sweep]`")),
