@@ -7,7 +7,7 @@ mod runs;
 
 pub use gateway::{GatewayArgs, Word};
 pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
-pub use plan::{CellFormat, CheckArgs, PlanArgs, Steps};
+pub use plan::{CellFormat, PlanArgs, Steps};
 pub use runs::{CompareArgs, MergeArgs, SizeArgs, TrendArgs};
 
 use crate::build_info;
@@ -21,6 +21,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
 use scenario::{Cell, Options};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,13 @@ pub struct Output {
     /// Print results and errors only
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+impl Output {
+    /// The format of a report, unless an option names another one.
+    pub fn format(self) -> &'static str {
+        if self.json { "json" } else { "text" }
+    }
 }
 
 /// Options of commands that read a scenario.
@@ -88,6 +96,16 @@ impl Changes {
         let cell = self.cell.iter().flat_map(|cell| valued("--cell", cell.to_string()));
         scale.chain(full).chain(set).chain(bed).chain(cell).collect()
     }
+}
+
+/// A scenario, and the options that change it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScenarioArgs {
+    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+    pub file: Option<PathBuf>,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
 }
 
 /// Options of commands that measure.
@@ -140,9 +158,23 @@ pub struct RunOptions {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario, and write a run folder with a report
-    Run(RunArgs),
+    #[command(after_help = after_run_help())]
+    Run {
+        /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
+        file: Option<PathBuf>,
+        /// The options.
+        #[command(flatten)]
+        options: RunOptions,
+    },
     /// Continue a run where it stopped
-    Resume(ResumeArgs),
+    #[command(after_help = "Example: natmeter resume runs/quickstart-20261121-101500")]
+    Resume {
+        /// Folder of the run
+        run: PathBuf,
+        /// Options about other runs.
+        #[command(flatten)]
+        turn: Turn,
+    },
     /// Print the report of a run
     Report(ReportArgs),
     /// Join runs of one scenario, such as the cells of its matrix, into a new folder
@@ -154,7 +186,15 @@ pub enum Command {
     /// Print the series of each value over many runs of a scenario, and where its level changed
     Trend(TrendArgs),
     /// Measure the tester's own limits
-    Calibrate(CalibrateArgs),
+    #[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
+    Calibrate {
+        /// The scenario.
+        #[command(flatten)]
+        scenario: ScenarioArgs,
+        /// Options about other runs.
+        #[command(flatten)]
+        turn: Turn,
+    },
     /// Test the tester on devices with exactly known faults and rates
     Selftest(SelftestArgs),
     /// Restore the settings that a killed run, or `natmeter doctor --fix`, left changed
@@ -171,22 +211,41 @@ pub enum Command {
     /// Run the gateway as a program, on interfaces or between capture files
     Gateway(GatewayArgs),
     /// Check a scenario, and summarise what it measures
-    Check(CheckArgs),
+    #[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
+    Check(ScenarioArgs),
     /// Print the measurements of a scenario with predicted time and memory, without running them
     Plan(PlanArgs),
     /// List scenarios, devices, technologies, axes, software, hosts, back-ends, procedures and metrics
-    List(ListArgs),
+    #[command(after_help = "Example: natmeter list metrics")]
+    List {
+        /// List to print; default: all
+        #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
+        what: Option<String>,
+    },
     /// Show the published results that ship with natmeter, and recompute their derived values
     #[command(subcommand)]
     Published(PublishedCommand),
     /// Show the runs of a folder as web pages, on localhost or with a token
     Serve(ServeArgs),
     /// Print the JSON Schema of scenario, gateway and bed files, for editors, or of JSON output, for programs
-    Schema(SchemaArgs),
+    #[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
+    Schema {
+        /// What it describes
+        #[arg(value_enum, default_value_t = SchemaKind::Scenario)]
+        kind: SchemaKind,
+    },
     /// Print completions for a shell
-    Completions(CompletionsArgs),
+    #[command(after_help = "Example: natmeter completions bash > ~/.local/share/bash-completion/completions/natmeter")]
+    Completions {
+        /// Shell
+        shell: Shell,
+    },
     /// Write the manual pages into a folder
-    ManPages(ManPagesArgs),
+    #[command(after_help = "Example: natmeter man-pages ~/.local/share/man/man1")]
+    ManPages {
+        /// Folder for the pages, one for each command; created if it is missing
+        dir: PathBuf,
+    },
 }
 
 /// `natmeter published`
@@ -211,28 +270,6 @@ pub enum PublishedCommand {
     },
 }
 
-/// `natmeter run FILE`
-#[derive(Args, Debug)]
-#[command(after_help = after_run_help())]
-pub struct RunArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// The options.
-    #[command(flatten)]
-    pub options: RunOptions,
-}
-
-/// `natmeter resume RUN`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter resume runs/quickstart-20261121-101500")]
-pub struct ResumeArgs {
-    /// Folder of the run
-    pub run: PathBuf,
-    /// Options about other runs.
-    #[command(flatten)]
-    pub turn: Turn,
-}
-
 /// `natmeter report RUN`
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
@@ -248,20 +285,6 @@ pub struct ReportArgs {
     /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
     #[arg(long, value_name = "FILE")]
     pub compare_with: Vec<PathBuf>,
-}
-
-/// `natmeter calibrate FILE`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
-pub struct CalibrateArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// Options that change the scenario.
-    #[command(flatten)]
-    pub changes: Changes,
-    /// Options about other runs.
-    #[command(flatten)]
-    pub turn: Turn,
 }
 
 /// `natmeter selftest`
@@ -314,15 +337,6 @@ pub struct ServeArgs {
     pub token_file: Option<PathBuf>,
 }
 
-/// `natmeter schema KIND`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter schema > natmeter.schema.json")]
-pub struct SchemaArgs {
-    /// What it describes
-    #[arg(value_enum, default_value_t = SchemaKind::Scenario)]
-    pub kind: SchemaKind,
-}
-
 /// What a JSON Schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaKind {
@@ -340,15 +354,6 @@ pub enum SchemaKind {
     Compare,
     /// `natmeter trend --json`
     Trend,
-}
-
-/// `natmeter list [WHAT]`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter list metrics")]
-pub struct ListArgs {
-    /// List to print; default: all
-    #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
-    pub what: Option<String>,
 }
 
 /// `natmeter bed …`
@@ -400,100 +405,21 @@ pub enum BedCommand {
     },
 }
 
-/// `natmeter completions SHELL`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter completions bash > ~/.local/share/bash-completion/completions/natmeter")]
-pub struct CompletionsArgs {
-    /// Shell
-    pub shell: Shell,
-}
-
-/// `natmeter man-pages DIR`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter man-pages ~/.local/share/man/man1")]
-pub struct ManPagesArgs {
-    /// Folder for the pages, one for each command; created if it is missing
-    pub dir: PathBuf,
-}
-
-impl Cli {
-    /// `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`; fails with the name of an
-    /// option that the command does not have.
-    fn options_before_the_command(mut self) -> Result<Cli, (&'static str, String)> {
-        let RunOptions { changes, turn, folder } = &mut self.quickstart;
-        let (mut no_changes, mut no_turn, mut no_folder) = (Changes::default(), Turn::default(), Folder::default());
-        let (to_changes, to_turn, to_folder) = match &mut self.command {
-            None => return Ok(self),
-            Some(Command::Run(RunArgs { options: RunOptions { changes, turn, folder }, .. })) => {
-                (changes, turn, folder)
-            }
-            Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
-            Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
-                (changes, &mut no_turn, &mut no_folder)
-            }
-            Some(Command::Resume(ResumeArgs { turn, .. }) | Command::Selftest(SelftestArgs { turn, .. })) => {
-                (&mut no_changes, turn, &mut no_folder)
-            }
-            Some(_) => (&mut no_changes, &mut no_turn, &mut no_folder),
-        };
-        to_changes.set.splice(0..0, changes.set.drain(..));
-        to_changes.bed = to_changes.bed.take().or(changes.bed.take());
-        to_changes.scale = to_changes.scale.take().or(changes.scale.take());
-        to_changes.full |= std::mem::take(&mut changes.full);
-        to_turn.beside |= std::mem::take(&mut turn.beside);
-        to_turn.wait |= std::mem::take(&mut turn.wait);
-        to_changes.cell = to_changes.cell.or(changes.cell.take());
-        to_folder.runs = to_folder.runs.take().or(folder.runs.take());
-        to_folder.go_on |= std::mem::take(&mut folder.go_on);
-        to_folder.skip_self_test |= std::mem::take(&mut folder.skip_self_test);
-        let unused = [
-            ("--set", !no_changes.set.is_empty()),
-            ("--full", no_changes.full),
-            ("--scale", no_changes.scale.is_some()),
-            ("--bed", no_changes.bed.is_some()),
-            ("--beside", no_turn.beside),
-            ("--wait", no_turn.wait),
-            ("--cell", no_changes.cell.is_some()),
-            ("--runs", no_folder.runs.is_some()),
-            ("--continue", no_folder.go_on),
-            ("--skip-self-test", no_folder.skip_self_test),
-        ];
-        match unused.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err((option, self.command.map(|command| command.name()).unwrap_or_default())),
-            None => Ok(self),
-        }
+/// `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`.
+fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
+    let known = Cli::command();
+    let takes_value = |word: &OsString| {
+        let mut valued = known.get_arguments().filter(|option| option.get_action().takes_values());
+        valued.any(|option| option.get_long().is_some_and(|long| *word == *format!("--{long}")))
+    };
+    let mut at = 1;
+    while words.get(at).is_some_and(|word| word.to_string_lossy().starts_with('-')) {
+        at += if takes_value(&words[at]) { 2 } else { 1 };
     }
-}
-
-impl Command {
-    /// On the command line.
-    fn name(&self) -> String {
-        let name = match self {
-            Command::Run(_) => "run",
-            Command::Resume(_) => "resume",
-            Command::Report(_) => "report",
-            Command::Merge(_) => "merge",
-            Command::Size(_) => "size",
-            Command::Compare(_) => "compare",
-            Command::Trend(_) => "trend",
-            Command::Calibrate(_) => "calibrate",
-            Command::Selftest(_) => "selftest",
-            Command::Clean => "clean",
-            Command::Doctor(_) => "doctor",
-            Command::Bed(_) => "bed",
-            Command::Gateway(_) => "gateway",
-            Command::Check(_) => "check",
-            Command::Plan(_) => "plan",
-            Command::List(_) => "list",
-            Command::Published(_) => "published",
-            Command::Serve(_) => "serve",
-            Command::Schema(_) => "schema",
-            Command::Completions(_) => "completions",
-            Command::Guest(_) => "guest",
-            Command::ManPages(_) => "man-pages",
-        };
-        name.to_owned()
+    if at < words.len() {
+        words[1..=at].rotate_right(1);
     }
+    words
 }
 
 /// Parses the command line.
@@ -501,7 +427,7 @@ impl Command {
 /// # Errors
 /// The exit code, after printing the error, the help or the version.
 pub fn arguments() -> Result<Cli, Exit> {
-    let cli = Cli::try_parse().map_err(|error| {
+    Cli::try_parse_from(command_first(std::env::args_os().collect())).map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             out(&error.render().ansi().to_string());
             return Exit::Done;
@@ -517,12 +443,6 @@ pub fn arguments() -> Result<Cli, Exit> {
             )),
         }
         Exit::Usage
-    })?;
-    cli.options_before_the_command().map_err(|(option, command)| {
-        err(&format!(
-            "error: `natmeter {command}` has no option {option}: remove it; see `natmeter {command} --help`\n"
-        ));
-        Exit::Usage
     })
 }
 
@@ -533,22 +453,21 @@ fn after_help() -> String {
   natmeter plan scenarios/kernel-nat44.toml --full    show the plan of a conforming run
   natmeter plan --set connections=4M                  plan the built-in quickstart with another value
 ";
-    format!("{EXAMPLES}\n{}\nNO_COLOR=1 disables colours.", exit_codes(&Exit::ALL))
+    format!("{EXAMPLES}\n{}\nNO_COLOR=1 disables colours.", exit_codes(Exit::all()))
 }
 
 fn after_run_help() -> String {
     const EXAMPLE: &str = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3";
-    let codes: Vec<Exit> = Exit::ALL.into_iter().filter(|exit| *exit != Exit::InterfaceLost).collect();
     format!(
         "{EXAMPLE}\n\n{}\nNoise alone does not change 0 into 3 or 6 while more than half of the repetitions of each value\n\
          have a figure. docs/exit-codes.md says what each code means for continuous integration.",
-        exit_codes(&codes)
+        exit_codes(Exit::all().filter(|exit| *exit != Exit::InterfaceLost))
     )
 }
 
-fn exit_codes(codes: &[Exit]) -> String {
-    let code = |exit: &Exit| format!("  {} {:<15}  {}\n", *exit as u8, exit.name(), exit.about());
-    format!("Exit codes:\n{}", codes.iter().map(code).collect::<String>())
+fn exit_codes(codes: impl Iterator<Item = Exit>) -> String {
+    let code = |exit: Exit| format!("  {} {:<15}  {}\n", exit as u8, exit.name(), exit.about());
+    format!("Exit codes:\n{}", codes.map(code).collect::<String>())
 }
 
 #[cfg(test)]
@@ -560,20 +479,21 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    fn parsed(arguments: &[&str]) -> Result<Cli, (&'static str, String)> {
-        Cli::try_parse_from([&["natmeter"], arguments].concat()).unwrap().options_before_the_command()
+    fn parsed(arguments: &[&str]) -> Result<Cli, ErrorKind> {
+        let words = ["natmeter"].iter().chain(arguments).map(OsString::from).collect();
+        Cli::try_parse_from(command_first(words)).map_err(|error| error.kind())
     }
 
     #[test]
     fn options_may_stand_before_the_command() {
         let cli =
             parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
-        let Some(Command::Run(run)) = cli.command else { panic!() };
+        let Some(Command::Run { options, .. }) = cli.command else { panic!() };
         assert_eq!(
-            run.options.changes,
+            options.changes,
             Changes { set: vec!["a=1".into(), "b=2".into()], full: true, ..Changes::default() }
         );
-        assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
+        assert_eq!((options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
     }
 
@@ -606,7 +526,7 @@ mod tests {
             let has = |option: &&&str| definition.get_arguments().any(|argument| argument.get_long() == Some(**option));
             assert_eq!(all.iter().filter(has).copied().collect::<Vec<_>>(), used, "{command}");
         }
-        assert_eq!(parsed(&["--full", "list"]).err(), Some(("--full", "list".to_owned())));
-        assert_eq!(parsed(&["--wait", "plan"]).err(), Some(("--wait", "plan".to_owned())));
+        assert_eq!(parsed(&["--full", "list"]).err(), Some(ErrorKind::UnknownArgument));
+        assert_eq!(parsed(&["--wait", "plan"]).err(), Some(ErrorKind::UnknownArgument));
     }
 }

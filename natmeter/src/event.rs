@@ -160,11 +160,3 @@ pub trait Listener {
 impl Listener for () {
     fn on(&mut self, _event: &Event) {}
 }
-
-impl Listener for Vec<Box<dyn Listener>> {
-    fn on(&mut self, event: &Event) {
-        for l in self {
-            l.on(event);
-        }
-    }
-}

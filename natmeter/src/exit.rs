@@ -1,79 +1,55 @@
 //! Exit codes with names (docs/exit-codes.md), so that scripts can distinguish a wrong scenario
 //! from a device that does not answer.
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use method::ResultKind;
 use record::folder::Outcome;
 use std::process::ExitCode;
 
-/// An exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An exit code. Scripts see its name, and people the line above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Exit {
-    /// Success.
+    /// success; of a run: every value has a figure with its interval
     Done = 0,
-    /// Any other failure.
+    /// any other failure; of a run: do not use its results
     Failed = 1,
-    /// Wrong command line or scenario; nothing was changed.
+    /// wrong command line or scenario; nothing was changed
     Usage = 2,
-    /// A value is bound by tester or host.
+    /// a value is only a bound, set by tester or host, not by the device
     TesterLimit = 3,
-    /// The device under test does not answer.
+    /// the device under test does not answer
     DutUnreachable = 4,
-    /// `natmeter resume` continues the run.
+    /// interrupted; `natmeter resume` continues a run that had begun
     Interrupted = 5,
-    /// A value has no result: the time limit, a device that could not be prepared, or a lost connection to its host.
+    /// a value has no result; `natmeter resume` continues the run
     Incomplete = 6,
-    /// An interface was deleted or switched off.
+    /// an interface of the gateway was deleted or switched off
     InterfaceLost = 7,
-    /// `compare --bisect`: `git bisect run` skips the revision.
+    /// of `compare --bisect`: the values decide nothing; `git bisect run` skips the revision
     Undecided = 125,
 }
 
 impl Exit {
     /// All exits by code.
-    pub const ALL: [Exit; 9] = [
-        Exit::Done,
-        Exit::Failed,
-        Exit::Usage,
-        Exit::TesterLimit,
-        Exit::DutUnreachable,
-        Exit::Interrupted,
-        Exit::Incomplete,
-        Exit::InterfaceLost,
-        Exit::Undecided,
-    ];
+    pub fn all() -> impl Iterator<Item = Exit> {
+        Exit::value_variants().iter().copied()
+    }
 
     /// The name, for scripts and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Exit::Done => "done",
-            Exit::Failed => "failed",
-            Exit::Usage => "usage",
-            Exit::TesterLimit => "tester-limit",
-            Exit::DutUnreachable => "dut-unreachable",
-            Exit::Interrupted => "interrupted",
-            Exit::Incomplete => "incomplete",
-            Exit::InterfaceLost => "interface-lost",
-            Exit::Undecided => "undecided",
-        }
+    pub fn name(self) -> String {
+        self.value().get_name().to_owned()
     }
 
     /// The meaning, in one line.
-    pub fn about(self) -> &'static str {
-        match self {
-            Exit::Done => "success; of a run: every value has a figure with its interval",
-            Exit::Failed => "any other failure; of a run: do not use its results",
-            Exit::Usage => "wrong command line or scenario; nothing was changed",
-            Exit::TesterLimit => "a value is only a bound, set by tester or host, not by the device",
-            Exit::DutUnreachable => "the device under test does not answer",
-            Exit::Interrupted => "interrupted; `natmeter resume` continues a run that had begun",
-            Exit::Incomplete => "a value has no result; `natmeter resume` continues the run",
-            Exit::InterfaceLost => "an interface of the gateway was deleted or switched off",
-            Exit::Undecided => "of `compare --bisect`: the values decide nothing; `git bisect run` skips the revision",
-        }
+    pub fn about(self) -> String {
+        self.value().get_help().map(ToString::to_string).unwrap_or_default()
     }
-}
 
-impl Exit {
+    fn value(self) -> PossibleValue {
+        self.to_possible_value().expect("no exit code is hidden")
+    }
+
     /// The exit code of the results of a run. `is_upper_end_the_testers` says whether the upper end
     /// of a search is that of the tester, and not the scenario's `max-rate`.
     ///
@@ -165,7 +141,7 @@ mod tests {
     #[test]
     fn the_page_of_exit_codes_is_complete() {
         let page = include_str!("../../docs/exit-codes.md");
-        for exit in Exit::ALL {
+        for exit in Exit::all() {
             let row = format!("| {} | `{}` | {} |", exit as u8, exit.name(), exit.about());
             assert!(page.contains(&row), "{row}");
         }
@@ -173,6 +149,6 @@ mod tests {
 
     #[test]
     fn codes_stand_in_order() {
-        assert!(Exit::ALL.into_iter().map(|exit| exit as u8).eq((0..=7).chain([125])));
+        assert!(Exit::all().map(|exit| exit as u8).eq((0..=7).chain([125])));
     }
 }

@@ -2,6 +2,7 @@
 //! list is one entry in [`KNOWN`].
 
 use crate::installed;
+use crate::term::in_columns;
 use scenario::axis::{AXES, Axis};
 use scenario::bed::software::{self, Software};
 use scenario::quantity::show_count;
@@ -72,13 +73,10 @@ pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
 pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
     let mut out = String::new();
     for list in lists {
-        let rows = (list.rows)();
-        let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+        let rows: Vec<_> = (list.rows)().into_iter().map(|row| vec![row.name, row.about]).collect();
         let gap = if out.is_empty() { "" } else { "\n" };
         let _ = writeln!(out, "{gap}{}:", list.title);
-        for row in rows {
-            let _ = writeln!(out, "  {:<width$}  {}", row.name, row.about);
-        }
+        out.push_str(&in_columns("  ", &rows, |_| true));
     }
     out
 }

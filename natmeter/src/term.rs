@@ -111,6 +111,23 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
     shown
 }
 
+/// Lines of cells behind a margin, in columns as wide as their longest cell.
+pub fn in_columns(margin: &str, rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
+    let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(widest).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = margin.to_owned();
+        for (at, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            let gap = if at == 0 { "" } else { "  " };
+            let cell = if is_left(at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
+            line.extend([gap, &cell]);
+        }
+        text.extend([line.trim_end(), "\n"]);
+    }
+    text
+}
+
 /// Erases the line of the cursor on stderr, and lines above it.
 pub fn erase_lines(above: usize) {
     let text = format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(above));

@@ -1,6 +1,6 @@
 //! The command line of `natmeter gateway`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// `natmeter gateway`
@@ -39,7 +39,7 @@ pub struct GatewayArgs {
 }
 
 /// A request to a running gateway.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Counters and entries as JSON
     Status,
@@ -57,14 +57,7 @@ pub enum Word {
 
 impl Word {
     /// Text as the control socket reads it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Word::Status => "status",
-            Word::Metrics => "metrics",
-            Word::Sessions => "sessions",
-            Word::Reload => "reload",
-            Word::Clear => "clear",
-            Word::Stop => "stop",
-        }
+    pub fn text(self) -> String {
+        self.to_possible_value().expect("no word is hidden").get_name().to_owned()
     }
 }

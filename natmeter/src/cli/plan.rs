@@ -1,26 +1,13 @@
-//! The command lines of `natmeter check` and `natmeter plan`.
+//! The command line of `natmeter plan`.
 
-use super::Changes;
+use super::ScenarioArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-
-/// `natmeter check FILE`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
-pub struct CheckArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// Options that change the scenario.
-    #[command(flatten)]
-    pub changes: Changes,
-}
 
 /// `natmeter plan FILE`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
 pub struct PlanArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
     /// Also print the commands that set up devices; without `full`, scripts by their first lines
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short")]
     pub steps: Option<Steps>,
@@ -33,9 +20,9 @@ pub struct PlanArgs {
     /// Folder of earlier runs, from which natmeter corrects its predictions; default: runs
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Options that change the scenario.
+    /// The scenario.
     #[command(flatten)]
-    pub changes: Changes,
+    pub scenario: ScenarioArgs,
 }
 
 /// How `natmeter plan --steps` prints scripts.

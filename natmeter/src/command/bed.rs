@@ -1,7 +1,7 @@
 //! `natmeter bed`: the file of a test bed, and its check before a run.
 
 use super::turn::MyTurn;
-use super::{fail, failed, load};
+use super::{fail, failed, load, show};
 use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
@@ -127,14 +127,12 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit
 fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &Process, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
     let say = |line: check::CheckLine| {
-        if output.json {
-            term::json(
-                &json!({ "event": "bed-checked", "name": line.name, "grade": line.grade.word(), "words": line.words }),
-            );
-        } else {
-            let head = format!("{:<7}  {:<18} ", line.grade.word(), line.name);
-            out(&format!("{}\n", term::below_head(&head, &line.words, term::columns())));
-        }
+        let check::CheckLine { name, grade, words } = line;
+        let event = json!({ "event": "bed-checked", "name": name, "grade": grade.word(), "words": words });
+        show(output, &event, || {
+            let head = format!("{:<7}  {name:<18} ", grade.word());
+            format!("{}\n", term::below_head(&head, &words, term::columns()))
+        });
     };
     if is_nat44 && !output.json && !output.quiet {
         out("Frames are those of a stateful NAT44; name a scenario to check another technology.\n");

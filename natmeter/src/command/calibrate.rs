@@ -2,11 +2,11 @@
 
 use super::load::load;
 use super::turn::MyTurn;
-use super::{fail, privilege};
-use crate::cli::{CalibrateArgs, Output};
+use super::{fail, privilege, show};
+use crate::cli::{Output, ScenarioArgs, Turn};
 use crate::exit::Exit;
 use crate::run::{RunError, calibrate as measure};
-use crate::term::{self, err, out};
+use crate::term::err;
 use engine::calibrate::CalibrateError;
 use method::TrialError;
 use record::folder::{Calibration, Over};
@@ -15,9 +15,9 @@ use record::report::number::si;
 use scenario::axis::more_in_words;
 use std::fmt::Write;
 
-pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Exit> {
+pub(super) fn calibrate(args: &ScenarioArgs, turn: Turn, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
-    let mut turn = MyTurn::take(args.turn)?;
+    let mut turn = MyTurn::take(turn)?;
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
@@ -42,11 +42,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Ex
         Err(error) => return Err(fail(&error)),
         Ok(()) => {}
     }
-    if output.json {
-        term::json(&calibration);
-    } else {
-        out(&format!("{}\n", text(&calibration).trim_end()));
-    }
+    show(output, &calibration, || format!("{}\n", text(&calibration).trim_end()));
     Ok(Exit::Done)
 }
 

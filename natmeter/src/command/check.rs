@@ -2,14 +2,14 @@
 
 use super::load::{load, name, planned, tell};
 use crate::advice::{self, Machine};
-use crate::cli::{CheckArgs, Output};
+use crate::cli::{Output, ScenarioArgs};
 use crate::exit::Exit;
 use crate::forecast;
 use crate::term::{self, out};
 use scenario::Summary;
 use serde_json::json;
 
-pub(super) fn check(args: &CheckArgs, output: Output) -> Result<Exit, Exit> {
+pub(super) fn check(args: &ScenarioArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
     let plan = planned(&loaded.scenario, output)?;
     let summary = Summary::new(&loaded.scenario);

@@ -1,16 +1,16 @@
 //! `natmeter compare`: the differences between runs, and conditions that values must not meet.
 
-use super::{failed, report, usage};
+use super::{failed, report, show, usage};
 use crate::cli::{CompareArgs, Output};
 use crate::exit::Exit;
-use crate::term::{self, err_lines, folded, out};
+use crate::term::{err_lines, folded};
 use record::compare::threshold::Meets;
 use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
 use record::report::number::significant;
 use std::path::Path;
 
-/// Width of lines, for every terminal.
-const COLUMNS: usize = 80;
+/// Width of the lines of comparisons and series, for every terminal.
+pub(super) const COLUMNS: usize = 80;
 
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     match checked(args, output) {
@@ -31,11 +31,7 @@ fn checked(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     }
     let runs = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<Run>, Exit>>()?;
     let comparison = compare(&runs);
-    if output.json {
-        term::json(&comparison);
-    } else {
-        out(&format!("{}\n", folded(&text(&comparison), COLUMNS)));
-    }
+    show(output, &comparison, || format!("{}\n", folded(&text(&comparison), COLUMNS)));
     let mut checks = under(args, &runs)?;
     checks.extend(args.fail_if_slower.iter().flat_map(|ppm| slower(&comparison, *ppm)));
     let damaged = runs.iter().map(|run| report::verdict(&run.folder, &run.report.audit.findings));
@@ -59,14 +55,13 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     let mut checks = Vec::new();
     for threshold in &args.fail_under {
         for run in judged {
+            let folder = run.folder.display();
             let mut results = run.report.results.iter().filter(|result| threshold.is_about(result)).peekable();
             if results.peek().is_none() {
-                let folder = run.folder.display();
                 let what = &threshold.text;
                 return Err(usage(format_args!("{folder} has no value for `{what}`: name a metric of its report")));
             }
             for result in results {
-                let folder = run.folder.display();
                 let check = |exit, sentence| Check { exit, sentence: format!("{sentence} ({folder})") };
                 if args.bisect && threshold.is_near(result) {
                     checks.push(check(Exit::Incomplete, threshold.near(result)));

@@ -1,7 +1,7 @@
 //! `natmeter doctor`: looks at the machine that measures, at the ports of a bed and at its boxes,
 //! changes settings that spoil results, and undoes that.
 
-use super::{load, usage};
+use super::{load, show, usage};
 use crate::cli::{Changes, DoctorArgs, Output};
 use crate::exit::Exit;
 use crate::rig::files;
@@ -134,11 +134,8 @@ fn unreadable(at: String, error: String, why: &'static str) -> Finding {
 }
 
 fn say_changed(line: &str, output: Output) {
-    if output.json {
-        term::json(&json!({ "event": "doctor-changed", "words": line }));
-    } else {
-        out(&format!("{}\n", folded(line, term::columns())));
-    }
+    let event = json!({ "event": "doctor-changed", "words": line });
+    show(output, &event, || format!("{}\n", folded(line, term::columns())));
 }
 
 fn say(findings: &[Finding], output: Output) {

@@ -1,6 +1,6 @@
 //! `natmeter guest`: builds, lists, tries, runs and removes guests.
 
-use super::{failed, guest_run};
+use super::{failed, guest_run, show};
 use crate::cli::{GuestCommand, Guests, Hardware, Output};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
@@ -40,11 +40,8 @@ fn build(kind: Kind, perf: bool, guests: &Guests, output: Output) -> Result<Exit
         }
     };
     let image = guest::build::build(kind, perf, &cache(guests)?, &mut say)?;
-    if output.json {
-        term::json(&document(&image));
-    } else {
-        out(&format!("{} is built ({:.0} s)\n", image.folder.display(), begun.elapsed().as_secs_f64()));
-    }
+    let text = || format!("{} is built ({:.0} s)\n", image.folder.display(), begun.elapsed().as_secs_f64());
+    show(output, &document(&image), text);
     Ok(Exit::Done)
 }
 

@@ -1,40 +1,38 @@
 //! The commands. Each turns its arguments into a library call, and the outcome into an exit code.
 
+mod about;
 mod bed;
 mod calibrate;
 mod check;
 mod clean;
 mod compare;
-mod completions;
 mod doctor;
 mod earlier;
 mod gateway;
 mod guest;
 mod guest_run;
 mod import;
-mod list;
 mod load;
-mod man_pages;
 mod merge;
 mod plan;
 mod published;
 mod report;
 mod run;
-mod schema;
 mod selftest;
 mod serve;
 mod size;
 mod trend;
 mod turn;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Output};
 use crate::exit::Exit;
 use crate::rig::{self, RigError};
 use crate::run::RunError;
-use crate::term::err;
+use crate::term::{self, err, out};
 use dut::{DutError, RunDir};
 use record::plan::Plan;
 use scenario::{Scenario, TestBed};
+use serde::Serialize;
 use std::fmt::Display;
 use turn::MyTurn;
 
@@ -47,31 +45,28 @@ pub fn dispatch(cli: Cli) -> Exit {
 fn run_command(cli: Cli) -> Result<Exit, Exit> {
     let output = cli.output;
     match cli.command {
-        Some(Command::Run(args)) => run::run(args.file.as_deref(), &args.options, output),
-        Some(Command::Resume(args)) => run::resume(&args, output),
-        Some(Command::Report(args)) => {
-            let usual = if output.json { "json" } else { "text" };
-            report::report(&args, args.format.as_deref().unwrap_or(usual))
-        }
+        Some(Command::Run { file, options }) => run::run(file.as_deref(), &options, output),
+        Some(Command::Resume { run, turn }) => run::resume(&run, turn, output),
+        Some(Command::Report(args)) => report::report(&args, output),
         Some(Command::Merge(args)) => merge::merge(&args, output),
         Some(Command::Size(args)) => size::size(&args, output),
         Some(Command::Compare(args)) => compare::compare_runs(&args, output),
         Some(Command::Trend(args)) => trend::trend_of(&args, output),
-        Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
+        Some(Command::Calibrate { scenario, turn }) => calibrate::calibrate(&scenario, turn, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => clean::clean(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, output),
         Some(Command::Bed(command)) => bed::bed(&command, output),
         Some(Command::Guest(command)) => Ok(guest::guest(&command, output)),
         Some(Command::Gateway(args)) => gateway::gateway(&args, output),
-        Some(Command::Check(args)) => check::check(&args, output),
+        Some(Command::Check(scenario)) => check::check(&scenario, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),
-        Some(Command::List(args)) => Ok(list::list(args.what.as_deref(), output)),
+        Some(Command::List { what }) => Ok(about::list(what.as_deref(), output)),
         Some(Command::Published(command)) => published::published(&command, output),
         Some(Command::Serve(args)) => serve::serve(&args, output),
-        Some(Command::Schema(args)) => Ok(schema::schema(args.kind)),
-        Some(Command::Completions(args)) => Ok(completions::completions(args.shell)),
-        Some(Command::ManPages(args)) => Ok(man_pages::man_pages(&args.dir)),
+        Some(Command::Schema { kind }) => Ok(about::schema(kind)),
+        Some(Command::Completions { shell }) => Ok(about::completions(shell)),
+        Some(Command::ManPages { dir }) => Ok(about::man_pages(&dir)),
         None => run::run(None, &cli.quickstart, output),
     }
 }
@@ -85,15 +80,25 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
         return Ok(());
     }
     let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
-    rig::checks::check_tools(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
     let root = rustix::process::geteuid().is_root();
-    rig::checks::check_devices(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
+    let checked = rig::checks::check_tools(scenario, &points);
+    let checked = checked.and_then(|()| rig::checks::check_devices(scenario, &points, root));
+    checked.map_err(|error| fail(&RunError::Rig(error)))?;
     // A run with `--beside` may use the test bed.
     turn.wait_for(|| dut::lock::see_that_bed_is_free(&RunDir::of_this_user()))?;
     if root {
         return Ok(());
     }
     port::netns::enter_user_namespace().map_err(failed)
+}
+
+/// Prints the result of a command, as JSON or as text.
+fn show(output: Output, result: &impl Serialize, text: impl FnOnce() -> String) {
+    if output.json {
+        term::json(result);
+    } else {
+        out(&text());
+    }
 }
 
 /// Prints an error when nothing is known but that the command failed.

@@ -4,7 +4,7 @@ use super::load::{load, planned, tell};
 use super::usage;
 use crate::advice::{self, Machine};
 use crate::cells::Cells;
-use crate::cli::{Changes, Output, PlanArgs};
+use crate::cli::{Changes, Output, PlanArgs, ScenarioArgs};
 use crate::exit::Exit;
 use crate::forecast::Earlier;
 use crate::installed::QUICKSTART_WORD;
@@ -15,15 +15,16 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
+    let PlanArgs { scenario: ScenarioArgs { file, changes }, .. } = args;
     // The scenario of a box needs a bed: the first one of `--beds`.
-    let bed = args.changes.bed.clone().or_else(|| args.beds.first().map(|bed| file_of(bed)));
-    let loaded = load(args.file.as_deref(), &Changes { bed, ..args.changes.clone() }, output)?;
+    let bed = changes.bed.clone().or_else(|| args.beds.first().map(|bed| file_of(bed)));
+    let loaded = load(file.as_deref(), &Changes { bed, ..changes.clone() }, output)?;
     let mut plan = planned(&loaded.scenario, output)?;
     let runs = args.runs.as_deref().unwrap_or(Path::new(RUNS));
     let corrected = Earlier::below(runs, &loaded.scenario, &loaded.options).correct(&mut plan);
     if let Some(format) = args.cells {
-        let file = args.file.as_deref().unwrap_or(Path::new(QUICKSTART_WORD));
-        let cells = Cells { file, changes: &args.changes, beds: &args.beds, scenario: &loaded.scenario, plan: &plan };
+        let file = file.as_deref().unwrap_or(Path::new(QUICKSTART_WORD));
+        let cells = Cells { file, changes, beds: &args.beds, scenario: &loaded.scenario, plan: &plan };
         out(&cells.text(format));
         return Ok(Exit::Done);
     }
@@ -34,8 +35,8 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
         term::json(&event);
     } else {
         // The description of the scenario does not have these.
-        if !args.changes.set.is_empty() {
-            out(&format!("changed by --set: {}\n", args.changes.set.join("; ")));
+        if !changes.set.is_empty() {
+            out(&format!("changed by --set: {}\n", changes.set.join("; ")));
         }
         out(&forecast::text(&loaded.scenario, &plan));
         if let Some(sentence) = corrected {

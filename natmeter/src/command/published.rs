@@ -4,11 +4,12 @@
 use super::{import, usage};
 use crate::cli::{Output, PublishedCommand};
 use crate::exit::Exit;
-use crate::term::{self, columns, folded, out};
+use crate::term::{self, columns, folded, in_columns, out};
+use indexmap::IndexSet;
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
-use record::published::{self, Table, Value, documents, errata, tables};
+use record::published::{self, Erratum, Table, Value, documents, errata, tables};
 use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
@@ -33,12 +34,8 @@ fn imported(files: &[PathBuf], output: Output) -> Result<(), Exit> {
         }
         let values: Vec<&Value> = values.iter().collect();
         let head = format!("{cite}, {}: {title}", files.join(", "));
-        let mut text = described(&head, &values);
-        for note in notes {
-            text.push_str(&folded(&format!("! {note}"), columns()));
-            text.push('\n');
-        }
-        out(&format!("{text}\n"));
+        let notes: String = notes.iter().map(|note| noted(note)).collect();
+        out(&format!("{}{notes}\n", described(&head, &values)));
     }
     Ok(())
 }
@@ -95,32 +92,19 @@ fn show(id: &str, output: Output) -> Result<(), Exit> {
 fn shown(table: &Table) -> String {
     let values: Vec<&Value> = table.values().collect();
     let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
-    let mut text = described(&head, &values);
-    for erratum in table.errata() {
-        let note = erratum.note.as_deref().unwrap_or_default();
-        text.push_str(&folded(&format!("! {}: {note}", erratum.id), columns()));
-        text.push('\n');
-    }
-    text
+    let note = |erratum: &Erratum| noted(&format!("{}: {}", erratum.id, erratum.note.as_deref().unwrap_or_default()));
+    described(&head, &values) + &table.errata().map(note).collect::<String>()
+}
+
+fn noted(note: &str) -> String {
+    folded(&format!("! {note}"), columns()) + "\n"
 }
 
 /// A heading, the common conditions of values, and the values as printed, a block a metric.
 fn described(head: &str, values: &[&Value]) -> String {
-    let mut text = folded(head, columns());
-    text.push('\n');
-    text.push_str(&folded(&conditions(values), columns()));
-    text.push_str("\n\n");
-    let mut metrics: Vec<&str> = Vec::new();
-    for value in values {
-        if !metrics.contains(&value.metric.as_str()) {
-            metrics.push(&value.metric);
-        }
-    }
-    for metric in metrics {
-        text.push_str(&block(values, metric));
-        text.push('\n');
-    }
-    text
+    let metrics: IndexSet<&str> = values.iter().map(|value| value.metric.as_str()).collect();
+    let blocks: String = metrics.into_iter().map(|metric| block(values, metric) + "\n").collect();
+    format!("{}\n{}\n\n{blocks}", folded(head, columns()), folded(&conditions(values), columns()))
 }
 
 /// Conditions that are the same for all values.
@@ -151,15 +135,8 @@ fn conditions(values: &[&Value]) -> String {
 /// A line for each place in the table, a column for median, minimum and so on.
 fn block(all: &[&Value], metric: &str) -> String {
     let values: Vec<&Value> = all.iter().copied().filter(|value| value.metric == metric).collect();
-    let (mut stats, mut places): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for value in &values {
-        if !stats.contains(&value.stat.as_str()) {
-            stats.push(&value.stat);
-        }
-        if !places.contains(&value.x.as_str()) {
-            places.push(&value.x);
-        }
-    }
+    let stats: IndexSet<&str> = values.iter().map(|value| value.stat.as_str()).collect();
+    let places: IndexSet<&str> = values.iter().map(|value| value.x.as_str()).collect();
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
     let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
     // `all` is the place of results that nothing distinguishes.
@@ -171,29 +148,16 @@ fn block(all: &[&Value], metric: &str) -> String {
     };
     let mut rows = vec![[vec![x_name], stats.iter().map(|stat| stat.replace('_', " ")).collect()].concat()];
     for place in &places {
-        let at = place.parse::<u64>().map_or_else(|_| (*place).to_owned(), grouped);
+        let at = place.parse().map_or_else(|_| (*place).to_owned(), grouped);
         rows.push([vec![at], stats.iter().map(|stat| cell(place, stat)).collect()].concat());
     }
-    format!("{title}, {unit}\n{}", aligned(&rows))
+    format!("{title}, {unit}\n{}", in_columns("  ", &rows, |_| false))
 }
 
 /// The value as printed, or in its unit where the document prints another one, such as thousands.
 fn in_unit(value: &Value) -> String {
     let printed = value.printed.replace(',', "").parse::<f64>();
     if printed == Ok(value.value) { value.printed.clone() } else { grouped_f64(value.value) }
-}
-
-/// Columns are as wide as their longest cell, aligned right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width =
-        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("  {}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }
 
 /// Lists differences and errata. Succeeds, as the differences are in the documents.
@@ -223,13 +187,7 @@ fn checked(all: &[Check]) -> String {
         let _ = writeln!(text, "{values:>8}  {differ:>6}  {how}");
     };
     line(&"values", &"differ", "derived as");
-    let mut hows: Vec<&str> = Vec::new();
-    for check in all {
-        if !hows.contains(&check.how) {
-            hows.push(check.how);
-        }
-    }
-    for how in hows {
+    for how in all.iter().map(|check| check.how).collect::<IndexSet<_>>() {
         let of: Vec<&Check> = all.iter().filter(|check| check.how == how).collect();
         let differ = of.iter().filter(|check| !check.agrees).count();
         line(&of.len(), &differ, how);
@@ -252,8 +210,7 @@ fn checked(all: &[Check]) -> String {
             erratum.printed.trim_end_matches('.'),
             erratum.should_be.trim_end_matches('.')
         );
-        text.push_str(&folded(&words, columns()));
-        text.push('\n');
+        let _ = writeln!(text, "{}", folded(&words, columns()));
     }
     text
 }

@@ -14,7 +14,8 @@ pub(super) fn screen(verbose: bool) -> Screen {
     Screen { columns: terminal.filter(|&columns| columns > 0).unwrap_or(Screen::USUAL.columns), verbose }
 }
 
-pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
+pub(super) fn report(args: &ReportArgs, output: Output) -> Result<Exit, Exit> {
+    let format = args.format.as_deref().unwrap_or(output.format());
     super::load::is_run(&args.run)?;
     let imported = import::read(&args.compare_with)?;
     let mut report = Report::from_folder(&args.run, tech::ALL).map_err(failed)?;
@@ -27,8 +28,7 @@ pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
 
 /// Prints the report for a command that ends with a report.
 pub(super) fn of_run(run: &Path, output: Output) -> Result<Exit, Exit> {
-    let args = ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() };
-    report(&args, if output.json { "json" } else { "text" })
+    report(&ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() }, output)
 }
 
 /// Prints the errors in the record.

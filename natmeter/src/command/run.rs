@@ -6,7 +6,7 @@ use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, failed, privilege, report, usage};
 use crate::advice::{self, Machine};
-use crate::cli::{Output, ResumeArgs, RunOptions, Turn};
+use crate::cli::{Output, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let plan = planned(&loaded.scenario, output)?;
     fits(&loaded.scenario, &plan, output)?;
     // Before any change, and before entering a network namespace, from which other runs are not visible.
-    let testing = SelfTesting::of(turn.beside, runs.skip_self_test);
+    let testing = SelfTesting { is_skipped: runs.skip_self_test, is_advisory: turn.beside };
     let mut turn = MyTurn::take(*turn)?;
     turn.take_ports(&loaded.scenario)?;
     privilege(&loaded.scenario, &plan, &mut turn)?;
@@ -53,14 +53,16 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
         let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
-        Ok((path, carry_out(run, turn.beside.take(), testing, &process)?))
+        Ok((path, carry_out(run, turn.beside.take(), &testing, &process)?))
     };
     let ended = begin();
-    conclude(ended, output, listener)
+    drop(listener);
+    let (path, outcomes) = ended.map_err(|error| fail(&error))?;
+    conclude(&path, &outcomes, output)
 }
 
-pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
-    go_on(&args.run, args.turn, false, output)
+pub(super) fn resume(run: &Path, turn: Turn, output: Output) -> Result<Exit, Exit> {
+    go_on(run, turn, false, output)
 }
 
 fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Result<Exit, Exit> {
@@ -70,69 +72,53 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
         let path = path.display();
         return Err(usage(format_args!("{path} joins several runs: resume one of them, and merge again")));
     }
-    let testing = SelfTesting::of(turn.beside, skip_self_test);
+    let testing = SelfTesting { is_skipped: skip_self_test, is_advisory: turn.beside };
     let mut turn = MyTurn::take(turn)?;
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
+    let (folder, repairs) = opened.map_err(|error| fail(&error))?;
+    let header = header(path, tech::ALL).map_err(|error| fail(&error.into()))?;
+    turn.take_ports(&header.scenario)?;
+    privilege(&header.scenario, &header.plan, &mut turn)?;
     let mut listener = listener(output);
-    let ended = opened.and_then(|(folder, repairs)| {
-        let header = header(path, tech::ALL)?;
-        let ready = turn.take_ports(&header.scenario);
-        if let Err(exit) = ready.and_then(|()| privilege(&header.scenario, &header.plan, &mut turn)) {
-            return Ok(Err(exit));
-        }
+    let continued = || {
         for repair in repairs {
             let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
             listener.on(&Event::Repaired { text });
         }
         let process = turn.process()?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), testing, &process)?)))
-    });
-    let ended = match ended {
-        Ok(done) => Ok(done?),
-        Err(error) => Err(error),
+        carry_out(run, turn.beside.take(), &testing, &process)
     };
-    conclude(ended, output, listener)
+    let ended = continued();
+    drop(listener);
+    conclude(path, &ended.map_err(|error| fail(&error))?, output)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SelfTesting {
-    /// The run does not start on a host that is too busy.
-    Required,
-    /// The run starts on any host (`--beside`).
-    Advisory,
+struct SelfTesting {
     /// The run has no self-test (`--skip-self-test`).
-    Skipped,
-}
-
-impl SelfTesting {
-    fn of(is_beside: bool, is_skipped: bool) -> SelfTesting {
-        match (is_skipped, is_beside) {
-            (true, _) => SelfTesting::Skipped,
-            (false, true) => SelfTesting::Advisory,
-            (false, false) => SelfTesting::Required,
-        }
-    }
+    is_skipped: bool,
+    /// The run starts also on a host that is too busy (`--beside`).
+    is_advisory: bool,
 }
 
 /// `beside` is the doubt about another process that measures.
 fn carry_out(
     mut run: Run,
     beside: Option<String>,
-    testing: SelfTesting,
+    testing: &SelfTesting,
     process: &Process,
 ) -> Result<Vec<Outcome>, RunError> {
     let mut facts = facts::of_this_machine();
     facts.doubts.extend(beside.map(Doubt::Other));
     let tested = if !run.sends_frames() || run.is_tested_on(&facts)? {
         None
-    } else if testing == SelfTesting::Skipped {
+    } else if testing.is_skipped {
         facts.doubts.push(Doubt::SelfTestSkipped);
         None
     } else {
         run.announce()?;
         let Some(tested) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
-        if selftest::is_host_too_busy(&tested.verdict) && testing == SelfTesting::Required {
+        if selftest::is_host_too_busy(&tested.verdict) && !testing.is_advisory {
             return Err(run.host_too_busy());
         }
         Some(tested)
@@ -145,24 +131,14 @@ fn listener(output: Output) -> Box<dyn Listener> {
 }
 
 /// Prints the results and writes the report into the folder.
-fn conclude(
-    ended: Result<(std::path::PathBuf, Vec<Outcome>), RunError>,
-    output: Output,
-    listener: Box<dyn Listener>,
-) -> Result<Exit, Exit> {
-    drop(listener);
-    let (path, outcomes) = ended.map_err(|error| fail(&error))?;
-    let written = Report::from_folder(&path, tech::ALL).and_then(|report| {
-        let html = report.render("html")?;
-        Ok((report.text(report::screen(false)), html, report.audit.findings))
-    });
-    let (text, html, findings) = written.map_err(failed)?;
-    let folder = Dir::open(&path).map_err(failed)?;
-    folder.replace(PAGE, &html).map_err(failed)?;
+fn conclude(path: &Path, outcomes: &[Outcome], output: Output) -> Result<Exit, Exit> {
+    let report = Report::from_folder(path, tech::ALL).map_err(failed)?;
+    let folder = Dir::open(path).map_err(failed)?;
+    folder.replace(PAGE, &report.render("html").map_err(failed)?).map_err(failed)?;
     if !output.json {
-        out(&format!("{text}\nReport: {}\n", folder.path_of(PAGE).display()));
+        out(&format!("{}\nReport: {}\n", report.text(report::screen(false)), folder.path_of(PAGE).display()));
     }
-    if report::verdict(&path, &findings) != Exit::Done {
+    if report::verdict(path, &report.audit.findings) != Exit::Done {
         return Err(Exit::Failed);
     }
     let tested = folder.document::<SelfTest>(store::SELF_TEST).ok().flatten();
@@ -175,8 +151,8 @@ fn conclude(
         err(&format!("  trials of these checks: {}\n", folder.path_of(store::SELF_TEST_TRIALS).display()));
         return Err(Exit::Failed);
     }
-    let header = header(&path, tech::ALL).ok();
-    let (missing, without) = header.as_ref().map(|header| missing(header, &outcomes)).unwrap_or_default();
+    let header = header(path, tech::ALL).ok();
+    let (missing, without) = header.as_ref().map(|header| missing(header, outcomes)).unwrap_or_default();
     let resume = format!("`natmeter resume {}`", path.display());
     if !missing.is_empty() {
         err(&format!("error: no result for {}; {resume} continues the run\n", missing.join(", ")));
@@ -186,7 +162,7 @@ fn conclude(
         err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
     }
     let calibration = folder.document::<Calibration>(store::CALIBRATION).ok().flatten();
-    Ok(Exit::of_results(&outcomes, |o| {
+    Ok(Exit::of_results(outcomes, |o| {
         let Measurement { point, metric, .. } = &o.measurement;
         let here = header.as_ref().map(|header| point.of(&header.scenario));
         let known = calibration.as_ref().zip(here.as_deref());

@@ -1,12 +1,12 @@
 //! `natmeter selftest`: tests the tester on devices with known truth.
 
 use super::turn::MyTurn;
-use super::{fail, failed};
+use super::{fail, failed, show};
 use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::selftest::{self, SelfTestRecord};
-use crate::term::{self, err, out};
+use crate::term::err;
 use record::folder::{SelfTest, SelfTestCheck};
 use record::store::Dir;
 use std::path::Path;
@@ -30,11 +30,7 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
         keep(&tested, folder)?;
     }
     let verdict = tested.verdict;
-    if output.json {
-        term::json(&verdict);
-    } else {
-        out(&text(&verdict));
-    }
+    show(output, &verdict, || text(&verdict));
     Ok(exit(&verdict))
 }
 

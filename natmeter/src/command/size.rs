@@ -18,8 +18,7 @@ pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
         super::load::is_run(run)?;
         reports.push(Report::from_folder(run, tech::ALL).map_err(failed)?);
     }
-    let usual = if output.json { "json" } else { "text" };
-    let name = args.format.as_deref().unwrap_or(usual);
+    let name = args.format.as_deref().unwrap_or(output.format());
     let format = SIZING_FORMATS.iter().find(|format| format.name == name).expect("the command line knows the formats");
     let sizing = Sizing::of(demand, &reports);
     if sizing.devices.is_empty() {

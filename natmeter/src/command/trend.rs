@@ -1,14 +1,12 @@
 //! `natmeter trend`: the series of each value over many runs of a scenario, and where its level changed.
 
-use super::usage;
+use super::compare::COLUMNS;
+use super::{show, usage};
 use crate::cli::{Output, TrendArgs};
 use crate::exit::Exit;
-use crate::term::{self, err, folded, out};
+use crate::term::{err, folded};
 use record::compare::{Run, run_folders};
 use record::trend::{of_one_scenario, text, trend};
-
-/// Width of lines, for every terminal.
-const COLUMNS: usize = 80;
 
 pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
     let folders = run_folders(&args.dir).map_err(usage)?;
@@ -24,11 +22,7 @@ pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
     let runs = of_one_scenario(runs, args.scenario.as_deref())
         .map_err(|error| usage(format_args!("{}: {error}", args.dir.display())))?;
     let trend = trend(&runs);
-    if output.json {
-        term::json(&trend);
-    } else {
-        out(&format!("{}\n", folded(&text(&trend), COLUMNS)));
-    }
+    show(output, &trend, || format!("{}\n", folded(&text(&trend), COLUMNS)));
     Ok(Exit::Done)
 }
 

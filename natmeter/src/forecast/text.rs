@@ -2,14 +2,15 @@
 
 use super::set_up::has_null_device;
 use super::{Expected, SLOWER, expected, guess, of_boxes, saved};
-use Side::{Left, Right};
+use crate::term::in_columns;
+use indexmap::IndexMap;
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use record::report::number::percent;
 use record::visit::CHANGE;
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_long, show_time};
-use scenario::{Scenario, Sequence, conformance, label, technologies};
+use scenario::{Point, Scenario, Sequence, conformance, label, technologies};
 use std::fmt::Write;
 
 /// One line for each value to be measured.
@@ -32,7 +33,7 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     out.push('\n');
     table(&mut out, plan);
     let _ = writeln!(out, "\n{}", total(scenario, plan));
-    if plan.order == Sequence::Interleaved && repetitions(plan).iter().any(|group| group.len() > 1) {
+    if plan.order == Sequence::Interleaved && repetitions(plan).any(|group| group.len() > 1) {
         out.push_str("Interleaved: the next repetition begins after all points have had this one.\n");
     }
     if let Some(limit) = scenario.time_limit.filter(|_| has_null_device(scenario, plan)) {
@@ -85,10 +86,11 @@ fn table(out: &mut String, plan: &Plan) {
     // Further axes have a column each.
     let swept = |a: &&Axis| plan.measurements.iter().any(|m| m.point.axes.contains_key(a.name()));
     let axes: Vec<&Axis> = AXES.iter().filter(swept).collect();
-    let mut head = vec![("device", Left), ("connections", Right), ("cores", Right)];
-    head.extend(axes.iter().map(|axis| (axis.heading, Right)));
-    head.extend([("metric", Left), ("repetitions", Right), ("predicted", Right)]);
-    let mut rows: Vec<Vec<String>> = vec![head.iter().map(|(name, _)| (*name).to_owned()).collect()];
+    let mut head = vec!["device", "connections", "cores"];
+    head.extend(axes.iter().map(|axis| axis.heading));
+    let metric = head.len();
+    head.extend(["metric", "repetitions", "predicted"]);
+    let mut rows: Vec<Vec<String>> = vec![head.into_iter().map(str::to_owned).collect()];
     for group in repetitions(plan) {
         let Measurement { point, metric, .. } = group[0];
         let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
@@ -102,32 +104,16 @@ fn table(out: &mut String, plan: &Plan) {
         row.extend([metric.clone(), group.len().to_string(), show_time(predicted)]);
         rows.push(row);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    for row in &rows {
-        let cells = row.iter().zip(&head).zip(&widths).map(|((text, (_, side)), &width)| match side {
-            Left => format!("{text:<width$}"),
-            Right => format!("{text:>width$}"),
-        });
-        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "));
-    }
+    out.push_str(&in_columns("", &rows, |at| at == 0 || at == metric));
 }
 
 /// Measurements grouped by repetition, in the order of the first ones.
-fn repetitions(plan: &Plan) -> Vec<Vec<&Measurement>> {
-    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+fn repetitions(plan: &Plan) -> impl Iterator<Item = Vec<&Measurement>> {
+    let mut groups: IndexMap<(&Point, &str), Vec<&Measurement>> = IndexMap::new();
     for m in &plan.measurements {
-        match groups.iter_mut().find(|group| group[0].point == m.point && group[0].metric == m.metric) {
-            Some(group) => group.push(m),
-            None => groups.push(vec![m]),
-        }
+        groups.entry((&m.point, &m.metric)).or_default().push(m);
     }
-    groups
-}
-
-enum Side {
-    Left,
-    Right,
+    groups.into_values()
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {

@@ -4,12 +4,10 @@
 mod calibrate;
 mod measure;
 pub(crate) mod null;
-mod recorded;
 mod repeat;
 mod time;
 
 pub use calibrate::{calibrate, over_ports, send_ceiling};
-pub use recorded::Recorded;
 
 use crate::event::{Event, Listener};
 use crate::forecast;
@@ -17,7 +15,6 @@ use crate::rig::{Process, Rig, RigError};
 use crate::selftest::SelfTestRecord;
 use crate::until::is_over;
 use engine::calibrate::CalibrateError;
-use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
 use record::doubt::Doubt;
@@ -26,7 +23,6 @@ use record::folder::{Calibration, Facts, Header, NullDevice, Outcome, SelfTest};
 use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::{Record, RecordError};
-use record::search::{known_before, last_trials};
 use record::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use record::visit::standing;
 use repeat::Round;
@@ -439,41 +435,6 @@ impl<'a> Run<'a> {
         self.facts.doubts.push(doubt);
         self.folder.dir().write(FACTS, &self.facts)?;
         self.tell(&Event::Doubt { text })
-    }
-
-    /// Recorded trials first. Also returns whether all trials were recorded ones.
-    fn attempt(
-        &mut self,
-        measurement: &Measurement,
-        attempt: u32,
-        rig: &mut Rig,
-    ) -> Result<(Result<Outcome, TrialError>, bool), RunError> {
-        let key = measurement.attempt_key(attempt);
-        let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
-        let replays = !recorded.is_empty();
-        let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
-        let (first, last) = (recorded.first().map(|r| r.seq), last_trials(&self.records));
-        let known = known_before(measurement, &self.scenario, first, &self.outcomes, &last);
-        let after = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum::<u64>();
-        let mut searcher = Searcher {
-            scenario: &self.scenario,
-            calibration: &self.calibration,
-            outcomes: &known,
-            end: self.end,
-            interrupted: &self.process.interrupted,
-            folder: &mut self.folder,
-            listener: &mut *self.listener,
-            predicted: measurement.predicted,
-            after: after / Nanos::SECOND.0,
-            limit: self.scenario.time_limit.map(|limit| (self.began, Duration::from(limit))),
-            next_seq,
-            new_records: Vec::new(),
-        };
-        let found = searcher.search(measurement, key, recorded, rig);
-        let only_replayed = replays && searcher.new_records.is_empty();
-        self.records.append(&mut searcher.new_records);
-        self.note_commands()?;
-        Ok((found, only_replayed))
     }
 
     /// Writes the commands since the last call.
