@@ -55,7 +55,7 @@ fn make(parent: &Path, trials: usize) -> std::path::PathBuf {
     let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);
     let folder = RunFolder::create(parent, "cost", SystemTime::UNIX_EPOCH, text, &header).expect("a new folder");
     let path = folder.path().to_path_buf();
-    Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).expect("a whole run");
+    Run::open(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).expect("a whole run");
     path
 }
 

@@ -3,6 +3,7 @@
 use crate::rig::boxes;
 use crate::rig::checks::what_takes_root;
 use crate::rig::cores::{are_too_few, listed, testers};
+use indexmap::IndexSet;
 use record::plan::Plan;
 use scenario::{Dut, LoadedScenario, Point, Scenario};
 use std::collections::BTreeSet;
@@ -27,8 +28,7 @@ impl Machine {
 /// Notes, one sentence each.
 pub fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
-    let mut points: Vec<&Point> = plan.measurements.iter().map(|m| &m.point).collect();
-    points.dedup();
+    let points: Vec<&Point> = plan.points().collect();
     let mut advice: Vec<String> = loaded.advice.clone();
     advice.extend(shared_cores(scenario, &points, machine));
     advice.extend(one_core(scenario, machine));
@@ -92,13 +92,9 @@ fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
 
 /// What a run without root refuses.
 fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for point in points {
-        let scenario = &*point.of(scenario);
-        let note = what_takes_root(scenario, point).map(|refused| format!("needs root: {refused}"));
-        all.extend(note.filter(|note| !all.contains(note)));
-    }
-    all
+    let refused = points.iter().filter_map(|point| what_takes_root(&point.of(scenario), point));
+    let all: IndexSet<String> = refused.map(|refused| format!("needs root: {refused}")).collect();
+    all.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -49,13 +49,10 @@ impl Cells<'_> {
     }
 
     fn measurements(&self) -> Vec<(Cell, Vec<&Measurement>)> {
-        let count = self.count();
-        let points = self.scenario.points().enumerate();
-        let of_point = |(at, point)| {
-            let cell = Cell::all(count).find(|cell| cell.has(at, count as usize));
-            Some((cell?, self.plan.measurements.iter().filter(|m| m.point == point).collect()))
-        };
-        points.filter_map(of_point).collect()
+        let cells = Cell::all(self.count()).zip(self.scenario.points());
+        cells
+            .map(|(cell, point)| (cell, self.plan.measurements.iter().filter(|m| m.point == point).collect()))
+            .collect()
     }
 
     fn arguments(&self) -> Vec<String> {

@@ -49,32 +49,39 @@ pub fn scenario(path: &Path) -> Option<String> {
 /// similar ones beside it.
 pub fn run(path: &Path) -> Option<String> {
     let word = path.file_name()?.to_string_lossy();
-    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    let mut folders = vec![beside, Path::new(RUNS)];
-    folders.dedup();
     // A folder of runs was named instead of one of its runs.
     let mut inside = runs_of(path);
     if let Some(last) = inside.pop() {
         return Some(format!("its last run is {}", last.display()));
     }
-    let runs: Vec<PathBuf> = folders.into_iter().flat_map(runs_of).collect();
+    let runs: Vec<PathBuf> = beside_or_in(path, RUNS).into_iter().flat_map(runs_of).collect();
     let name = |run: &Path| run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let begins: Vec<&PathBuf> = runs.iter().filter(|run| word.len() > 2 && name(run).starts_with(&*word)).collect();
     let names: Vec<String> = runs.iter().map(|run| name(run)).collect();
     let similar = nearest(&word, names.iter().map(String::as_str));
-    let meant = match begins.last() {
-        Some(last) => Some(last.display().to_string()),
-        None => runs.iter().find(|run| similar == Some(name(run).as_str())).map(|run| run.display().to_string()),
-    };
-    question(meant.as_slice())
+    let begins = runs.iter().rfind(|run| word.len() > 2 && name(run).starts_with(&*word));
+    let meant = begins.or_else(|| runs.iter().find(|run| similar == Some(name(run).as_str())));
+    question(meant.map(|run| run.display().to_string()).as_slice())
+}
+
+/// The folder of a path, and the usual one.
+fn beside_or_in<'a>(path: &'a Path, usual: &'a str) -> Vec<&'a Path> {
+    let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let mut folders = vec![beside, Path::new(usual)];
+    folders.dedup();
+    folders
+}
+
+/// What is wanted in a folder, in order.
+fn entries(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
+    let mut wanted: Vec<PathBuf> = entries.map(|entry| here(entry.path())).filter(|path| is_wanted(path)).collect();
+    wanted.sort();
+    wanted
 }
 
 fn runs_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
-    let mut runs: Vec<PathBuf> = entries.map(|entry| here(entry.path())).filter(|path| store::is_run(path)).collect();
-    runs.sort();
-    runs
+    entries(folder, store::is_run)
 }
 
 /// Scenario files similar to a word or path:
@@ -86,14 +93,12 @@ fn runs_of(folder: &Path) -> Vec<PathBuf> {
 /// The file of that path itself is never among them: it exists, but cannot be read.
 fn scenarios(word: &str) -> Vec<PathBuf> {
     let path = Path::new(word);
-    let mut folders = vec![path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new(".")), Path::new(FOLDER)];
-    folders.dedup();
     let name = plain(&stem(path));
     if name.is_empty() {
         return Vec::new();
     }
     let itself = identity(path);
-    let mut files: Vec<PathBuf> = folders.into_iter().flat_map(files_of).collect();
+    let mut files: Vec<PathBuf> = beside_or_in(path, FOLDER).into_iter().flat_map(files_of).collect();
     files.retain(|file| itself.is_none() || identity(file) != itself);
     let stems: Vec<String> = files.iter().map(|file| stem(file)).collect();
     let meant = nearest(&stem(path), stems.iter().map(String::as_str));
@@ -123,15 +128,9 @@ fn question(names: &[String]) -> Option<String> {
 /// Regular files that can be read and are not too long. Opening anything else, such as a named
 /// pipe, could block for ever.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let here = |file: PathBuf| file.strip_prefix(".").map(Path::to_path_buf).unwrap_or(file);
-    let is_toml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "toml");
-    let is_short = |file: &PathBuf| file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST_FILE);
-    let opens = |file: &PathBuf| File::open(file).is_ok();
-    let files = entries.map(|entry| here(entry.path())).filter(|file| is_toml(file) && is_short(file) && opens(file));
-    let mut files: Vec<PathBuf> = files.collect();
-    files.sort();
-    files
+    let is_toml = |file: &Path| file.extension().is_some_and(|extension| extension == "toml");
+    let is_short = |file: &Path| file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST_FILE);
+    entries(folder, |file| is_toml(file) && is_short(file) && File::open(file).is_ok())
 }
 
 /// Whether the file has a device or a technology whose name begins with `name`.

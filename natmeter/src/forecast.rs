@@ -22,7 +22,7 @@ use searches::{LONGEST, Searches};
 
 /// The plan with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
-    let TimedPlan { plan, searches } = in_order(scenario, Sequence::PointByPoint);
+    let TimedPlan { plan, searches, .. } = in_order(scenario, Sequence::PointByPoint);
     let order = scenario.measure.order.unwrap_or(if changing_is_cheap(scenario, &plan, &searches) {
         Sequence::Interleaved
     } else {
@@ -35,12 +35,21 @@ struct TimedPlan {
     plan: Plan,
     /// Times of the search of each measurement.
     searches: Vec<Nanos>,
+    /// Octets that tester and device need at each point.
+    needed: Vec<(Point, [u64; 2])>,
 }
 
 fn in_order(scenario: &Scenario, order: Sequence) -> TimedPlan {
     let mut plan = Plan::in_order(scenario, order);
-    let mut searches = Searches::assumed(scenario);
+    let mut searches = Searches::new(scenario, |guess| guess);
     let times: Vec<Nanos> = plan.measurements.iter().map(|m| searches.time(m)).collect();
+    let needed = |point: &Point| {
+        let tester = memory::of_tester(scenario, point, searches.largest(point));
+        (point.clone(), [tester, memory::of_device(scenario, point)])
+    };
+    let needed: Vec<(Point, [u64; 2])> = plan.points().map(needed).collect();
+    let most = |at: usize| needed.iter().map(|(_, octets)| octets[at]).max().unwrap_or(0);
+    (plan.tester_memory, plan.dut_memory) = (most(0), most(1));
     let (mut visited, mut costs): (Option<Point>, Vec<Point>) = (None, Vec::new());
     for (m, time) in plan.measurements.iter_mut().zip(&times) {
         let here = &*m.point.of(scenario);
@@ -48,9 +57,6 @@ fn in_order(scenario: &Scenario, order: Sequence) -> TimedPlan {
         if visited.as_ref() != Some(&m.point) {
             around += 2 * set_up::null(here, &m.point);
             visited = Some(m.point.clone());
-            plan.tester_memory =
-                plan.tester_memory.max(memory::of_tester(scenario, &m.point, searches.largest(&m.point)));
-            plan.dut_memory = plan.dut_memory.max(memory::of_device(scenario, &m.point));
         }
         if gives(&m.metric, Gives::Throughput) && !costs.contains(&m.point) {
             around += set_up::cost(here, &m.point);
@@ -58,7 +64,7 @@ fn in_order(scenario: &Scenario, order: Sequence) -> TimedPlan {
         }
         m.predicted = Nanos(time.0.saturating_add(around).min(LONGEST.0));
     }
-    TimedPlan { plan, searches: times }
+    TimedPlan { plan, searches: times, needed }
 }
 
 /// Part of a measurement: interleaving changes the point after each.
@@ -119,15 +125,16 @@ pub const SLOWER: u64 = 100;
 pub fn of_boxes(scenario: &Scenario, plan: &Plan) -> Option<[Nanos; 2]> {
     let is_box = |m: &&Measurement| scenario.bed_of(&scenario.duts[m.point.dut]).is_some();
     plan.measurements.iter().find(is_box)?;
-    let times = |rates: &dyn Fn(Guess) -> Guess| {
-        let mut searches = Searches::new(scenario, |scenario, dut| rates(guess(scenario, dut)));
+    let times = |changed: fn(Guess) -> Guess| {
+        let mut searches = Searches::new(scenario, changed);
         plan.measurements.iter().map(|m| searches.time(m).0).collect::<Vec<u64>>()
     };
-    let slower = |rate: Rate| rate.scaled(1, SLOWER).max(Rate(1));
-    let assumed = times(&|guess| guess);
-    let faster = |guess: &Guess| guess.top.scaled(2, 1);
-    let fast = times(&|guess| Guess { set_up: faster(&guess), forward: faster(&guess), ..guess });
-    let slow = times(&|guess| Guess { set_up: slower(guess.set_up), forward: slower(guess.forward), ..guess });
+    let assumed = times(|guess| guess);
+    let fast = times(|guess| Guess { set_up: guess.top.scaled(2, 1), forward: guess.top.scaled(2, 1), ..guess });
+    let slow = times(|guess| {
+        let slower = |rate: Rate| rate.scaled(1, SLOWER).max(Rate(1));
+        Guess { set_up: slower(guess.set_up), forward: slower(guess.forward), ..guess }
+    });
     let mut ends = [0u64; 2];
     for (at, m) in plan.measurements.iter().enumerate() {
         let of_fast = m.predicted.0.saturating_sub(assumed[at]).saturating_add(fast[at]);

@@ -21,18 +21,12 @@ const COLUMNS: usize = 80;
 /// # Errors
 /// A device cannot be set up as the scenario asks.
 pub fn steps(scenario: &Scenario, plan: &Plan, how: Steps) -> Result<String, DutError> {
-    let mut points: Vec<&Point> = Vec::new();
-    for m in &plan.measurements {
-        if !points.contains(&&m.point) {
-            points.push(&m.point);
-        }
-    }
-    let cable = points.iter().find_map(|point| scenario.bed_of_cable(&scenario.duts[point.dut]));
+    let cable = plan.points().find_map(|point| scenario.bed_of_cable(&scenario.duts[point.dut]));
     let cable = cable.map_or(Ok(String::new()), |bed| {
         let head = "\n# to calibrate the tester before each number of connections: a cable between its two ports\n";
         Ok(head.to_owned() + &listed(&dut::links::plan(ends(&bed), &[], bed.lanes())?))
     });
-    std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point, how))).collect()
+    std::iter::once(cable).chain(plan.points().map(|point| of_point(scenario, point, how))).collect()
 }
 
 fn of_point(scenario: &Scenario, point: &Point, how: Steps) -> Result<String, DutError> {

@@ -7,6 +7,7 @@ use scenario::axis;
 use scenario::{Point, Scenario, Sequence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Separates the key of a measurement from the number of a later attempt.
 const ATTEMPT: &str = "#";
@@ -111,6 +112,12 @@ impl Plan {
             plan.measurements.sort_by_key(|m| (m.point.dut, place(&m.metric), m.repetition));
         }
         plan
+    }
+
+    /// Returns the points in the order of their first measurements.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        let mut known = HashSet::new();
+        self.measurements.iter().map(|m| &m.point).filter(move |point| known.insert(*point))
     }
 
     pub fn predicted(&self) -> Nanos {

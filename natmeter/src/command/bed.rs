@@ -1,7 +1,7 @@
 //! `natmeter bed`: the file of a test bed, and its check before a run.
 
 use super::turn::MyTurn;
-use super::{fail, failed, load, show};
+use super::{failed, load, show};
 use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
@@ -83,7 +83,7 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
 fn at_the_ports(loaded: &LoadedScenario, turn: Turn) -> Result<(MyTurn, Process), Exit> {
     let mut turn = MyTurn::take(turn)?;
     turn.take_ports(&loaded.scenario)?;
-    let process = turn.process().map_err(|error| fail(&error))?;
+    let process = turn.process()?;
     Ok((turn, process))
 }
 

@@ -28,20 +28,17 @@ pub(super) fn calibrate(args: &ScenarioArgs, turn: Turn, output: Output) -> Resu
         privilege(&loaded.scenario, &plan, &mut turn)?;
     }
     let mut calibration = Calibration::default();
-    let found = turn.process().and_then(|process| {
-        let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
-        let measured = plan.measurements.iter().try_for_each(each);
-        process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));
-        measured
-    });
-    match found {
-        Err(RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted))) => {
+    let process = turn.process()?;
+    let mut each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
+    let measured = plan.measurements.iter().try_for_each(&mut each);
+    process.commands.take().notes.iter().for_each(|note| err(&format!("note: {note}\n")));
+    measured.map_err(|error| match error {
+        RunError::Calibrate(CalibrateError::Trial(TrialError::Interrupted)) => {
             err("error: interrupted\n");
-            return Err(Exit::Interrupted);
+            Exit::Interrupted
         }
-        Err(error) => return Err(fail(&error)),
-        Ok(()) => {}
-    }
+        error => fail(error),
+    })?;
     show(output, &calibration, || format!("{}\n", text(&calibration).trim_end()));
     Ok(Exit::Done)
 }

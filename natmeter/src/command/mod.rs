@@ -79,11 +79,11 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     if !needs_namespace {
         return Ok(());
     }
-    let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
+    let points: Vec<_> = plan.points().cloned().collect();
     let root = rustix::process::geteuid().is_root();
     let checked = rig::checks::check_tools(scenario, &points);
     let checked = checked.and_then(|()| rig::checks::check_devices(scenario, &points, root));
-    checked.map_err(|error| fail(&RunError::Rig(error)))?;
+    checked.map_err(fail)?;
     // A run with `--beside` may use the test bed.
     turn.wait_for(|| dut::lock::see_that_bed_is_free(&RunDir::of_this_user()))?;
     if root {
@@ -113,7 +113,9 @@ fn usage(why: impl Display) -> Exit {
     Exit::Usage
 }
 
-fn fail(error: &RunError) -> Exit {
+/// Prints why a run ended, and returns the exit code.
+fn fail(error: impl Into<RunError>) -> Exit {
+    let error = error.into();
     err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,

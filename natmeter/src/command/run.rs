@@ -22,7 +22,7 @@ use record::read::header;
 use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
-use record::store::{self, Dir, PAGE, RunFolder};
+use record::store::{self, Dir, PAGE, Repair, RunFolder, StoreError};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -46,19 +46,9 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let now = SystemTime::now();
     let header =
         Header { commit: build_info::commit(), ..Header::new(rfc3339(now), loaded.scenario, loaded.options, plan) };
-    let mut listener = listener(output);
-    let mut begin = || {
-        // From the folder's creation on, a signal must end the run in order.
-        let process = turn.process()?;
-        let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
-        let path = folder.path().to_path_buf();
-        let run = Run::begin(&header, folder, process.clone(), &mut *listener);
-        Ok((path, carry_out(run, turn.beside.take(), &testing, &process)?))
-    };
-    let ended = begin();
-    drop(listener);
-    let (path, outcomes) = ended.map_err(|error| fail(&error))?;
-    conclude(&path, &outcomes, output)
+    measure(&header, &mut turn, &testing, output, || {
+        Ok((RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?, Vec::new()))
+    })
 }
 
 pub(super) fn resume(run: &Path, turn: Turn, output: Output) -> Result<Exit, Exit> {
@@ -74,24 +64,33 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
     }
     let testing = SelfTesting { is_skipped: skip_self_test, is_advisory: turn.beside };
     let mut turn = MyTurn::take(turn)?;
-    let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
-    let (folder, repairs) = opened.map_err(|error| fail(&error))?;
-    let header = header(path, tech::ALL).map_err(|error| fail(&error.into()))?;
+    let header = header(path, tech::ALL).map_err(fail)?;
     turn.take_ports(&header.scenario)?;
     privilege(&header.scenario, &header.plan, &mut turn)?;
+    measure(&header, &mut turn, &testing, output, || RunFolder::open_for_resume(path))
+}
+
+/// Measures in a folder, and reports.
+fn measure(
+    header: &Header,
+    turn: &mut MyTurn,
+    testing: &SelfTesting,
+    output: Output,
+    open: impl FnOnce() -> Result<(RunFolder, Vec<Repair>), StoreError>,
+) -> Result<Exit, Exit> {
+    // From the folder's creation on, a signal must end the run in order.
+    let process = turn.process()?;
+    let (folder, repairs) = open().map_err(fail)?;
+    let path = folder.path().to_path_buf();
     let mut listener = listener(output);
-    let continued = || {
-        for repair in repairs {
-            let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
-            listener.on(&Event::Repaired { text });
-        }
-        let process = turn.process()?;
-        let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        carry_out(run, turn.beside.take(), &testing, &process)
-    };
-    let ended = continued();
+    for repair in repairs {
+        let text = format!("removed an incomplete line of {} bytes from {}", repair.bytes, repair.file);
+        listener.on(&Event::Repaired { text });
+    }
+    let run = Run::open(header, folder, process.clone(), &mut *listener);
+    let ended = run.and_then(|run| carry_out(run, turn.beside.take(), testing, &process));
     drop(listener);
-    conclude(path, &ended.map_err(|error| fail(&error))?, output)
+    conclude(&path, &ended.map_err(fail)?, output)
 }
 
 struct SelfTesting {

@@ -1,7 +1,7 @@
 //! `natmeter selftest`: tests the tester on devices with known truth.
 
 use super::turn::MyTurn;
-use super::{fail, failed, show};
+use super::{failed, show};
 use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
-    let process = turn.process().map_err(|error| fail(&error))?;
+    let process = turn.process()?;
     // Progress goes to a terminal on stderr; stdout has the verdict only.
     let mut console = Console::new(output.quiet);
     let tested =

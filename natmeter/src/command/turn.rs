@@ -4,7 +4,7 @@ use super::{fail, failed};
 use crate::cli::Turn;
 use crate::exit::Exit;
 use crate::priority::{self, RaisedPriority};
-use crate::rig::Process;
+use crate::rig::{Process, RigError};
 use crate::run::RunError;
 use crate::signals;
 use crate::term::err;
@@ -47,7 +47,7 @@ impl MyTurn {
                     let ways = "or use --wait to start after it, or --beside to measure at the same time";
                     return Err(failed(format_args!("{error}; {ways}")));
                 }
-                Err(error) => return Err(fail(&RunError::Rig(error.into()))),
+                Err(error) => return Err(fail(RigError::from(error))),
             };
             match holder {
                 Some(holder) if turn.wait => waits.once_for(&holder, "measures on this machine")?,
@@ -70,7 +70,7 @@ impl MyTurn {
                 Err(error @ DutError::Busy { .. }) => {
                     return Err(failed(format_args!("{error}; or use --wait to start after it")));
                 }
-                Err(error) => return Err(fail(&RunError::Rig(error.into()))),
+                Err(error) => return Err(fail(RigError::from(error))),
             }
         }
     }
@@ -90,9 +90,9 @@ impl MyTurn {
 
     /// This process, which ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends
     /// it at once. From then on the session has the priority of a measurement.
-    pub(super) fn process(&mut self) -> Result<Process, RunError> {
+    pub(super) fn process(&mut self) -> Result<Process, Exit> {
         let process = Process::new();
-        signals::end_on(&process.interrupted).map_err(RunError::Signals)?;
+        signals::end_on(&process.interrupted).map_err(|error| fail(RunError::Signals(error)))?;
         // A signal may have arrived after a wait.
         if self.waits.is_interrupted() {
             process.interrupted.store(true, Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl TurnWait {
     fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
         if self.signals.is_none() {
             let caught = signals::handled().and_then(|signals| Signals::new(&signals));
-            self.signals = Some(caught.map_err(|error| fail(&RunError::Signals(error)))?);
+            self.signals = Some(caught.map_err(|error| fail(RunError::Signals(error)))?);
         }
         let words = format!("waiting for {holder}, which {does}; Ctrl-C ends the wait\n");
         if self.told.as_ref() != Some(&words) {

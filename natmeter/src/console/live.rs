@@ -5,6 +5,7 @@ use super::{device, loss, seconds, short};
 use crate::event::Event;
 use anstyle::Style;
 use method::Rate;
+use record::plan::Measurement;
 use std::collections::HashSet;
 
 const DIM: Style = Style::new().dimmed();
@@ -21,16 +22,15 @@ const FEW: usize = 10;
 /// What the live lines show, by the events so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
-    /// The one in progress, from 1, and the number of all.
-    measurement: Option<(usize, usize)>,
-    metric: String,
-    repetition: u32,
+    /// The start of the one in progress.
+    measurement: Option<Event>,
     device: String,
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
-    trying: Option<Decision>,
-    last: Option<LastTrial>,
+    /// The last decision, and the last trial.
+    trying: Option<Event>,
+    last: Option<Event>,
     /// Highest rate that passed and lowest that failed, by the trials of the measurement.
     bounds: (Option<u64>, Option<u64>),
     /// Predicted seconds to the end of the run.
@@ -41,24 +41,6 @@ pub(crate) struct Live {
     planned: (usize, usize),
     /// Keys of those that were done since then.
     done: HashSet<String>,
-}
-
-#[derive(Clone, Debug)]
-struct Decision {
-    rate: u64,
-    lo: u64,
-    hi: u64,
-    steps_left: u32,
-}
-
-#[derive(Clone, Debug)]
-struct LastTrial {
-    rate: u64,
-    verdict: String,
-    sent: u64,
-    lost: u64,
-    entries: Option<u64>,
-    cpu_percent: Option<f64>,
 }
 
 impl Live {
@@ -74,31 +56,21 @@ impl Live {
                 (self.connections, self.null) = (*connections, None);
             }
             Event::NullMeasured { frames, .. } => self.null = Some(frames.0),
-            Event::MeasurementStarted { number, of, measurement } => {
+            Event::MeasurementStarted { .. } => {
                 self.end_measurement();
-                self.measurement = Some((*number, *of));
-                (self.metric, self.repetition) = (measurement.metric.clone(), measurement.repetition);
+                self.measurement = Some(event.clone());
             }
-            Event::Trying { rate, lo, hi, steps_left, eta_s } => {
+            Event::Trying { eta_s, .. } => {
                 self.step += 1;
-                let [rate, lo, hi] = [rate, lo, hi].map(|Rate(rate)| *rate);
-                self.trying = Some(Decision { rate, lo, hi, steps_left: *steps_left });
-                self.left_s = Some(*eta_s);
+                (self.trying, self.left_s) = (Some(event.clone()), Some(*eta_s));
             }
-            Event::Trial { rate: Rate(rate), verdict, sent, received, entries, cpu_percent, .. } => {
+            Event::Trial { rate: Rate(rate), verdict, .. } => {
                 match (verdict.as_str(), &mut self.bounds) {
                     ("pass", (passed, _)) => *passed = (*passed).max(Some(*rate)),
                     ("fail", (_, failed)) => *failed = Some(failed.unwrap_or(*rate).min(*rate)),
                     _ => {}
                 }
-                self.last = Some(LastTrial {
-                    rate: *rate,
-                    verdict: verdict.clone(),
-                    sent: *sent,
-                    lost: sent.saturating_sub(*received),
-                    entries: *entries,
-                    cpu_percent: *cpu_percent,
-                });
+                self.last = Some(event.clone());
             }
             Event::MeasurementDone(outcome) => {
                 self.done.insert(outcome.measurement.key());
@@ -136,52 +108,54 @@ impl Live {
     }
 
     fn what(&self) -> Vec<LinePart> {
-        let Some((number, of)) = self.measurement else { return Vec::new() };
-        let repetition = format!("repetition {}", self.repetition);
+        let Some(Event::MeasurementStarted { number, of, measurement }) = &self.measurement else { return Vec::new() };
+        let Measurement { metric, repetition, .. } = measurement;
         vec![
             LinePart::new(2, format!("[{number}/{of}]")).dim(),
-            LinePart::new(0, self.metric.clone()),
-            LinePart::new(6, repetition).or(format!("#{}", self.repetition)),
+            LinePart::new(0, metric.clone()),
+            LinePart::new(6, format!("repetition {repetition}")).or(format!("#{repetition}")),
             LinePart::new(8, self.device.clone()),
         ]
     }
 
     /// Step and bracket.
     fn search(&self) -> Vec<LinePart> {
-        let Some(Decision { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
-        let bracket = LinePart::new(3, format!("between {} and {}", short(*lo), short(*hi)));
-        let bracket = bracket.or(format!("{}–{}", short(*lo), short(*hi)));
+        let Some(Event::Trying { rate, lo, hi, .. }) = &self.trying else { return self.trials() };
+        let (lo, hi) = (short(lo.0), short(hi.0));
+        let bracket = LinePart::new(3, format!("between {lo} and {hi}")).or(format!("{lo}–{hi}"));
         vec![LinePart::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
     }
 
     /// Rate and bracket by the trials: recorded events lack the decisions of the search.
     fn trials(&self) -> Vec<LinePart> {
-        let Some(last) = &self.last else { return Vec::new() };
+        let Some(Event::Trial { rate, .. }) = &self.last else { return Vec::new() };
         let bound = |rate: Option<u64>, verdict| match rate {
             Some(rate) => format!("{} {verdict}", short(rate)),
             None => format!("none {verdict}"),
         };
         let (passed, failed) = self.bounds;
         let bracket = format!("{}, {}", bound(passed, "passed"), bound(failed, "failed"));
-        vec![LinePart::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(last.rate), LinePart::new(3, bracket)]
+        vec![LinePart::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), LinePart::new(3, bracket)]
     }
 
     fn steps(&self) -> LinePart {
-        let left = self.trying.as_ref().map_or(0, |trying| trying.steps_left);
+        let left = if let Some(Event::Trying { steps_left, .. }) = self.trying { steps_left } else { 0 };
         let (step, of) = (self.step, (self.step + left).saturating_sub(1));
         LinePart::new(5, format!("step {step} of {of}")).or(format!("{step}/{of}"))
     }
 
     /// Loss, table and CPU.
     fn last_trial(&self) -> Vec<LinePart> {
-        let Some(last) = &self.last else { return Vec::new() };
-        let loss = loss(last.sent, last.lost);
-        let mut parts = vec![LinePart::new(0, format!("  last: {}, {loss}", last.verdict)).or(format!("  {loss}"))];
-        if let Some(entries) = last.entries.filter(|_| self.connections > 0) {
+        let Some(Event::Trial { verdict, sent, received, entries, cpu_percent, .. }) = &self.last else {
+            return Vec::new();
+        };
+        let loss = loss(*sent, *received);
+        let mut parts = vec![LinePart::new(0, format!("  last: {verdict}, {loss}")).or(format!("  {loss}"))];
+        if let Some(entries) = entries.filter(|_| self.connections > 0) {
             let share = format!("{} of {}", short(entries), short(self.connections));
             parts.push(LinePart::new(5, format!("table {share}")).or(format!("table {}", short(entries))));
         }
-        if let Some(percent) = last.cpu_percent {
+        if let Some(percent) = cpu_percent {
             parts.push(LinePart::new(4, format!("CPU of the device {percent:.0} %")).or(format!("CPU {percent:.0} %")));
         }
         parts
@@ -207,17 +181,17 @@ impl Live {
     /// The one line for a terminal with few lines.
     fn line(&self, columns: usize) -> String {
         let mut parts = Vec::new();
-        if let Some((number, of)) = self.measurement {
+        if let Some(Event::MeasurementStarted { number, of, measurement }) = &self.measurement {
             parts.push(LinePart::new(2, format!("[{number}/{of}]")).dim());
-            parts.push(LinePart::new(7, self.metric.clone()));
+            parts.push(LinePart::new(7, measurement.metric.clone()));
         }
-        if let Some(Decision { rate, lo, hi, .. }) = &self.trying {
+        if let Some(Event::Trying { rate, lo, hi, .. }) = &self.trying {
             parts.push(self.steps());
             parts.push(of_rate(*rate));
-            parts.push(LinePart::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
-            if let Some(last) = &self.last {
-                let loss = loss(last.sent, last.lost);
-                parts.push(LinePart::new(1, format!("last: {}, {loss}", last.verdict)).or(loss));
+            parts.push(LinePart::new(8, format!("between {} and {}", short(lo.0), short(hi.0))).dim());
+            if let Some(Event::Trial { verdict, sent, received, .. }) = &self.last {
+                let loss = loss(*sent, *received);
+                parts.push(LinePart::new(1, format!("last: {verdict}, {loss}")).or(loss));
             }
             let left = seconds(self.left_s.unwrap_or(0));
             parts.push(LinePart::new(4, format!("{left} left")).or(left));
@@ -226,8 +200,8 @@ impl Live {
     }
 }
 
-fn of_rate(rate: u64) -> LinePart {
-    LinePart::new(0, format!("{}/s", short(rate)))
+fn of_rate(rate: Rate) -> LinePart {
+    LinePart::new(0, format!("{}/s", short(rate.0)))
 }
 
 /// A narrow terminal does not need parts of this rank.
@@ -293,6 +267,12 @@ mod tests {
     use super::*;
     use crate::console::plain;
 
+    fn started(number: usize, of: usize, metric: &str) -> Event {
+        let point = serde_json::json!({ "dut": 0, "dut_name": "x", "connections": 0, "cores": 1 });
+        let measurement = serde_json::json!({ "point": point, "metric": metric, "repetition": 1, "predicted": 0 });
+        Event::MeasurementStarted { number, of, measurement: serde_json::from_value(measurement).unwrap() }
+    }
+
     /// A run with numbers as long as they get.
     fn live(large: bool) -> Live {
         let mut live = Live::default();
@@ -301,12 +281,8 @@ mod tests {
         let axes = scenario::axis::AxisValues::new();
         live.learn(&Event::DutPreparing { dut: "nftables".to_owned(), connections: 1_000_000, cores: 2, axes });
         live.learn(&Event::NullMeasured { before: true, frames: Rate(9_100_000), set_up: None });
-        let point = serde_json::json!({ "dut": 0, "dut_name": "x", "connections": 0, "cores": 1 });
         let metric = if large { "max_conn_est_rate_validated" } else { "throughput" };
-        let measurement = serde_json::json!({ "point": point, "metric": metric, "repetition": 1, "predicted": 0 });
-        let number = if large { 180 } else { 5 };
-        let measurement = serde_json::from_value(measurement).unwrap();
-        live.learn(&Event::MeasurementStarted { number, of, measurement });
+        live.learn(&started(if large { 180 } else { 5 }, of, metric));
         let (lost, sent) = if large { (1, 1_000_000_000) } else { (1_200, 1_000_000) };
         let trial = Event::Trial {
             seq: 1,
@@ -409,8 +385,8 @@ mod tests {
         let mut live = Live::default();
         assert!(!live.learn(&Event::Doubt { text: "x".to_owned() }));
         assert_eq!(live.line(80), "");
-        live.measurement = Some((1, 2));
-        assert_eq!(plain(&live.line(80)).trim_end(), "[1/2]");
+        live.learn(&started(1, 2, "throughput"));
+        assert_eq!(plain(&live.line(80)), "[1/2]  throughput");
     }
 
     #[test]

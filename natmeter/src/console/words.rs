@@ -123,13 +123,11 @@ fn of_connections(connections: u64) -> String {
 }
 
 /// A loss in words: `no loss`, `0.12 % lost`.
-pub(crate) fn loss(sent: u64, lost: u64) -> String {
-    match (lost, sent) {
-        (0, _) | (_, 0) => "no loss".to_owned(),
-        (lost, sent) => match 100.0 * lost as f64 / sent as f64 {
-            percent if percent < 0.01 => "<0.01 % lost".to_owned(),
-            percent => format!("{} % lost", significant(percent, 3)),
-        },
+pub(crate) fn loss(sent: u64, received: u64) -> String {
+    match 100.0 * sent.saturating_sub(received) as f64 / sent.max(1) as f64 {
+        0.0 => "no loss".to_owned(),
+        percent if percent < 0.01 => "<0.01 % lost".to_owned(),
+        percent => format!("{} % lost", significant(percent, 3)),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Corrects the predicted times of a plan with earlier runs.
 
+use indexmap::IndexSet;
 use method::Nanos;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::Record;
+use record::report::number::plural;
 use record::runs::stamp;
 use record::store::HEADER;
 use record::visit::standing;
@@ -51,22 +53,18 @@ impl Earlier {
 
     /// Corrects a plan, and returns a sentence about it.
     pub fn correct(&self, plan: &mut Plan) -> Option<String> {
-        let mut used: Vec<String> = Vec::new();
+        let mut used: IndexSet<String> = IndexSet::new();
         for m in &mut plan.measurements {
             let Some(multiple) = self.multiples.get(&(m.point.dut_name.clone(), m.metric.clone())) else { continue };
             m.predicted = Nanos((m.predicted.0 as f64 * multiple) as u64);
-            let words = format!("{} of {} {multiple:.2} times", m.metric, m.point.dut_name);
-            if !used.contains(&words) {
-                used.push(words);
-            }
+            used.insert(format!("{} of {} {multiple:.2} times", m.metric, m.point.dut_name));
         }
-        let runs = if self.runs == 1 { "1 earlier run".to_owned() } else { format!("{} earlier runs", self.runs) };
-        (!used.is_empty()).then(|| {
-            format!(
-                "Corrected by {runs} on this bed, whose trials took, compared with their prediction: {}.",
-                used.join(", ")
-            )
-        })
+        let (runs, used) = (plural(self.runs as u64, "earlier run"), Vec::from_iter(used));
+        let sentence = format!(
+            "Corrected by {runs} on this bed, whose trials took, compared with their prediction: {}.",
+            used.join(", ")
+        );
+        (!used.is_empty()).then_some(sentence)
     }
 }
 

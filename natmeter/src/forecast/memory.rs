@@ -1,6 +1,6 @@
 //! Predicted memory, and points whose tables do not fit into the memory of this machine.
 
-use super::searches::Searches;
+use super::in_order;
 use crate::rig::{embedded, ports};
 use method::Count;
 use method::simulated::Largest;
@@ -10,14 +10,8 @@ use scenario::{Dut, Link, Plays, Point, Scenario};
 
 /// A warning if the run needs more than `memory` octets.
 pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
-    let mut searches = Searches::assumed(scenario);
-    let mut points: Vec<&Point> = Vec::new();
-    for m in &plan.measurements {
-        searches.time(m);
-        points.extend((!points.contains(&&m.point)).then_some(&m.point));
-    }
-    let needed = |point: &&Point| of_tester(scenario, point, searches.largest(point)) + of_device(scenario, point);
-    let mut points: Vec<(&Point, u64)> = points.iter().map(|point| (*point, needed(point))).collect();
+    let needed = in_order(scenario, plan.order).needed;
+    let mut points: Vec<(&Point, u64)> = needed.iter().map(|(point, [tester, dut])| (point, tester + dut)).collect();
     points.retain(|(_, needed)| *needed > memory);
     let (point, most) = points.iter().max_by_key(|(_, needed)| *needed)?;
     let others = match points.len() - 1 {

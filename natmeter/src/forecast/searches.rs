@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, HashMap};
 /// One month, so that sums over a plan cannot overflow.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// The searches of a scenario, at the rates that a function returns.
-pub(super) struct Searches<'a, R> {
+/// The searches of a scenario.
+pub(super) struct Searches<'a> {
     scenario: &'a Scenario,
-    rates: R,
+    /// Changes the assumed rates.
+    changed: fn(Guess) -> Guess,
     /// Known outcomes, one of equal results.
     known: Vec<Outcome>,
     /// By point and metric.
@@ -30,16 +31,9 @@ struct SearchCost {
     time: Nanos,
 }
 
-impl<'a> Searches<'a, fn(&Scenario, &Dut) -> Guess> {
-    /// Searches at the assumed rates.
-    pub(super) fn assumed(scenario: &'a Scenario) -> Self {
-        Searches::new(scenario, guess)
-    }
-}
-
-impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
-    pub(super) fn new(scenario: &'a Scenario, rates: R) -> Self {
-        Searches { scenario, rates, known: Vec::new(), done: HashMap::new(), largest: HashMap::new() }
+impl<'a> Searches<'a> {
+    pub(super) fn new(scenario: &'a Scenario, changed: fn(Guess) -> Guess) -> Self {
+        Searches { scenario, changed, known: Vec::new(), done: HashMap::new(), largest: HashMap::new() }
     }
 
     /// Time of a measurement's search; measurements come in the order of the plan.
@@ -51,7 +45,8 @@ impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
             return done.time;
         }
         let here = m.point.of(self.scenario);
-        let (dut, guess) = (&here.duts[m.point.dut], (self.rates)(&here, &here.duts[m.point.dut]));
+        let dut = &here.duts[m.point.dut];
+        let guess = (self.changed)(guess(&here, dut));
         let before = |spec: &TrialSpec, alone: Nanos| before(&here, dut, spec, alone);
         let mut trials = Clocked::new(device(&here, m, &guess), waits(&here), before, LONGEST);
         // As in a run, but the noise of all repetitions and points is the same.

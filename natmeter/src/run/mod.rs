@@ -125,40 +125,11 @@ impl Listener for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Begins a run in a new folder that already holds this header.
-    pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
-        let began = Instant::now();
-        let limit = header.scenario.time_limit.map(Duration::from);
-        Run {
-            scenario: header.scenario.clone(),
-            plan: header.plan.clone(),
-            folder,
-            process,
-            listener,
-            calibration: Calibration::default(),
-            facts: Facts::default(),
-            outcomes: Vec::new(),
-            enough: Enough::of(&header.scenario, &[]),
-            records: Vec::new(),
-            lost: Vec::new(),
-            nulls: Vec::new(),
-            visit: 0,
-            began,
-            before_s: 0.0,
-            end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
-            spent: Duration::ZERO,
-            made: Vec::new(),
-            skipped: false,
-            lap: began,
-            announced: false,
-        }
-    }
-
-    /// Continues a run where it stopped.
+    /// Begins a run in a new folder that already holds this header, or continues one where it stopped.
     ///
     /// # Errors
     /// The folder cannot be read, its record is damaged, or this natmeter has other rules.
-    pub fn resume(
+    pub fn open(
         header: &Header,
         folder: RunFolder,
         process: Process,
@@ -167,22 +138,34 @@ impl<'a> Run<'a> {
         let path = folder.path().to_path_buf();
         let recorded = Record::of(header.clone(), folder.dir())?;
         audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
-        let times = recorded.outcomes.iter().filter_map(|o| o.after_s).chain(recorded.nulls.iter().map(|n| n.after_s));
-        let before_s = times.fold(0.0, f64::max);
-        let visits = recorded.outcomes.iter().map(|o| o.visit).chain(recorded.nulls.iter().map(|n| n.visit));
-        let visit = visits.flatten().max().unwrap_or(0);
         let lost = audit::lost(&recorded);
         let Record { trials: records, outcomes, nulls, .. } = recorded;
-        let enough = Enough::of(&header.scenario, &outcomes);
+        let times = outcomes.iter().filter_map(|o| o.after_s).chain(nulls.iter().map(|n| n.after_s));
+        let visits = outcomes.iter().map(|o| o.visit).chain(nulls.iter().map(|n| n.visit));
+        let began = Instant::now();
+        let limit = header.scenario.time_limit.map(Duration::from);
         Ok(Run {
+            before_s: times.fold(0.0, f64::max),
+            visit: visits.flatten().max().unwrap_or(0),
+            scenario: header.scenario.clone(),
+            plan: header.plan.clone(),
+            folder,
+            process,
+            listener,
+            calibration: Calibration::default(),
+            facts: Facts::default(),
+            enough: Enough::of(&header.scenario, &outcomes),
             outcomes,
-            enough,
             records,
             lost,
             nulls,
-            visit,
-            before_s,
-            ..Run::begin(header, folder, process, listener)
+            began,
+            end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
+            spent: Duration::ZERO,
+            made: Vec::new(),
+            skipped: false,
+            lap: began,
+            announced: false,
         })
     }
 

@@ -191,7 +191,7 @@ fn a_result_that_is_missing_is_named_and_found_again() {
     begins(&findings(&copy), &format!("results.jsonl: `{key}` has no result, but its trials give "));
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
     let header = header(&copy.path, tech::ALL).unwrap();
-    let again = Run::resume(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
+    let again = Run::open(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
     assert_eq!(again.unwrap().len(), 4);
     let (after, before) = (without_times(&copy.text(RESULTS)), without_times(&before));
     assert_eq!(sorted(&after), sorted(&before));

@@ -103,7 +103,7 @@ fn nothing_is_begun_after_twice_the_limit() {
     limited.scenario.time_limit = Some(Nanos::from_millis(200));
     let (path, folder) = folder(dir.path(), &limited);
     let mut slow = Slow::default();
-    let run = Run::begin(&limited, folder, Process::new(), &mut slow);
+    let run = Run::open(&limited, folder, Process::new(), &mut slow).unwrap();
     assert!(run.complete(Facts::default(), None).unwrap().is_empty());
     assert!(trials(&path).len() <= 3);
     let all: Vec<String> = limited.plan.measurements.iter().map(record::plan::Measurement::key).collect();

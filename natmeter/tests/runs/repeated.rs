@@ -43,7 +43,7 @@ fn ample() -> Header {
 fn resume(path: &Path, header: &Header) -> (Vec<Outcome>, Vec<(u64, f64)>) {
     let (folder, _) = RunFolder::open_for_resume(path).unwrap();
     let mut repetitions = Repetitions::default();
-    let run = Run::resume(header, folder, Process::new(), &mut repetitions).unwrap();
+    let run = Run::open(header, folder, Process::new(), &mut repetitions).unwrap();
     let stand = run.complete(Facts::default(), None).unwrap();
     (stand, repetitions.0)
 }
