@@ -1,7 +1,7 @@
 //! What can be wrong with a test bed: each fault is named with a way out, by `natmeter bed check` and where a run could do harm by the
 //! run, too.
 
-use super::beds::{Bed, LEFT, RIGHT};
+use super::beds::{Bed, LEFT, RIGHT, folder_of, quick, scenario};
 use super::program::NATMETER;
 use super::run;
 use port::netns::Sight;
@@ -78,8 +78,8 @@ fn ports_in_use_by_another_process() {
     assert!(lines.any(|line| line.contains("right port")), "the first one listens");
     assert!(priority().is_none_or(|now| now.trim_end().ends_with("nice -20")), "{:?}", priority());
     let words = format!("is in use by process {} (", first.id());
-    let scenario = super::beds::scenarios().join("kernel-nat44.toml");
-    for command in [&check[..], &["bed", "t0", "bed.toml"], &["run", scenario.to_str().unwrap(), "--bed", "bed.toml"]] {
+    let scenario = scenario("kernel-nat44.toml");
+    for command in [&check[..], &["bed", "t0", "bed.toml"], &["run", &scenario, "--bed", "bed.toml"]] {
         let output = begun(&bed, &[command, &["--beside"]].concat()).wait_with_output().unwrap();
         let says = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{says}");
@@ -176,10 +176,8 @@ fn a_bridge_between_the_ports() {
         said.contains(words) && said.contains("Remove the bridge") && said.contains("i-know = [\"bridge\"]"),
         "{said}"
     );
-    let scenario = super::beds::scenarios().join("kernel-nat44.toml");
-    let output = bed.natmeter(&super::beds::quick(scenario.to_str().unwrap(), &[]));
-    let says = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && says.contains(words), "{says}");
+    let (code, says) = bed.nat44_ends();
+    assert!(code == Some(2) && says.contains(words), "{says}");
     bed.file("silence = \"10 ms\"\ni-know = \"bridge\"", "mac = \"02:00:00:00:00:77\"", "");
     let lines = bed.check(&[]);
     assert!(lines.iter().any(|(name, grade, _)| name == "loops" && grade == "doubt"), "{lines:?}");
@@ -219,10 +217,8 @@ fn ssh_over_a_port() {
         );
         let said = bed.failing();
         assert!(said.contains(words) && said.contains("through another interface"), "{said}");
-        let scenario = super::beds::scenarios().join("kernel-nat44.toml");
-        let output = bed.natmeter(&super::beds::quick(scenario.to_str().unwrap(), &[]));
-        let says = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && says.contains(words), "{says}");
+        let (code, says) = bed.nat44_ends();
+        assert!(code == Some(2) && says.contains(words), "{says}");
     }
 }
 
@@ -269,12 +265,10 @@ fn a_card_that_loses_frames_invalidates_every_trial() {
     let text =
         "name = \"card\"\n[dut.external]\n[traffic]\ndirection = \"forward\"\n[measure]\nmetrics = \"throughput\"\n";
     std::fs::write(bed.folder.path().join("card.toml"), text).unwrap();
-    let output = bed.natmeter(&super::beds::quick(
-        "card.toml",
-        &["--set", "measure.min-rate=10k", "--set", "measure.time-limit=5 s"],
-    ));
+    let output =
+        bed.natmeter(&quick("card.toml", &["--set", "measure.min-rate=10k", "--set", "measure.time-limit=5 s"]));
     let says = String::from_utf8_lossy(&output.stderr);
-    let folder = super::beds::folder_of(&bed).unwrap_or_else(|| panic!("{says}"));
+    let folder = folder_of(&bed).unwrap_or_else(|| panic!("{says}"));
     let trials = std::fs::read_to_string(folder.join("trials.jsonl")).unwrap();
     assert!(!trials.is_empty(), "{says}");
     let trials: Vec<Value> = trials.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

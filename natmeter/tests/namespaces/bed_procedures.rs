@@ -1,7 +1,6 @@
 //! Procedures beside the search for a rate, over a bed of existing interfaces: each recovers what the test gave the box or the link.
 
-use super::beds::{Bed, reported};
-use super::lab::Lab;
+use super::beds::{Bed, of_lab, reported};
 use super::run;
 use serde_json::Value;
 
@@ -106,13 +105,9 @@ fn a_mix_of_frame_sizes_is_measured() {
 #[test]
 #[ignore = "needs root"]
 fn tcp_connections_through_a_box_that_is_configured_over_ssh_are_measured() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
-    let config = lab.config();
+    let (lab, bed) = Bed::over_ssh();
     let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
-    let place = format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display());
-    bed.file("silence = \"10 ms\"", "", &place);
+    bed.file("silence = \"10 ms\"", "", &of_lab(&lab, keys));
     bed.filter(&["tcp flags & (syn|ack) == syn limit rate over 1000/second burst 100 packets drop"]);
     let tables = "[technology.nat44]\nmapping = \"address-and-port-dependent\"\n[sweep]\nconnections = 4000\n";
     let [rate] = medians(&bed, (&["max_tcp_conn_rate"], ["max_tcp_conn_rate"]), tables, "phase1-rate = \"800\"\n");

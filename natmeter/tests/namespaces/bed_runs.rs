@@ -98,9 +98,7 @@ fn a_box_that_changes_after_its_trials_is_doubted() {
         INSIDE cat /proc/sys/net/netfilter/nf_conntrack_count ;;\nesac\n";
     let bed = Bed::nat44();
     bed.filter(&[]);
-    let hook = bed.folder.path().join("hook");
-    std::fs::write(&hook, HOOK.replace("INSIDE", &bed.inside(""))).unwrap();
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    bed.script("hook", &HOOK.replace("INSIDE", &bed.inside("")));
     let doubts = |changes_at: u32| {
         bed.file(
             "silence = \"10 ms\"",
@@ -213,9 +211,7 @@ fn null_devices(report: &serde_json::Value) -> usize {
 fn t0_is_kept_and_is_the_null_device_of_runs() {
     let bed = Bed::nat44();
     bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
-    let scenario = scenarios().join("kernel-nat44.toml");
-    let nat44 = |bed: &Bed| bed.run(&scenario, &["--set", "sweep.connections=2000"]);
-    let before = nat44(&bed);
+    let before = bed.run_nat44();
     assert_eq!(null_devices(&before), 0);
     for name in [LEFT, RIGHT] {
         run(&bed.tester, &format!("ip link del {name}"));
@@ -232,7 +228,7 @@ fn t0_is_kept_and_is_the_null_device_of_runs() {
     let lines = bed.check(&[]);
     let line = lines.iter().find(|(name, ..)| name == "T0").unwrap_or_else(|| panic!("{lines:?}"));
     assert!(line.1 == "ok" && line.2.contains(&t0.date), "{line:?}");
-    let after = nat44(&bed);
+    let after = bed.run_nat44();
     assert!(null_devices(&after) > 0, "{after}");
     // T0 of other ports does not count.
     bed.file("silence = \"10 ms\"", "queues = 2", &bed.kernel_hooks());

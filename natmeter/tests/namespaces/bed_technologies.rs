@@ -1,6 +1,6 @@
 //! The scenarios of all technologies over a bed: each edge is a `natmeter gateway`, alone between the two ports or as a pair.
 
-use super::beds::{Bed, LEFT, RIGHT, has_rates, scenarios};
+use super::beds::{Bed, LEFT, RIGHT, has_rates, of_lab, scenarios};
 use super::lab::Lab;
 use super::program::NATMETER;
 use super::{Running, cable, config, run};
@@ -43,9 +43,7 @@ fn two_boxes_over_ssh() {
     let [tester, device] = ce.namespaces();
     let pe = Lab::beside(tester.clone(), 1);
     let [_, provider] = pe.namespaces();
-    let ssh = |lab: &Lab, cores: &str| {
-        format!("on = \"ssh:dut\"\nssh-config = \"{}\"\ncores = \"{cores}\"\n", lab.config().display())
-    };
+    let ssh = |lab: &Lab, cores: &str| of_lab(lab, &format!("cores = \"{cores}\"\n"));
     let [of_ce, of_pe] = [ssh(&ce, "test {cores} = 32"), ssh(&pe, "test {cores} -le 2")];
     let boxes = [("ce", &*of_ce), ("pe", &*of_pe)];
     let cores = "{ pe = [1, 2], ce = 32 }";

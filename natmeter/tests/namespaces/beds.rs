@@ -34,7 +34,16 @@ impl Drop for Bed {
 pub(super) const LEFT: &str = "t-left";
 pub(super) const RIGHT: &str = "t-right";
 
+const NAT44: [&str; 2] = ["--set", "sweep.connections=2000"];
+
 impl Bed {
+    /// A box that is a host with sshd, which the bed file reaches by [`of_lab`].
+    pub(super) fn over_ssh() -> (Lab, Bed) {
+        let lab = Lab::new();
+        let [tester, device] = lab.namespaces();
+        (lab, Bed::between(tester, device))
+    }
+
     /// Links with addresses on both ends, and nothing else.
     pub(super) fn new() -> Bed {
         Bed::between(Netns::new().unwrap(), Netns::new().unwrap())
@@ -118,6 +127,14 @@ impl Bed {
         format!("clear = \"{clear}\"\ncount = \"{count}\"")
     }
 
+    /// Writes a program that the box or its hooks run.
+    pub(super) fn script(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
     /// Runs natmeter in the tester's namespace.
     pub(super) fn natmeter(&self, args: &[&str]) -> Output {
         let mut command = self.tester.command(NATMETER, Sight::NetworkAndSysfs);
@@ -168,6 +185,29 @@ impl Bed {
         let args = quick(scenario.to_str().unwrap(), more);
         reported(self.folder.path(), &args, |args| self.natmeter(args))
     }
+
+    /// The same with the NAT44 of a kernel and 2,000 connections.
+    pub(super) fn run_nat44(&self) -> Value {
+        self.run(&scenarios().join("kernel-nat44.toml"), &NAT44)
+    }
+
+    /// The exit code of such a run, and what it says.
+    pub(super) fn nat44_ends(&self) -> (Option<i32>, String) {
+        let output = self.natmeter(&quick(&scenario("kernel-nat44.toml"), &NAT44));
+        (output.status.code(), program::stderr(&output))
+    }
+
+    /// Resumes the only run.
+    fn resume(&self) {
+        let run = folder_of(self).unwrap();
+        let output = self.natmeter(&["resume", run.to_str().unwrap(), "--beside", "--quiet"]);
+        assert!(matches!(output.status.code(), Some(0 | 3 | 6)), "{}", program::stderr(&output));
+    }
+}
+
+/// Keys of a box that is the host of a laboratory.
+pub(super) fn of_lab(lab: &Lab, keys: &str) -> String {
+    format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", lab.config().display())
 }
 
 /// Runs natmeter in a folder, and returns the report of the run.
@@ -234,6 +274,11 @@ pub(super) fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     }
 }
 
+/// The path of a scenario of the project.
+pub(super) fn scenario(name: &str) -> String {
+    scenarios().join(name).display().to_string()
+}
+
 pub(super) fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios")
 }
@@ -283,7 +328,7 @@ fn a_nat44_of_the_user_is_measured() {
     let bed = Bed::nat44();
     for ports in ["", "queues = 2", "io = \"af-xdp-generic\"\nqueues = 2"] {
         bed.file("", ports, &bed.kernel_hooks());
-        let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+        let report = bed.run_nat44();
         has_rates(&report, 2);
         assert_eq!(report["conformance"]["test_bed"], serde_json::json!(["ports"]), "{ports}");
         assert_eq!(report["facts"]["duts"]["external"]["test bed"], "two namespaces");
@@ -298,23 +343,17 @@ fn a_nat44_of_the_user_is_measured() {
 #[test]
 #[ignore = "needs root"]
 fn a_box_is_configured_over_ssh() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
+    let (lab, bed) = Bed::over_ssh();
     bed.forward();
-    let config = lab.config();
     let keys = "prepare = \"'./my hooks/set-nat44' {connections} {udp-timeout}\"\nclear = \"conntrack -F\"\n\
         count = \"cat /proc/sys/net/netfilter/nf_conntrack_count\"\nrestore = \"nft delete table ip user\"\n";
-    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
-    std::fs::create_dir(bed.folder.path().join("my hooks")).unwrap();
-    let hook = bed.folder.path().join("my hooks/set-nat44");
+    bed.file("", "", &of_lab(&lab, keys));
     let script = "#!/bin/sh\nset -e\ntest \"$1\" = 2000\nnft add table ip user\n\
         nft 'add chain ip user post { type nat hook postrouting priority srcnat; }'\n\
         nft 'add rule ip user post oifname d-right meta l4proto udp snat to 198.19.0.1:1024-65535'\n\
         sysctl -qw net.netfilter.nf_conntrack_udp_timeout=$2 net.netfilter.nf_conntrack_udp_timeout_stream=$2\n";
-    std::fs::write(&hook, script).unwrap();
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+    bed.script("my hooks/set-nat44", script);
+    let report = bed.run_nat44();
     has_rates(&report, 2);
     let ruleset = bed.device.command("nft", Sight::Network).args(["list", "tables"]).output().unwrap();
     assert_eq!(String::from_utf8(ruleset.stdout).unwrap(), "", "the hook `restore` was run");
@@ -335,22 +374,14 @@ fn a_program_that_natmeter_starts_is_measured() {
     std::fs::write(bed.folder.path().join("g.toml"), gateway.replace("SOCKET", socket.to_str().unwrap())).unwrap();
     let start = format!("{NATMETER} gateway --quiet --config g.toml");
     let clear = format!("{NATMETER} gateway clear --socket {}", socket.display());
-    let scenario = scenarios().join("kernel-nat44.toml");
     for io in ["", "io = \"tap\""] {
         bed.file("", io, &format!("on = \"namespace\"\nstart = \"{start}\"\nclear = \"{clear}\"\n"));
-        let report = bed.run(&scenario, &["--set", "sweep.connections=2000"]);
+        let report = bed.run_nat44();
         has_rates(&report, 2);
         assert!(std::os::unix::net::UnixStream::connect(&socket).is_err(), "the program was ended");
     }
     bed.file("", "", "on = \"namespace\"\nstart = \"echo this cannot work; exit 3\"\nclear = \"true\"\n");
-    let output = bed.natmeter(&[
-        "run",
-        scenarios().join("kernel-nat44.toml").to_str().unwrap(),
-        "--bed",
-        "bed.toml",
-        "--beside",
-    ]);
-    let says = String::from_utf8_lossy(&output.stderr);
+    let (_, says) = bed.nat44_ends();
     assert!(says.contains("ended with exit code 3") && says.contains("this cannot work"), "{says}");
 }
 
@@ -380,15 +411,12 @@ fn a_box_that_forgets_its_neighbours_loses_no_frame() {
 #[test]
 #[ignore = "needs root"]
 fn the_software_of_a_box_is_configured_over_ssh() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
-    let config = lab.config();
+    let (lab, bed) = Bed::over_ssh();
     // The hook fails unless the addresses of the tester are permanent neighbours on both sides.
     let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n\
         count = \"test $(ip neigh show nud permanent | grep -c 'dev d-.*lladdr') -ge 2 && \
         cat /proc/sys/net/netfilter/nf_conntrack_count\"\n";
-    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
+    bed.file("", "", &of_lab(&lab, keys));
     let state = || {
         let all = "nft list ruleset; sysctl net.ipv4.ip_forward net.netfilter.nf_conntrack_udp_timeout; \
             ip neigh show nud permanent";
@@ -396,7 +424,7 @@ fn the_software_of_a_box_is_configured_over_ssh() {
         String::from_utf8(output.stdout).unwrap()
     };
     let before = state();
-    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+    let report = bed.run_nat44();
     has_rates(&report, 2);
     assert_eq!(state(), before);
 }
@@ -405,29 +433,21 @@ fn the_software_of_a_box_is_configured_over_ssh() {
 #[test]
 #[ignore = "needs root"]
 fn a_lost_ssh_connection_ends_the_run_which_is_resumed() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
+    let (lab, bed) = Bed::over_ssh();
     bed.forward();
     bed.translate();
     // The second time that the table is emptied, sshd ends the connection.
     let script = "#!/bin/sh\nset -e\ncd \"$(dirname \"$0\")\"\nn=$(cat FOLDER/trials || echo 0)\nn=$((n + 1))\necho $n >FOLDER/trials\n\
         test $n -ne 2 || kill -9 $(ps -o ppid= -p $PPID) $PPID\nconntrack -F\n";
     let folder = bed.folder.path().display().to_string();
-    let hook = bed.folder.path().join("clear");
-    std::fs::write(&hook, script.replace("FOLDER", &folder)).unwrap();
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let (config, restored) = (lab.config(), bed.folder.path().join("restored"));
+    bed.script("clear", &script.replace("FOLDER", &folder));
+    let restored = bed.folder.path().join("restored");
     let keys = format!("clear = \"./clear\"\nprepare = \"true\"\nrestore = \"touch {}\"\n", restored.display());
-    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
-    let scenario = scenarios().join("kernel-nat44.toml");
-    let output = bed.natmeter(&quick(scenario.to_str().unwrap(), &["--set", "sweep.connections=2000"]));
-    let says = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(6), "{says}");
+    bed.file("", "", &of_lab(&lab, &keys));
+    let (code, says) = bed.nat44_ends();
+    assert_eq!(code, Some(6), "{says}");
     assert!(says.contains("connection") && says.contains("natmeter resume"), "{says}");
-    let output = bed.natmeter(&["resume", folder_of(&bed).unwrap().to_str().unwrap(), "--beside", "--quiet"]);
-    let says = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{says}");
+    bed.resume();
     assert!(restored.exists(), "the box was restored");
 }
 
@@ -435,21 +455,17 @@ fn a_lost_ssh_connection_ends_the_run_which_is_resumed() {
 #[test]
 #[ignore = "needs root"]
 fn a_box_that_cannot_be_reached_is_restored_by_clean() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
+    let (lab, bed) = Bed::over_ssh();
     bed.forward();
     bed.translate();
-    let (config, restored) = (lab.config(), bed.folder.path().join("restored"));
+    let restored = bed.folder.path().join("restored");
     let keys = format!(
         "prepare = \"true\"\nclear = \"ip link set mgmt down; sleep 60\"\nrestore = \"touch {}\"\n",
         restored.display()
     );
-    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
-    let scenario = scenarios().join("kernel-nat44.toml");
-    let output = bed.natmeter(&quick(scenario.to_str().unwrap(), &["--set", "sweep.connections=2000"]));
-    let says = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(6), "{says}");
+    bed.file("", "", &of_lab(&lab, &keys));
+    let (code, says) = bed.nat44_ends();
+    assert_eq!(code, Some(6), "{says}");
     assert!(says.contains("natmeter clean") && !restored.exists(), "{says}");
     lab.link("up");
     let output = bed.natmeter(&["clean"]);
@@ -475,19 +491,13 @@ fn a_box_that_dies_ends_the_run_which_is_resumed() {
         bed.inside("sysctl -qw net.ipv4.ip_forward=0"),
         bed.inside("conntrack -F")
     );
-    let hook = bed.folder.path().join("clear");
-    std::fs::write(&hook, script).unwrap();
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    bed.script("clear", &script);
     bed.file("", "", "clear = \"./clear\"");
-    let scenario = scenarios().join("kernel-nat44.toml");
-    let output = bed.natmeter(&quick(scenario.to_str().unwrap(), &["--set", "sweep.connections=2000"]));
-    let says = String::from_utf8_lossy(&output.stderr);
+    let (code, says) = bed.nat44_ends();
     let is_resumable = says.contains("does not answer") || says.contains("natmeter resume");
-    assert!(!output.status.success() && is_resumable, "{says}");
+    assert!(code != Some(0) && is_resumable, "{says}");
     run(&bed.device, "sysctl -qw net.ipv4.ip_forward=1");
-    let output = bed.natmeter(&["resume", folder_of(&bed).unwrap().to_str().unwrap(), "--beside", "--quiet"]);
-    let says = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{says}");
+    bed.resume();
 }
 
 /// A cable that is pulled in a trial makes the trial invalid, and the run goes on.
@@ -544,19 +554,11 @@ fn a_port_is_as_before() {
     };
     bed.file("", "", &bed.kernel_hooks());
     let before = state();
-    let scenario = scenarios().join("kernel-nat44.toml");
-    bed.run(&scenario, &["--set", "sweep.connections=2000"]);
+    bed.run_nat44();
     assert_eq!(state(), before);
     let mut command = bed.tester.command(NATMETER, Sight::NetworkAndSysfs);
-    command.current_dir(bed.folder.path()).args([
-        "run",
-        scenario.to_str().unwrap(),
-        "--bed",
-        "bed.toml",
-        "--beside",
-        "--quiet",
-    ]);
-    let mut child = command.args(["--set", "sweep.connections=2000"]).spawn().unwrap();
+    command.current_dir(bed.folder.path()).args(["run", &scenario("kernel-nat44.toml"), "--bed", "bed.toml"]);
+    let mut child = command.args(["--beside", "--quiet"]).args(NAT44).spawn().unwrap();
     let opened = || {
         bed.tester.run_in(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap()).unwrap().lines().count()
             > 1

@@ -2,6 +2,7 @@
 
 use super::guests;
 use super::program::NATMETER;
+use method::trial::Answers;
 use record::folder::Outcome;
 use record::store::Dir;
 use std::path::Path;
@@ -35,6 +36,15 @@ fn outcomes(run: &Path) -> Vec<Outcome> {
     Dir::open(run).unwrap().lines("results.jsonl").unwrap().values
 }
 
+/// The only outcome has a rate, and no wrong answer.
+fn is_resolved(outcomes: &[Outcome], printed: &str) -> Answers {
+    let [outcome] = outcomes else { panic!("{printed}") };
+    assert!(outcome.result.rate.0 > 0, "{printed}");
+    let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
+    assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+    answers
+}
+
 const SHORT: [&str; 4] =
     ["measure.repetitions=1", "measure.duration=200 ms", "measure.settle=10 ms", "measure.error=50 %"];
 
@@ -45,10 +55,7 @@ fn unbound_synthesises_every_record() {
     let text = include_str!("../../../scenarios/dns64.toml");
     let set = [&SHORT[..], &["measure.max-rate=300", "measure.dns.names=5000", "measure.dns.cached=20 %"]].concat();
     let (outcomes, printed) = run(text, &set);
-    let [outcome] = &outcomes[..] else { panic!("{printed}") };
-    assert!(outcome.result.rate.0 > 0, "{printed}");
-    let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
-    assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+    let answers = is_resolved(&outcomes, &printed);
     assert!(answers.valid > 0 && printed.contains("DNS64 resolution performance"), "{printed}");
 }
 
@@ -65,10 +72,7 @@ fn queries_pass_the_embedded_gateway() {
             "name = \"dns\"\n{device}\n[sweep]\nconnections = 100\n[measure]\nmetrics = \"dns_queries_resolved\"\n"
         );
         let (outcomes, printed) = run(&text, &set);
-        let [outcome] = &outcomes[..] else { panic!("{printed}") };
-        assert!(outcome.result.rate.0 > 0, "{printed}");
-        let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
-        assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+        is_resolved(&outcomes, &printed);
     }
 }
 
@@ -81,10 +85,7 @@ fn queries_pass_a_box_between_the_ports_of_a_bed() {
                 [measure]\nmetrics = \"dns_queries_resolved\"\n";
     let set = [&SHORT[..], &["measure.max-rate=1000", "measure.dns.names=5000"]].concat();
     let (outcomes, printed) = run_over(Some(&folder.path().join("bed.toml")), text, &set);
-    let [outcome] = &outcomes[..] else { panic!("{printed}") };
-    assert!(outcome.result.rate.0 > 0, "{printed}");
-    let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
-    assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+    is_resolved(&outcomes, &printed);
 }
 
 #[test]

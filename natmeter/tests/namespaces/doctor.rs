@@ -1,7 +1,6 @@
 //! `natmeter doctor` finds what spoils results at the ports of a bed and in a box, changes it, and restores it.
 
-use super::beds::{Bed, LEFT};
-use super::lab::Lab;
+use super::beds::{Bed, LEFT, of_lab};
 use super::run;
 use port::netns::Sight;
 use serde_json::Value;
@@ -72,11 +71,8 @@ fn settings_of_ports_are_changed_and_undone() {
 #[test]
 #[ignore = "needs root"]
 fn a_box_is_looked_at_over_ssh() {
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
-    let keys = format!("on = \"ssh:dut\"\nssh-config = \"{}\"\nclear = \"true\"\n", lab.config().display());
-    bed.file("", "", &keys);
+    let (lab, bed) = Bed::over_ssh();
+    bed.file("", "", &of_lab(&lab, "clear = \"true\"\n"));
     let (found, _) = findings(&bed, "box dut");
     for name in ["clock source", "load", "free memory", "irqbalance"] {
         assert!(found.iter().any(|(of, _)| of == name), "{name}: {found:?}");

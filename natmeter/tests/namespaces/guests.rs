@@ -2,7 +2,7 @@
 //! with `qemu` in their names one of QEMU; `./check guests` builds both before it runs these tests, and leaves them out where it cannot.
 
 use super::bed_technologies::technology;
-use super::beds::{has_rates, quick, reported, scenarios, until};
+use super::beds::{has_rates, quick, reported, scenario, until};
 use super::program::NATMETER;
 use super::{address, bare, cable, config};
 use port::Netns;
@@ -120,7 +120,7 @@ fn measured_by(
 #[ignore = "needs root and a guest"]
 fn the_kernel_nat44_of_a_guest_is_measured() {
     let folder = bed([LEFT, RIGHT], "software = \"nftables\"");
-    is_measured_and_counted(folder.path(), scenarios().join("kernel-nat44.toml").to_str().unwrap());
+    is_measured_and_counted(folder.path(), &scenario("kernel-nat44.toml"));
 }
 
 #[test]
@@ -155,11 +155,6 @@ pub(super) const SLOW: [&str; 8] = [
 /// Measures boxes that need time for each frame: a guest of QEMU, or three programs on the cores of this machine.
 pub(super) fn slowly_measured(folder: &Path, scenario: &str) -> Value {
     counted_by(&|args| natmeter(folder, args), folder, scenario, &SLOW, 500)
-}
-
-/// The path of a scenario of the project.
-fn scenario(name: &str) -> String {
-    scenarios().join(name).display().to_string()
 }
 
 #[test]
@@ -398,7 +393,7 @@ fn a_hook_that_hangs_in_a_guest_is_killed() {
         [LEFT, RIGHT],
         "prepare = \"echo waits; sleep 1000\"\nclear = \"true\"\ntimeout = \"1 s\"\nrestore = \"echo back\"",
     );
-    let output = natmeter(folder.path(), &quick(scenarios().join("kernel-nat44.toml").to_str().unwrap(), &[]));
+    let output = natmeter(folder.path(), &quick(&scenario("kernel-nat44.toml"), &[]));
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains("(guest:uml): `echo waits; sleep 1000` ran longer than its time limit, 1 s"), "{says}");
     assert!(says.contains("    waits") && says.contains("restored by `echo back`"), "{says}");
@@ -409,7 +404,7 @@ fn a_hook_that_hangs_in_a_guest_is_killed() {
 #[ignore = "needs root and a guest"]
 fn a_guest_that_dies_is_named() {
     let folder = bed([LEFT, RIGHT], "prepare = \"echo the end >/dev/console; poweroff -f\"\nclear = \"true\"");
-    let output = natmeter(folder.path(), &quick(scenarios().join("kernel-nat44.toml").to_str().unwrap(), &[]));
+    let output = natmeter(folder.path(), &quick(&scenario("kernel-nat44.toml"), &[]));
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains("the guest (uml) ended by itself; last lines of its console:"), "{says}");
     assert!(says.contains("    natmeter: the guest ended with exit code "), "{says}");
@@ -421,11 +416,8 @@ fn a_guest_that_dies_is_named() {
 fn a_guest_that_is_not_built_is_named_with_the_command_that_builds_it() {
     let folder = bed([LEFT, RIGHT], "software = \"nftables\"");
     let mut command = Netns::new().unwrap().command(NATMETER, Sight::NetworkAndSysfs);
-    let scenario = scenarios().join("kernel-nat44.toml");
-    command
-        .args(quick(scenario.to_str().unwrap(), &[]))
-        .current_dir(folder.path())
-        .env("NATMETER_GUESTS", folder.path());
+    command.args(quick(&scenario("kernel-nat44.toml"), &[])).current_dir(folder.path());
+    command.env("NATMETER_GUESTS", folder.path());
     let says = String::from_utf8(command.output().unwrap().stderr).unwrap();
     assert!(says.contains("no guest of the kind uml is in "), "{says}");
     assert!(says.contains("build it with `natmeter guest build uml`"), "{says}");

@@ -24,6 +24,7 @@ mod queues;
 mod routers;
 mod same_machine;
 mod software;
+mod street;
 mod traffic;
 mod tun;
 mod userspace;
@@ -37,6 +38,7 @@ use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use street::{End, LAN, LAN6, Street, WAN, WAN6, address_of_next_hop};
 use traffic::traffic;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -141,27 +143,13 @@ fn config(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), tech
     )
 }
 
-const LAN: (&str, &str, &str) = ("g-lan", "192.168.1.1", "192.168.1.2");
-const WAN: (&str, &str, &str) = ("g-wan", "198.19.0.1", "198.19.0.2");
-
-/// A customer's host, a server, and between them one gateway with IPv4 on both sides.
-fn between_ipv4_hosts(plays: &str, technology: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "lan", &box_, "g-lan");
-    cable(&server, "wan", &box_, "g-wan");
-    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&host, "lan"), (&server, "wan")] {
-        bare(ns, name);
-    }
-    address(&host, "lan", "192.168.1.2/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &config(plays, LAN, WAN, technology));
-    gateway.wait();
-    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+/// Traffic from a customer's host through one gateway to a server, which the host knows by another address.
+fn passes(plays: &str, left: End, right: End, technology: &str, seen_as: &str) {
+    let street = Street::new(1, left, right);
+    let gateway = street.gateway(plays, "", technology);
+    traffic(&street.host, &street.server, right.2, seen_as);
     let status = gateway.status();
-    assert!(status.contains("\"sessions\":"), "{status}");
+    assert!(technology == SIIT || status.contains("\"sessions\":"), "{status}");
     gateway.stop();
 }
 
@@ -173,18 +161,15 @@ fn hosts_and_edges() -> [Netns; 4] {
     cable(host, "lan", ce, "g-lan");
     cable(ce, "g-access", pe, "g-access");
     cable(server, "wan", pe, "g-wan");
-    let ends = [(ce, "g-lan"), (ce, "g-access"), (pe, "g-access"), (pe, "g-wan"), (host, "lan"), (server, "wan")];
-    for (ns, name) in ends {
+    for (ns, name) in [(ce, "g-lan"), (ce, "g-access"), (pe, "g-access"), (pe, "g-wan")] {
         bare(ns, name);
     }
-    address(host, "lan", "192.168.1.2/24");
-    run(host, "ip route add default via 192.168.1.1");
-    address(server, "wan", "198.19.0.2/16");
-    run(server, "ip route add default via 198.19.0.1");
+    address_of_next_hop(host, "lan", LAN);
+    address_of_next_hop(server, "wan", WAN);
     all
 }
 
-/// The same with two gateways, customer edge and provider edge, and IPv6 between them.
+/// Traffic through two gateways, customer edge and provider edge, and IPv6 between them.
 fn between_edges(technology: &str) {
     let folder = tempfile::tempdir().unwrap();
     let [host, ce, pe, server] = hosts_and_edges();
@@ -201,7 +186,7 @@ const NAT44: &str = "[technology.nat44]\ninside = \"192.168.0.0/16\"\npool = \"1
 #[test]
 #[ignore = "needs root"]
 fn nat44() {
-    between_ipv4_hosts("pe", NAT44);
+    passes("pe", LAN, WAN, NAT44, WAN.2);
 }
 
 const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n";
@@ -226,7 +211,7 @@ macro_rules! both_set_ups {
         #[test]
         #[ignore = "needs root"]
         fn $dual() {
-            between_ipv4_hosts("dual", $technology);
+            passes("dual", LAN, WAN, $technology, WAN.2);
         }
     )*};
 }
@@ -239,85 +224,32 @@ both_set_ups! {
     map_t_edges map_t_dual MAP_T
 }
 
-/// An IPv6-only host reaches an IPv4 server.
-fn from_ipv6_host(technology: &str, seen_as: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "lan", &box_, "g-lan");
-    cable(&server, "wan", &box_, "g-wan");
-    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan"), (&server, "wan")] {
-        bare(ns, name);
-    }
-    address(&host, "lan", "2001:2::2/64");
-    run(&host, "ip -6 route add default via 2001:2::1");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
-    let file = config("pe", ("g-lan", "2001:2::1", "2001:2::2"), WAN, technology);
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
-    traffic(&host, &server, "198.19.0.2", seen_as);
-    gateway.stop();
-}
+const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
 
+/// Through translators, one of the hosts has IPv6 only.
 #[test]
 #[ignore = "needs root"]
 fn nat64() {
-    from_ipv6_host(NAT64, "2001:2:0:1000::c613:2");
+    passes("pe", LAN6, WAN, NAT64, "2001:2:0:1000::c613:2");
 }
 
 #[test]
 #[ignore = "needs root"]
 fn siit() {
-    from_ipv6_host(
-        "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n",
-        "2001:2:0:1000::c613:2",
-    );
-}
-
-/// A host reaches an IPv6 server: an IPv6 host by the server's address, an IPv4-only host by an IPv4 address of the gateway.
-fn to_ipv6_server(six: bool, technology: &str, seen_as: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "lan", &box_, "g-lan");
-    cable(&server, "wan", &box_, "g-wan");
-    for name in ["g-lan", "g-wan"] {
-        bare(&box_, name);
-    }
-    let left = if six {
-        address(&host, "lan", "2001:2::2/64");
-        run(&host, "ip -6 route add default via 2001:2::1");
-        ("g-lan", "2001:2::1", "2001:2::2")
-    } else {
-        bare(&host, "lan");
-        address(&host, "lan", "192.168.1.2/24");
-        run(&host, "ip route add default via 192.168.1.1");
-        LAN
-    };
-    address(&server, "wan", "2001:2:0:3000::2/64");
-    run(&server, "ip -6 route add default via 2001:2:0:3000::1:1");
-    let file = config("pe", left, ("g-wan", "2001:2:0:3000::1:1", "2001:2:0:3000::2"), technology);
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
-    traffic(&host, &server, "2001:2:0:3000::2", seen_as);
-    let status = gateway.status();
-    assert!(status.contains("\"sessions\":"), "{status}");
-    gateway.stop();
+    passes("pe", LAN6, WAN, SIIT, "2001:2:0:1000::c613:2");
 }
 
 #[test]
 #[ignore = "needs root"]
 fn nat46() {
-    to_ipv6_server(
-        false,
-        "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n",
-        "198.19.0.2",
-    );
+    let nat46 = "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n";
+    passes("pe", LAN, WAN6, nat46, "198.19.0.2");
 }
 
 #[test]
 #[ignore = "needs root"]
 fn nat66() {
-    to_ipv6_server(true, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", "2001:2:0:3000::2");
+    passes("pe", LAN6, WAN6, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", WAN6.2);
 }
 
 /// Links with two queues and one worker at each. Packets may arrive at the other worker and must be handed over to the worker
@@ -356,28 +288,13 @@ struct Frames {
 
 /// Traffic of many flows through a gateway of two workers on links of two queues.
 fn with_two_workers(io: &str) -> [Frames; 2] {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    let queues = "numtxqueues 2 numrxqueues 2";
-    for (ns, name, end) in [(&host, "lan", "g-lan"), (&server, "wan", "g-wan")] {
-        let peer = format!("peer name {end} {queues} netns {}", box_.path().display());
-        run(ns, &format!("ip link add {name} {queues} type veth {peer}"));
-        plug(ns, name);
-        plug(&box_, end);
-        bare(ns, name);
-        bare(&box_, end);
-    }
-    address(&host, "lan", "192.168.1.2/24");
-    run(&host, "ip route add default via 192.168.1.1");
-    address(&server, "wan", "198.19.0.2/16");
-    run(&server, "ip route add default via 198.19.0.1");
-    let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\nworkers = 2\nio = \"{io}\""));
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
+    let street = Street::new(2, LAN, WAN);
+    let gateway = street.gateway("pe", &format!("workers = 2\nio = \"{io}\""), NAT44);
+    let Street { host, server, .. } = &street;
     for _ in 0..64 {
-        round_trip(&host, &server);
+        round_trip(host, server);
     }
-    traffic(&host, &server, "198.19.0.2", "198.19.0.2");
+    traffic(host, server, WAN.2, WAN.2);
     let status: serde_json::Value = serde_json::from_str(&gateway.status()).unwrap();
     gateway.stop();
     [0, 1].map(|worker| {

@@ -2,8 +2,8 @@
 //! removed, signals stop it; and its privileges.
 
 use super::program::NATMETER;
-use super::{LAN, NAT44, Running, WAN, address, bare, cable, config, plug, round_trip, run};
-use port::Netns;
+use super::street::{LAN, LAN6, Street, WAN, WAN6};
+use super::{NAT44, Running, config, round_trip, run};
 use port::netns::Sight;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,40 +11,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// A customer's host, a gateway's machine and a server, with cables of this many queues.
-struct Street {
-    host: Netns,
-    middle: Netns,
-    server: Netns,
-    folder: tempfile::TempDir,
-}
-
-impl Street {
-    fn new(queues: u32) -> Street {
-        let [host, middle, server] = std::array::from_fn(|_| Netns::new().unwrap());
-        let queues = format!("numtxqueues {queues} numrxqueues {queues}");
-        for (ns, name, end) in [(&host, "lan", "g-lan"), (&server, "wan", "g-wan")] {
-            let peer = format!("peer name {end} {queues} netns {}", middle.path().display());
-            run(ns, &format!("ip link add {name} {queues} type veth {peer}"));
-            for (ns, name) in [(ns, name), (&middle, end)] {
-                plug(ns, name);
-                bare(ns, name);
-            }
-        }
-        address(&host, "lan", "192.168.1.2/24");
-        run(&host, "ip route add default via 192.168.1.1");
-        address(&server, "wan", "198.19.0.2/16");
-        run(&server, "ip route add default via 198.19.0.1");
-        Street { host, middle, server, folder: tempfile::tempdir().unwrap() }
-    }
-
-    /// Starts a gateway with these further keys, and waits until it answers.
-    fn gateway(&self, keys: &str) -> Running {
-        let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\n{keys}"));
-        let mut gateway = Running::start(&self.middle, self.folder.path(), "gateway", &file);
-        gateway.wait();
-        gateway
-    }
+/// A street whose cables have this many queues.
+fn street(queues: u32) -> Street {
+    Street::new(queues, LAN, WAN)
 }
 
 /// The Ethernet addresses of the next hops, left and right.
@@ -57,8 +26,8 @@ const NEW: &str = "02:00:00:00:0e:0e";
 
 /// The gateway learns the address from the server's ARP request.
 fn learns_from_arp(queues: u32, keys: &str) {
-    let street = Street::new(queues);
-    let gateway = street.gateway(keys);
+    let street = street(queues);
+    let gateway = street.gateway("pe", keys, NAT44);
     round_trip(&street.host, &street.server);
     run(&street.server, &format!("ip link set wan address {NEW}"));
     run(&street.server, "ping -c 1 -W 5 198.19.0.1");
@@ -85,8 +54,8 @@ fn all_workers_learn_a_new_ethernet_address() {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_reload_asks_for_the_next_hop_again() {
-    let street = Street::new(1);
-    let gateway = street.gateway("");
+    let street = street(1);
+    let gateway = street.gateway("pe", "", NAT44);
     round_trip(&street.host, &street.server);
     run(&street.server, &format!("ip link set wan address {NEW}"));
     assert_eq!(String::from_utf8(gateway.ask("reload").stdout).unwrap(), "reloaded\n");
@@ -104,23 +73,12 @@ fn a_reload_asks_for_the_next_hop_again() {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_new_ethernet_address_is_learnt_over_ipv6() {
-    let folder = tempfile::tempdir().unwrap();
-    let [host, middle, server] = std::array::from_fn(|_| Netns::new().unwrap());
-    cable(&host, "lan", &middle, "g-lan");
-    cable(&server, "wan", &middle, "g-wan");
-    for name in ["g-lan", "g-wan"] {
-        bare(&middle, name);
-    }
-    address(&host, "lan", "2001:2::2/64");
-    address(&server, "wan", "2001:2:0:3000::2/64");
-    let (left, right) = (("g-lan", "2001:2::1", "2001:2::2"), ("g-wan", "2001:2:0:3000::1:1", "2001:2:0:3000::2"));
-    let file = config("pe", left, right, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n");
-    let mut gateway = Running::start(&middle, folder.path(), "gateway", &file);
-    gateway.wait();
-    run(&host, &format!("ip link set lan address {NEW}"));
-    run(&host, "ping -c 1 -W 5 2001:2::1");
+    let street = Street::new(1, LAN6, WAN6);
+    let gateway = street.gateway("pe", "", "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n");
+    run(&street.host, &format!("ip link set lan address {NEW}"));
+    run(&street.host, "ping -c 1 -W 5 2001:2::1");
     assert_eq!(next_hops(&gateway)[0], NEW);
-    run(&server, &format!("ip link set wan address {NEW}"));
+    run(&street.server, &format!("ip link set wan address {NEW}"));
     assert_eq!(String::from_utf8(gateway.ask("reload").stdout).unwrap(), "reloaded\n");
     assert_eq!(next_hops(&gateway), [NEW, NEW]);
     gateway.stop();
@@ -153,8 +111,8 @@ fn connect(gateway: &Running, words: &str) -> UnixStream {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn slow_clients_delay_neither_others_nor_the_end() {
-    let street = Street::new(1);
-    let mut gateway = street.gateway("");
+    let street = street(1);
+    let mut gateway = street.gateway("pe", "", NAT44);
     let _slow: Vec<_> = ["", "sta", "", "status"].into_iter().map(|words| connect(&gateway, words)).collect();
     let asked = Instant::now();
     let many: Vec<_> = (0..200).map(|_| connect(&gateway, "status\n")).collect();
@@ -173,7 +131,7 @@ fn slow_clients_delay_neither_others_nor_the_end() {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_second_signal_leaves_no_socket_behind() {
-    let street = Street::new(1);
+    let street = street(1);
     let maps = street.folder.path().join("maps.txt");
     std::fs::write(&maps, "198.19.0.0/24 2001:2:0:8000::/120\n").unwrap();
     let siit = format!("[technology.siit]\neam-file = \"{}\"\n", maps.display());
@@ -197,7 +155,7 @@ fn a_second_signal_leaves_no_socket_behind() {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
-    let street = Street::new(1);
+    let street = street(1);
     let folder = street.folder.path();
     let (socket, file) = (folder.join("g.sock"), folder.join("g.toml"));
     let text = config("pe", LAN, WAN, NAT44).replace("SOCKET", &socket.display().to_string());
@@ -214,7 +172,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 
 /// Exit code and message of a gateway after this `ip` command on an interface.
 fn after_ip(words: &str, keys: &str) -> (Option<i32>, String) {
-    let street = Street::new(1);
+    let street = street(1);
     let file = config("pe", LAN, WAN, NAT44).replace("[gateway]", &format!("[gateway]\n{keys}"));
     let mut gateway = Running::start_with(&street.middle, street.folder.path(), "gateway", &file, true);
     gateway.wait();
@@ -251,8 +209,8 @@ fn threads(gateway: &Running, key: &str) -> Vec<String> {
 
 /// The gateway has dropped the privileges for opening its ports, and still works.
 fn is_limited(queues: u32, keys: &str) {
-    let street = Street::new(queues);
-    let gateway = street.gateway(keys);
+    let street = street(queues);
+    let gateway = street.gateway("pe", keys, NAT44);
     let all = |key: &str, value: &str| {
         let values = threads(&gateway, key);
         assert!(values.len() > queues as usize + 1, "main thread, workers, signals");
@@ -299,7 +257,7 @@ fn unit(key: &str) -> &'static str {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn the_capabilities_of_the_systemd_unit_are_enough() {
-    let street = Street::new(1);
+    let street = street(1);
     let folder = street.folder.path();
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let (socket, file, program) = (folder.join("g.sock"), folder.join("g.toml"), folder.join("natmeter"));

@@ -1,14 +1,14 @@
 //! `profile = true` shows where the NAT44 of this kernel spends its time, in the record and as a flame graph in the report.
 
-use super::beds::Bed;
-use super::guests::{LEFT, RIGHT, SLOW, bed_of};
-use super::lab::Lab;
-use super::program::natmeter;
+use super::beds::{Bed, of_lab};
+use super::guests::{self, LEFT, RIGHT, SLOW, bed_of};
+use super::program::{natmeter, only_run, stderr};
 use dut::guest::{Cache, Kind};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
+use std::process::Output;
 
 const SCENARIO: &str = r#"
 name = "profiled"
@@ -60,9 +60,8 @@ fn a_nat44_of_this_kernel_is_profiled() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("p.toml"), SCENARIO).unwrap();
     let output = natmeter(folder.path(), &["run", "p.toml", "--beside", "--quiet", "--skip-self-test"]);
-    let code = output.status.code().unwrap();
-    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
-    let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let run = only_run(&folder.path().join("runs")).unwrap();
     let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
     let results: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |metric: &str| results.iter().filter(|r| r["measurement"]["metric"] == metric).collect::<Vec<_>>();
@@ -87,20 +86,9 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
     if !has_perf() {
         return;
     }
-    let lab = Lab::new();
-    let [tester, device] = lab.namespaces();
-    let bed = Bed::between(tester, device);
-    let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
-    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", lab.config().display()));
-    let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
-    let folder = bed.folder.path();
-    std::fs::write(folder.join("p.toml"), text).unwrap();
-    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
-    let output = bed.natmeter(&args);
-    let code = output.status.code().unwrap();
-    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
-    let stacks = stacks_of(folder);
-    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
+    let (lab, bed) = Bed::over_ssh();
+    bed.file("", "", &of_lab(&lab, "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n"));
+    box_is_profiled(bed.folder.path(), &of_a_box(), &[], |args| bed.natmeter(args));
     let left =
         bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f '[p]erf record.*max-size'"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "", "perf has ended");
@@ -118,28 +106,30 @@ fn a_qemu_guest_is_profiled_by_its_own_perf() {
     let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"guest:qemu\"\nguest-memory = 512\nsoftware = \"nftables\"\n");
     // Without KVM, the guest forwards some thousand frames a second.
     let slow = [("\"10k\"", "\"500\""), ("\"20k\"", "\"500\""), ("= 2000", "= 500")];
-    let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
-    let text = slow.into_iter().fold(text, |text, (old, new)| text.replace(old, new));
-    std::fs::write(folder.path().join("p.toml"), text).unwrap();
-    let args = [&["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"], &SLOW[..]].concat();
-    let output = super::guests::natmeter(folder.path(), &args);
-    let code = output.status.code().unwrap();
-    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
-    let stacks = stacks_of(folder.path());
-    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
+    let text = slow.into_iter().fold(of_a_box(), |text, (old, new)| text.replace(old, new));
+    box_is_profiled(folder.path(), &text, &SLOW, |args| guests::natmeter(folder.path(), args));
 }
 
-/// The stacks of the profile in the only run of a folder.
-fn stacks_of(folder: &Path) -> serde_json::Map<String, Value> {
-    let run = std::fs::read_dir(folder.join("runs")).unwrap().next().unwrap().unwrap().path();
+/// The scenario with a box of a bed.
+fn of_a_box() -> String {
+    let nat44 = "[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n\
+        mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n";
+    SCENARIO.replace("[dut.nftables]\n[link.tap]\n", nat44)
+}
+
+/// Measures the box of a bed by this natmeter, and looks for the kernel's NAT in the stacks of its profile.
+fn box_is_profiled(folder: &Path, scenario: &str, more: &[&str], natmeter: impl Fn(&[&str]) -> Output) {
+    std::fs::write(folder.join("p.toml"), scenario).unwrap();
+    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
+    let output = natmeter(&[&args[..], more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let run = only_run(&folder.join("runs")).unwrap();
     let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
     let mut results = results.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let profiled = results.find(|r| r["measurement"]["metric"] == "lock_wait").unwrap();
-    profiled["observed"]["profile"]["stacks"].as_object().unwrap().clone()
+    let stacks = profiled["observed"]["profile"]["stacks"].as_object().unwrap();
+    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
 }
-
-const NAT44_OF_A_BOX: &str = "[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n\
-    mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n";
 
 /// A box in a namespace has the kernel of the tester: it is profiled as a kernel device is.
 #[test]
@@ -149,12 +139,5 @@ fn a_box_in_a_namespace_is_profiled() {
         return;
     }
     let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
-    let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
-    std::fs::write(folder.path().join("p.toml"), text).unwrap();
-    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
-    let output = super::guests::natmeter(folder.path(), &args);
-    let code = output.status.code().unwrap();
-    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
-    let stacks = stacks_of(folder.path());
-    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
+    box_is_profiled(folder.path(), &of_a_box(), &[], |args| guests::natmeter(folder.path(), args));
 }

@@ -1,9 +1,9 @@
 //! Plain forwarding of IPv6 by this machine's kernel in a namespace, by a box between two ports, and by `natmeter gateway`.
 
 use super::beds::{Bed, has_rates, quick_run, scenarios};
-use super::{Running, address, bare, cable, config, run};
-use crate::traffic::traffic;
-use port::Netns;
+use super::run;
+use super::street::{LAN6, Street};
+use super::traffic::traffic;
 use serde_json::Value;
 
 /// A scenario of a device of this kernel.
@@ -123,23 +123,9 @@ fn a_box_translates_beside_native_ipv6() {
 #[test]
 #[ignore = "needs root"]
 fn the_gateway_is_an_ipv6_router() {
-    let folder = tempfile::tempdir().unwrap();
-    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
-    cable(&host, "lan", &box_, "g-lan");
-    cable(&server, "wan", &box_, "g-wan");
-    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan")] {
-        bare(ns, name);
-    }
-    address(&host, "lan", "2001:2::2/64");
-    run(&host, "ip -6 route add default via 2001:2::1");
-    address(&server, "wan", "2001:2:0:8000::2/64");
-    run(&server, "ip -6 route add default via 2001:2:0:8000::1");
-    let left = ("g-lan", "2001:2::1", "2001:2::2");
-    let right = ("g-wan", "2001:2:0:8000::1", "2001:2:0:8000::2");
-    let file = config("dual", left, right, "[technology.ipv6-forwarding]\n");
-    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
-    gateway.wait();
-    traffic(&host, &server, "2001:2:0:8000::2", "2001:2:0:8000::2");
-    traffic(&server, &host, "2001:2::2", "2001:2::2");
+    let street = Street::new(1, LAN6, ("g-wan", "2001:2:0:8000::1", "2001:2:0:8000::2"));
+    let gateway = street.gateway("dual", "", "[technology.ipv6-forwarding]\n");
+    traffic(&street.host, &street.server, "2001:2:0:8000::2", "2001:2:0:8000::2");
+    traffic(&street.server, &street.host, LAN6.2, LAN6.2);
     gateway.stop();
 }

@@ -29,6 +29,17 @@ fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
     fs::write(folder.join("box.toml"), text).unwrap();
 }
 
+/// Tests of one check each, with what they need.
+macro_rules! checks {
+    ($($name:ident, $needs:literal: $check:expr;)*) => {$(
+        #[test]
+        #[ignore = $needs]
+        fn $name() {
+            $check;
+        }
+    )*};
+}
+
 /// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
 fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
     let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
@@ -75,34 +86,14 @@ fn forwards(on: &str) {
     plays(on, "linux-ipv6-forwarding", ("", networks), [LEFT6, RIGHT6], false);
 }
 
-#[test]
-#[ignore = "needs root"]
-fn forwarding_of_this_kernel_as_a_box_in_a_namespace() {
-    forwards("namespace");
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn forwarding_in_a_guest() {
-    forwards("guest");
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn iptables_legacy_in_a_guest() {
-    nat44("guest", "iptables-legacy");
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn iptables_nft_in_a_guest() {
-    nat44("guest", "iptables-nft");
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn an_nft_flowtable_in_a_guest() {
-    nat44("guest", "nft-flowtable");
+checks! {
+    forwarding_of_this_kernel_as_a_box_in_a_namespace, "needs root": forwards("namespace");
+    forwarding_in_a_guest, "needs root and a guest": forwards("guest");
+    iptables_legacy_in_a_guest, "needs root and a guest": nat44("guest", "iptables-legacy");
+    iptables_nft_in_a_guest, "needs root and a guest": nat44("guest", "iptables-nft");
+    an_nft_flowtable_in_a_guest, "needs root and a guest": nat44("guest", "nft-flowtable");
+    siit_by_jool_in_a_guest, "needs root and a guest": plays("guest", "jool-siit", ("", MAPS), [LEFT6, RIGHT], false);
+    a_clat_by_tayga_in_a_namespace, "needs root": plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
 }
 
 #[test]
@@ -119,12 +110,6 @@ fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
 const MAPS: &str = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"198.18.0.0/24 2001:2:0:2::/120\"]";
 /// A stateless NAT64: hosts with IPv6 are mapped, and a prefix stands for the Internet.
 const MAP_AND_PREFIX: &str = "siit]\neam = \"198.18.0.0/24 2001:2:0:2::/120\"\npref64 = \"2001:2:0:1000::/96\"";
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn siit_by_jool_in_a_guest() {
-    plays("guest", "jool-siit", ("", MAPS), [LEFT6, RIGHT], false);
-}
 
 #[test]
 #[ignore = "needs root"]
@@ -157,12 +142,6 @@ fn siit_by_tayga_in_a_guest_over_ssh() {
 fn clat_and_plat_by_jool_in_guests() {
     plays("guest", "jool-siit", (CE, &xlat464()), [LEFT, RIGHT6], false);
     plays("guest", "jool", (PE, &xlat464()), [LEFT6, RIGHT], true);
-}
-
-#[test]
-#[ignore = "needs root"]
-fn a_clat_by_tayga_in_a_namespace() {
-    plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
 }
 
 #[test]
@@ -253,20 +232,8 @@ fn both_edges(software: [&str; 2], technology: &str) {
     measured_and_counted(folder.path(), "boxes.toml");
 }
 
-#[test]
-#[ignore = "needs root and a guest"]
-fn chained_464xlat_by_jool_in_two_guests() {
-    both_edges(["jool-siit", "jool"], &xlat464());
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn ds_lite_of_the_kernel_in_two_guests() {
-    both_edges(["ip6tnl", "ip6tnl"], &ds_lite());
-}
-
-#[test]
-#[ignore = "needs root and a guest"]
-fn lw4o6_of_the_kernel_in_two_guests() {
-    both_edges(["ip6tnl", "ip6tnl"], &lw4o6());
+checks! {
+    chained_464xlat_by_jool_in_two_guests, "needs root and a guest": both_edges(["jool-siit", "jool"], &xlat464());
+    ds_lite_of_the_kernel_in_two_guests, "needs root and a guest": both_edges(["ip6tnl", "ip6tnl"], &ds_lite());
+    lw4o6_of_the_kernel_in_two_guests, "needs root and a guest": both_edges(["ip6tnl", "ip6tnl"], &lw4o6());
 }
