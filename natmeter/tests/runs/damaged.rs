@@ -1,7 +1,7 @@
 //! Every kind of damage to a record of this version: truncated, duplicated or edited. natmeter names file and line, and refuses to
 //! resume the run.
 
-use crate::folder_copy::{FolderCopy, without_times};
+use crate::folder_copy::{FolderCopy, findings, without_times};
 use crate::program::stderr;
 use crate::simulated::{header_of, run_of, set};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
@@ -37,15 +37,11 @@ fn result(copy: &FolderCopy, line: usize, edit: impl FnOnce(&mut Outcome)) {
     change(copy, RESULTS, line, edit);
 }
 
-fn findings(copy: &FolderCopy) -> Vec<String> {
-    audit(&Record::read(&copy.path, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
-}
-
 /// Returns the errors found after a change, and checks that the run cannot be resumed.
 fn found(damage: impl FnOnce(&FolderCopy)) -> Vec<String> {
     let copy = whole();
     damage(&copy);
-    let found = findings(&copy);
+    let found = findings(&copy.path);
     assert!(!found.is_empty(), "nothing was found");
     let output = copy.natmeter(&["resume", "--beside", "--quiet"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -185,10 +181,10 @@ fn a_result_that_is_missing_is_named_and_found_again() {
     let copy = whole();
     let before = copy.text(RESULTS);
     copy.edit_lines(RESULTS, |lines| drop(lines.remove(3)));
-    assert_eq!(findings(&copy), [] as [&str; 0], "killed before the last result was written");
+    assert_eq!(findings(&copy.path), [] as [&str; 0], "killed before the last result was written");
     copy.edit_lines(RESULTS, |lines| drop(lines.remove(1)));
     let key = "simulated/n=20000/cores=1/max_conn_est_rate/2";
-    begins(&findings(&copy), &format!("results.jsonl: `{key}` has no result, but its trials give "));
+    begins(&findings(&copy.path), &format!("results.jsonl: `{key}` has no result, but its trials give "));
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
     let header = header(&copy.path, tech::ALL).unwrap();
     let again = Run::open(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
@@ -213,13 +209,13 @@ fn another_version_is_named() {
         copy
     };
     let own = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
-    let later = findings(&with(own, "\"version\": \"9.9.9\""));
+    let later = findings(&with(own, "\"version\": \"9.9.9\"").path);
     assert!(
         later[0].starts_with("run.json: the run was written by natmeter 9.9.9, which is newer than this one ("),
         "{later:?}"
     );
     assert!(later[0].contains("use natmeter 9.9.9 if it wrote this run"), "{later:?}");
-    let none = findings(&with(own, "\"version\": \"mine\""));
+    let none = findings(&with(own, "\"version\": \"mine\"").path);
     assert!(none[0].starts_with("run.json: `mine` is not a version of natmeter;"), "{none:?}");
 
     let record = header(&with("\"record\": 3", "\"record\": 4").path, tech::ALL).unwrap_err();

@@ -1,8 +1,9 @@
 //! A run with different rates in both directions: each frame of its trials and each rate of its reports is that of its direction.
 
-use crate::program::{measured, only_run, top};
-use method::TrialRecord;
-use record::store::{Dir, TRIALS};
+use crate::program::{measured, top};
+use crate::simulated::trials;
+use crate::tcp::run;
+use std::path::Path;
 
 const SET: [&str; 9] = [
     "direction=1:10",
@@ -20,13 +21,9 @@ const SET: [&str; 9] = [
 #[ignore = "slow: run by ./check slow-tests"]
 fn slow_a_run_with_a_direction_ratio_reports_both_rates() {
     let runs = tempfile::tempdir().unwrap();
-    let mut args = vec!["run", "scenarios/quickstart.toml", "--beside", "--quiet", "--skip-self-test"];
-    args.extend(SET.iter().flat_map(|set| ["--set", set]));
-    args.extend(["--runs", runs.path().to_str().unwrap()]);
-    measured(&top(), &args);
-    let run = only_run(runs.path()).unwrap();
+    let run = run(Path::new("scenarios/quickstart.toml"), &SET, runs.path());
     let report = |options: &[&str]| measured(&top(), &[&["report", run.to_str().unwrap()], options].concat());
-    let trials: Vec<TrialRecord> = Dir::open(&run).unwrap().lines(TRIALS).unwrap().values;
+    let trials = trials(&run);
     // The probe of a device behind a trial without an answer has the same rate in both directions.
     let with_ratio: Vec<_> = trials.iter().filter(|trial| trial.spec.direction.ratio().is_some()).collect();
     assert!(!with_ratio.is_empty());

@@ -1,6 +1,8 @@
 //! A copy of a run folder that a test may change.
 
 use crate::program;
+use record::audit::audit;
+use record::read::Record;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -43,6 +45,11 @@ impl FolderCopy {
         let path = self.path.to_str().unwrap();
         program::natmeter(&program::top(), &[&[arguments[0], path], &arguments[1..]].concat())
     }
+}
+
+/// What the audit of a run folder finds.
+pub(crate) fn findings(folder: &Path) -> Vec<String> {
+    audit(&Record::read(folder, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }
 
 /// Lines of results without the time at which their searches ended, and without their visits: a resumed run visits the point

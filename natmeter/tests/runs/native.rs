@@ -1,12 +1,12 @@
 //! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
 
 use crate::program::{natmeter, only_run, stderr, top};
+use crate::simulated::trials;
 use crate::tester_workers::trial_of;
-use method::{NativeFrames, TrialRecord, Trials};
+use method::{NativeFrames, Trials};
 use natmeter::rig::cores::Cores;
 use natmeter::rig::{Process, technology};
 use record::plan::Plan;
-use record::store::{Dir, TRIALS};
 use scenario::{Link, Options, Scenario, parse};
 
 /// Connections, and frames of phase 2 in each direction: the rings hold all of them, so that a busy machine loses none.
@@ -80,7 +80,7 @@ fn a_report_has_the_loss_of_each_kind() {
     {
         assert!(page.contains(words), "no {words}: {said}");
     }
-    let trials: Vec<TrialRecord> = Dir::open(&run).unwrap().lines(TRIALS).unwrap().values;
+    let trials = trials(&run);
     // 5,000 frames of each kind, of which a tenth is lost, unless the host loses some, too.
     let largest = trials.iter().filter(|trial| trial.outcome.forward.sent == 10_000);
     let lost: Vec<[u64; 2]> = largest.filter_map(|trial| trial.outcome.forward.lost_by_kind()).collect();

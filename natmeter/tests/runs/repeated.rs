@@ -1,13 +1,12 @@
 //! Visits at which the null device changed are repeated within the time limit. A simulated device has no null device, so these
 //! tests write the rates of one into the folder of a run, and resume it.
 
-use crate::folder_copy::{FolderCopy, without_times};
+use crate::folder_copy::{FolderCopy, findings, without_times};
 use crate::simulated::{header, run, trials};
 use method::{Nanos, Rate};
 use natmeter::event::{Event, Listener};
 use natmeter::rig::Process;
 use natmeter::run::Run;
-use record::audit::audit;
 use record::folder::{Facts, Header, NullDevice, Outcome};
 use record::plan::without_attempt;
 use record::read::Record;
@@ -67,10 +66,6 @@ fn with_null_device(parent: &Path, header: &Header, rates: [[u64; 2]; 2]) -> Pat
 /// A run whose second visit, with a million connections, is doubtful.
 fn doubtful(parent: &Path) -> PathBuf {
     with_null_device(parent, &header(), [[100, 115], [100, 133]])
-}
-
-fn findings(path: &Path) -> Vec<String> {
-    audit(&Record::read(path, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }
 
 #[test]

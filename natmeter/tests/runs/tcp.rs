@@ -1,23 +1,17 @@
 //! Runs with TCP connections, through the embedded gateway's NAT44 and, as root, this kernel's.
 
 use crate::program::{measured, only_run, top};
+use crate::simulated::trials;
 use method::{Fault, FaultCounts, TrialRecord};
-use record::store::{Dir, TRIALS};
 use std::path::{Path, PathBuf};
 
 /// Runs a scenario with these values in another folder, and returns the run.
-fn run(scenario: &Path, set: &[&str], runs: &Path) -> PathBuf {
+pub(crate) fn run(scenario: &Path, set: &[&str], runs: &Path) -> PathBuf {
     let mut args = vec!["run", "--beside", "--quiet", "--skip-self-test"];
     args.extend(set.iter().flat_map(|set| ["--set", set]));
     args.extend(["--runs", runs.to_str().unwrap(), scenario.to_str().unwrap()]);
     measured(&top(), &args);
     only_run(runs).unwrap()
-}
-
-fn trials(run: &Path) -> Vec<TrialRecord> {
-    let trials: Vec<TrialRecord> = Dir::open(run).unwrap().lines(TRIALS).unwrap().values;
-    assert!(!trials.is_empty());
-    trials
 }
 
 const SHORT: [&str; 9] = [

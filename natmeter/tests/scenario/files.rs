@@ -5,10 +5,12 @@ use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
 use scenario::bed::software::{self, Seen};
-use scenario::{Link, LoadedScenario, Options, SearchError, conformance, parse, read};
+use scenario::{Link, Options, Scenario, SearchError, conformance, parse, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
@@ -18,16 +20,22 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn load(path: &Path, full: bool) -> LoadedScenario {
-    read(path, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL)
-        .unwrap_or_else(|error| panic!("{error}"))
+fn load(path: &Path, full: bool) -> Scenario {
+    read(path, &Options { full, ..Options::default() }, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
+}
+
+/// The scenario of a text with these overrides.
+fn scenario_of(text: &str, full: bool, set: &[&str]) -> Scenario {
+    let set = set.iter().map(|&text| text.to_owned()).collect();
+    let options = Options { full, set, ..Options::default() };
+    parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
 #[test]
 fn all_are_valid_and_named_like_their_file() {
     assert!(files().len() >= 4);
     for path in files() {
-        let scenario = load(&path, false).scenario;
+        let scenario = load(&path, false);
         assert_eq!(scenario.name, path.file_stem().unwrap().to_str().unwrap());
         assert!(!scenario.about.is_empty(), "{}", path.display());
         assert!(!Plan::new(&scenario).measurements.is_empty());
@@ -49,7 +57,7 @@ const NOT_OF_FULL: [&str; 8] = [
 ];
 
 /// The departures of a scenario that are those of its settings.
-fn of_settings(scenario: &scenario::Scenario) -> Vec<String> {
+fn of_settings(scenario: &Scenario) -> Vec<String> {
     let all = conformance(scenario).departures.into_iter().map(|departure| departure.words);
     all.filter(|departure| !NOT_OF_FULL.iter().any(|known| departure.starts_with(known))).collect()
 }
@@ -57,7 +65,7 @@ fn of_settings(scenario: &scenario::Scenario) -> Vec<String> {
 #[test]
 fn all_conform_with_full() {
     for path in files() {
-        let full = load(&path, true).scenario;
+        let full = load(&path, true);
         assert_eq!(of_settings(&full), Vec::<String>::new(), "{}", path.display());
         let with_data = ["throughput", "latency", "frame_loss_rate"];
         let has_phase2 = full.measure.metrics.iter().any(|metric| with_data.contains(&metric.as_str()));
@@ -65,7 +73,7 @@ fn all_conform_with_full() {
         let departures = conformance(&full).departures;
         let state_table = departures.iter().any(|departure| departure.words.starts_with(STATE_TABLE));
         assert_eq!(state_table, phase2, "{}", path.display());
-        assert!(!conformance(&load(&path, false).scenario).conforms(), "{}", path.display());
+        assert!(!conformance(&load(&path, false)).conforms(), "{}", path.display());
     }
 }
 
@@ -75,35 +83,18 @@ fn files_of_the_page() -> Vec<&'static str> {
     page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-fn of_the_page(text: &str) -> LoadedScenario {
-    parse("docs/scenario.md", text, &Options::default(), tech::ALL).unwrap_or_else(|error| panic!("{error}"))
-}
-
 #[test]
 fn the_example_of_the_page_is_valid_and_quick() {
-    let example = of_the_page(files_of_the_page()[0]).scenario;
+    let text = files_of_the_page()[0];
+    let example = scenario_of(text, false, &[]);
     assert!(forecast::plan(&example).predicted() < Nanos::from_secs(120));
-    let full = parse(
-        "x.toml",
-        files_of_the_page()[0],
-        &Options { full: true, set: Vec::new(), ..Options::default() },
-        tech::ALL,
-    )
-    .unwrap()
-    .scenario;
-    assert_eq!(of_settings(&full), Vec::<String>::new());
+    assert_eq!(of_settings(&scenario_of(text, true, &[])), Vec::<String>::new());
 }
 
 /// Several workers of the tester share the connections that fill the rings.
 #[test]
 fn workers_of_the_tester_are_counted() {
-    let text = files_of_the_page()[1];
-    let with = |set: &[&str]| {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|error| panic!("{error}"))
-            .scenario
-    };
+    let with = |set: &[&str]| scenario_of(files_of_the_page()[1], false, set);
     let (one, two) = (with(&[]), with(&["workers=2", "connections=300k"]));
     assert_eq!((one.tester.workers, two.tester.workers), (1, 2));
     // One percent of the connections is more than all rings hold.
@@ -269,10 +260,10 @@ fn the_page_on_scenarios_has_no_key_that_is_gone() {
 fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
     // The text differs; the meaning is the same.
-    let meaning = |text| scenario::Scenario {
+    let meaning = |text| Scenario {
         parameters: BTreeMap::new(),
         following: scenario::DerivedRanges::default(),
-        ..of_the_page(text).scenario
+        ..scenario_of(text, false, &[])
     };
     assert_eq!(meaning(short), meaning(form));
 }
@@ -281,7 +272,7 @@ fn the_form_of_the_page_has_the_defaults() {
 fn plans() {
     for path in files() {
         for full in [false, true] {
-            let scenario = load(&path, full).scenario;
+            let scenario = load(&path, full);
             let name = format!("plan_{}{}", scenario.name, if full { "_full" } else { "" });
             insta::assert_snapshot!(name, text(&scenario, &forecast::plan(&scenario)));
         }
@@ -292,7 +283,7 @@ fn plans() {
 fn quick_runs_keep_their_promise() {
     for (name, most) in [("quickstart", 90), ("kernel-nat44", 15 * 60)] {
         let path = files().into_iter().find(|path| path.file_stem().unwrap() == name).unwrap();
-        let predicted = forecast::plan(&load(&path, false).scenario).predicted();
+        let predicted = forecast::plan(&load(&path, false)).predicted();
         assert!(predicted < Nanos::from_secs(most), "{name}: {} s", predicted.as_secs_f64());
     }
 }
@@ -300,11 +291,8 @@ fn quick_runs_keep_their_promise() {
 /// Throughput alone needs no establishment rate if the rate of phase 1 is given.
 #[test]
 fn throughput_alone_with_a_rate_of_phase_1() {
-    let set = ["metrics=throughput", "phase1-rate=100k"].map(str::to_owned).to_vec();
-    let text = include_str!("../../../scenarios/quickstart.toml");
     for full in [false, true] {
-        let options = Options { full, set: set.clone(), ..Options::default() };
-        let scenario = parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let scenario = scenario_of(QUICKSTART, full, &["metrics=throughput", "phase1-rate=100k"]);
         assert_eq!(scenario.phase1_rate(), Some(100_000));
         assert!(forecast::plan(&scenario).measurements.iter().all(|m| m.metric == "throughput"));
     }
@@ -354,10 +342,7 @@ fn descriptions_name_no_values() {
 fn memory_of_a_sweep_is_that_of_its_largest_point() {
     let text = include_str!("../../../scenarios/kernel-nat44.toml");
     let with = |set: &[&str]| {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario = parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|e| panic!("{e}"))
-            .scenario;
+        let scenario = scenario_of(text, false, set);
         let plan = forecast::plan(&scenario);
         (scenario.sweep.connections, plan.dut_memory, plan.tester_memory)
     };
@@ -392,15 +377,15 @@ fn order_in_the_file_does_not_matter() {
         tables.last_mut().unwrap().extend([line, "\n"]);
     }
     let top = tables.remove(0);
-    let expected = parse("a.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
+    let expected = scenario_of(&text, false, &[]);
     for _ in 0..tables.len() {
         tables.rotate_left(1);
         let shuffled = top.clone() + &tables.concat();
-        assert_eq!(parse("a.toml", &shuffled, &Options::default(), tech::ALL).unwrap().scenario, expected);
+        assert_eq!(scenario_of(&shuffled, false, &[]), expected);
     }
     tables.reverse();
     let backwards: String = tables.iter().map(|table| reversed(table)).collect();
-    assert_eq!(parse("a.toml", &(top + &backwards), &Options::default(), tech::ALL).unwrap().scenario, expected);
+    assert_eq!(scenario_of(&(top + &backwards), false, &[]), expected);
 }
 
 /// A table with its keys in reverse order.
@@ -412,14 +397,7 @@ fn reversed(table: &str) -> String {
 
 #[test]
 fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
-    let depth = |set: &[&str]| {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        let text = include_str!("../../../scenarios/quickstart.toml");
-        parse("quickstart.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|e| panic!("{e}"))
-            .scenario
-            .link
-    };
+    let depth = |set: &[&str]| scenario_of(QUICKSTART, false, set).link;
     assert_eq!(depth(&[]), Link::InProcess { depth: 2048 });
     assert_eq!(depth(&["connections=100k,1M"]), Link::InProcess { depth: 512 });
     assert_eq!(depth(&["connections=51200"]), Link::InProcess { depth: 512 });
@@ -431,14 +409,8 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
 /// A line rate is computed with the longest frames on the path (RFC 8219, section 5.1).
 #[test]
 fn a_line_rate_is_that_of_the_longest_frames() {
-    let of = |text: &str| {
-        let set = vec!["max-rate=10 Gbit/s".to_owned()];
-        parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|e| panic!("{e}"))
-            .scenario
-            .max_rate()
-    };
-    assert_eq!(of(include_str!("../../../scenarios/quickstart.toml")), Some(14_880_952));
+    let of = |text: &str| scenario_of(text, false, &["max-rate=10 Gbit/s"]).max_rate();
+    assert_eq!(of(QUICKSTART), Some(14_880_952));
     for text in [include_str!("../../../scenarios/plat.toml"), include_str!("../../../scenarios/map-t.toml")] {
         assert_eq!(of(text), Some(12_019_230));
     }
@@ -452,10 +424,7 @@ fn a_line_rate_is_that_of_the_longest_frames() {
 fn the_kernels_table_is_sized_as_the_scenario_says() {
     let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
     let config = |set: &[&str]| {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario = parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|e| panic!("{e}"))
-            .scenario;
+        let scenario = scenario_of(text, false, set);
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
         let bed = scenario.bed_with(&scenario.duts[point.dut]).expect("a kernel");
@@ -470,13 +439,7 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
 
 #[test]
 fn overrides() {
-    let quickstart = include_str!("../../../scenarios/quickstart.toml");
-    let with = |full, set: &[&str]| {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("quickstart.toml", quickstart, &Options { full, set, ..Options::default() }, tech::ALL)
-            .unwrap_or_else(|e| panic!("{e}"))
-            .scenario
-    };
+    let with = |full, set: &[&str]| scenario_of(QUICKSTART, full, set);
     assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
     assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores.values, [1, 2]);
@@ -503,10 +466,7 @@ fn overrides() {
 /// it.
 #[test]
 fn overrides_of_technologies_and_axes() {
-    let with = |text: &str, set: &str| {
-        let options = Options { full: false, set: vec![set.to_owned()], ..Options::default() };
-        parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
-    };
+    let with = |text: &str, set: &str| scenario_of(text, false, &[set]);
     let plat = |set| with(include_str!("../../../scenarios/plat.toml"), set).duts;
     assert_eq!(plat("hairpinning=true"), plat("technology.464xlat.hairpinning = true"));
     assert_ne!(plat("hairpinning=true"), plat("hairpinning=false"));
@@ -522,10 +482,7 @@ fn overrides_of_technologies_and_axes() {
 fn full_takes_what_conforms_from_full_or_the_defaults() {
     let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\
                 max-rate = \"5M\"\n[full]\nrepetitions = 20\nconnections = [\"200k\", \"400k\"]\n";
-    let load = |full| {
-        parse("x.toml", text, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL).unwrap().scenario
-    };
-    let (quick, full) = (load(false), load(true));
+    let [quick, full] = [false, true].map(|full| scenario_of(text, full, &[]));
     assert_eq!((quick.measure.repetitions.most, quick.measure.duration), (2, Nanos::from_secs(1)));
     assert_eq!((full.measure.repetitions.most, full.measure.duration), (20, Nanos::from_secs(60)));
     assert_eq!(full.measure.max_rate, quick.measure.max_rate);
