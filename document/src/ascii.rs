@@ -36,7 +36,7 @@ const REPLACED: [(&str, &str); 29] = [
 ];
 
 /// Returns a text on one line in printable ASCII. A character without a counterpart becomes its code point: `<U+4E2D>`.
-pub fn ascii(text: &str) -> String {
+pub(crate) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::split::one_line(text).chars() {
         match REPLACED.iter().find(|(from, _)| from.contains(c)) {

@@ -1,7 +1,7 @@
 //! Results as typed values until the last moment, and the formats that print them. A cell knows its value, its interval, what
 //! bounds it and its unit; tables, sections and figures consist of cells. Nothing here knows a run, a device or a procedure.
 
-pub mod ascii;
+mod ascii;
 pub mod csv;
 pub mod flame;
 pub mod html;

@@ -108,11 +108,6 @@ pub fn significant(value: f64, digits: usize) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// `0.586`, as the published tables print scale-ups.
-pub fn ratio(value: f64) -> String {
-    format!("{value:.3}")
-}
-
 /// `61 %`; below 10 with one decimal.
 pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
@@ -149,6 +144,15 @@ pub(crate) fn signed_duration(nanos: f64, digits: usize) -> String {
 /// `1 core`, `2 cores`.
 pub fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// `1, 2 and 4`.
+pub fn listed<T: ToString>(items: &[T]) -> String {
+    let words: Vec<String> = items.iter().map(T::to_string).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 /// The text with a small first letter, unless it begins an abbreviation.

@@ -1,6 +1,6 @@
 //! A report as a document: what was measured, found and doubted, as typed blocks. Every format prints the same document.
 
-use crate::section::{Figure, Finding, Pairs, Section};
+use crate::section::{Finding, Pairs, Section};
 use crate::table::Table;
 
 /// A report.
@@ -39,11 +39,11 @@ pub struct Document {
     /// Terms of the tables.
     pub terms: Pairs,
     /// Figures that compare results.
-    pub comparisons: Vec<Gallery>,
+    pub comparisons: Vec<Section>,
     /// What procedures, models and other results add.
     pub sections: Vec<Section>,
     /// Figures that show how the results came about.
-    pub details: Vec<Gallery>,
+    pub details: Vec<Section>,
     /// Comparisons with the nearest published values.
     pub published: Published,
     /// Command line, build and test bed.
@@ -96,17 +96,6 @@ impl Sentences {
     pub fn short(&self) -> Vec<String> {
         Sentences { comparison: None, repeated: None, ..self.clone() }.all()
     }
-}
-
-/// Figures of one kind.
-#[derive(Clone, Debug)]
-pub struct Gallery {
-    /// Heading.
-    pub title: &'static str,
-    /// How to read the figures.
-    pub about: &'static str,
-    /// The figures.
-    pub figures: Vec<Figure>,
 }
 
 /// Measured values beside the nearest published ones.

@@ -45,16 +45,16 @@ impl Block<'_> {
 }
 
 /// A text under construction.
-pub struct Page {
+struct Page {
     /// What is written.
-    pub out: String,
+    out: String,
     /// Maximum length of a line.
-    pub columns: usize,
+    columns: usize,
 }
 
 impl Page {
     /// An empty page of so many columns, as far as pages have that many.
-    pub fn new(columns: usize) -> Page {
+    fn new(columns: usize) -> Page {
         Page { out: String::new(), columns: columns.clamp(NARROWEST, WIDEST) }
     }
 
@@ -66,7 +66,7 @@ impl Page {
     }
 
     /// A line.
-    pub fn line(&mut self, text: &str) {
+    fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{}", text.trim_end());
     }
 
@@ -180,7 +180,7 @@ impl Page {
     }
 
     /// An underlined heading after an empty line.
-    pub fn heading(&mut self, title: &str) {
+    fn heading(&mut self, title: &str) {
         self.line(&format!("\n{title}\n{}", "─".repeat(width(title))));
     }
 
@@ -191,7 +191,7 @@ impl Page {
     }
 
     /// A paragraph after a mark, wrapped at spaces and indented to its first word.
-    pub fn item(&mut self, mark: &str, text: &str) {
+    fn item(&mut self, mark: &str, text: &str) {
         // A long mark stands alone, so that the text keeps a readable width.
         let indent = width(mark).min(self.columns / 3);
         let mut line = mark.to_owned();
@@ -243,18 +243,18 @@ fn blocks(share: f64, full: usize) -> String {
 }
 
 /// Columns on a terminal: every character that is printed here is one column wide.
-pub fn width(text: &str) -> usize {
+fn width(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Left-aligned in a column.
-pub fn padded(text: &str, to: usize) -> String {
+fn padded(text: &str, to: usize) -> String {
     let cut: String = text.chars().take(to).collect();
     format!("{cut}{}", " ".repeat(to - width(&cut)))
 }
 
 /// Right-aligned in a column, truncated so that one space stays before it.
-pub fn right(text: &str, to: usize) -> String {
+fn right(text: &str, to: usize) -> String {
     let cut: String = if width(text) > to {
         text.chars().take(to.saturating_sub(2)).chain(['…']).collect()
     } else {

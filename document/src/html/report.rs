@@ -2,7 +2,7 @@
 
 use super::{END, begin, escaped as e, figures, heading, list, pairs, paragraph, simple, tables};
 use crate::number;
-use crate::report::{Command, Document, File, Gallery, Published, Verdict};
+use crate::report::{Command, Document, File, Published, Verdict};
 use crate::section::{Finding, Section};
 use data_encoding::BASE64;
 use std::fmt::Write;
@@ -102,7 +102,7 @@ fn all_figures(out: &mut String, document: &Document) {
     document.details.iter().for_each(|of_kind| gallery(out, of_kind, VISIBLE));
 }
 
-fn gallery(out: &mut String, Gallery { title, about, figures }: &Gallery, visible: usize) {
+fn gallery(out: &mut String, Section { title, about, figures, .. }: &Section, visible: usize) {
     heading(out, title);
     paragraph(out, "meta", about);
     if figures.len() <= visible {

@@ -107,7 +107,7 @@ impl Conformance {
 
     /// Whether the procedure of a run with `--full` conforms, in a sentence.
     pub fn in_words(&self) -> String {
-        let documents = listed(&self.documents);
+        let documents = number::listed(&self.documents);
         match (self.procedure_conforms, self.departures.is_empty()) {
             (true, true) => format!("The procedure conforms to {documents}."),
             (true, false) => format!(
@@ -119,14 +119,6 @@ impl Conformance {
             }
             (false, _) => format!("The procedure departs from {documents}: {}.", self.departures.join("; ")),
         }
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
     }
 }
 

@@ -4,8 +4,8 @@ use super::figure::{COMPARISONS, DETAILS, Kind};
 use super::{Report, brief, facts, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest, natmeter_in_words};
 use crate::printable::in_shell;
-use document::report::{Command, Gallery, Published, Verdict};
-use document::{Document, Pairs, Table, distinct, row};
+use document::report::{Command, Published, Verdict};
+use document::{Document, Pairs, Section, Table, distinct, row};
 use std::collections::BTreeSet;
 
 pub(super) fn document(report: &Report) -> Document {
@@ -47,9 +47,12 @@ pub(super) fn document(report: &Report) -> Document {
     }
 }
 
-fn galleries(report: &Report, kinds: &[Kind]) -> Vec<Gallery> {
-    let all = kinds.iter().map(|kind| Gallery { title: kind.heading, about: kind.about, figures: (kind.draw)(report) });
-    all.filter(|gallery| !gallery.figures.is_empty()).collect()
+fn galleries(report: &Report, kinds: &[Kind]) -> Vec<Section> {
+    let section = |Kind { heading, about, draw }: &Kind| {
+        let (title, about) = ((*heading).to_owned(), (*about).to_owned());
+        Section { title, about, figures: draw(report), ..Section::default() }
+    };
+    kinds.iter().map(section).filter(|section| !section.figures.is_empty()).collect()
 }
 
 fn measured(report: &Report) -> String {

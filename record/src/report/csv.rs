@@ -42,22 +42,22 @@ fn render(report: &Report) -> String {
         } else {
             ("connections", result.connections.to_string())
         };
-        let line = Line { report, result, axis };
-        line.statistics(&mut out);
+        for statistic in statistics(result) {
+            out.push_str(&line(report, result, &axis, &statistic));
+        }
     }
     out
 }
 
-struct Line<'a> {
-    report: &'a Report,
-    result: &'a PointResult,
-    axis: (&'static str, String),
+/// A value with its name in the column `stat`.
+struct Statistic<'a> {
+    stat: &'static str,
+    unit: &'static str,
+    value: Option<f64>,
+    interval: Option<Interval>,
+    /// The repetition that has it; `None` for a statistic of all.
+    repetition: Option<&'a Repetition>,
 }
-
-/// Names of ratios in the column `stat`.
-const S_C: &str = "scaling_over_connections";
-const S_CPU: &str = "rel_scale_up";
-const OF_FORWARDING: &str = "percent_of_forwarding";
 
 const PER_DIRECTION: &str = "fps, per direction";
 const BOTH: &str = "fps, both directions";
@@ -96,108 +96,107 @@ fn factor(result: &PointResult, unit: &str) -> f64 {
     }
 }
 
-impl Line<'_> {
-    fn statistics(&self, out: &mut String) {
-        let result = self.result;
-        let (single, others) = units(result);
-        for r in &result.repetitions {
-            // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
-            let known = match r.bound {
-                ResultKind::NothingMeasured => None,
-                ResultKind::Below => Some(r.error.0 as f64),
-                _ => Some(r.value as f64),
-            };
-            self.value(out, "value", single, known, Some(r));
-        }
-        let Some(s) = result.summary else { return };
-        let statistics = [
-            ("median", s.median),
-            ("min", s.min),
-            ("max", s.max),
-            ("p1", s.p1),
-            ("p99", s.p99),
-            ("mean", s.mean),
-            ("sd", s.sd),
-        ];
-        for (stat, value) in statistics {
-            self.value(out, stat, single, Some(value), None);
-            for unit in others {
-                self.value(out, stat, unit, Some(value * factor(result, unit)), None);
-            }
-        }
-        // If tester and device share a core, S_CPU is not a result, and CSV has no mark for that.
-        let s_cpu = result.s_cpu.filter(|_| !result.shares_core);
-        let ratios = [(S_C, result.s_c), (S_CPU, s_cpu)];
-        for (stat, value) in ratios {
-            if let Some(value) = value {
-                self.value(out, stat, "ratio", Some(value), None);
-            }
-        }
-        if let Some(value) = result.forwarding_percent {
-            self.value(out, OF_FORWARDING, "%", Some(value), None);
+fn statistics(result: &PointResult) -> Vec<Statistic<'_>> {
+    let (single, others) = units(result);
+    let of_repetitions = result.repetitions.iter().map(|r| {
+        // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
+        let value = match r.bound {
+            ResultKind::NothingMeasured => None,
+            ResultKind::Below => Some(r.error.0 as f64),
+            _ => Some(r.value as f64),
+        };
+        Statistic { stat: "value", unit: single, value, interval: None, repetition: Some(r) }
+    });
+    let mut all: Vec<Statistic> = of_repetitions.collect();
+    let Some(s) = result.summary else { return all };
+    let mut add = |stat, unit, value, interval: Option<Interval>, factor: f64| {
+        let interval = interval.map(|i| Interval { low: i.low * factor, high: i.high * factor, ..i });
+        all.push(Statistic { stat, unit, value: Some(value), interval, repetition: None });
+    };
+    let of_all = [
+        ("median", s.median, interval(result)),
+        ("min", s.min, None),
+        ("max", s.max, None),
+        ("p1", s.p1, None),
+        ("p99", s.p99, None),
+        ("mean", s.mean, None),
+        ("sd", s.sd, None),
+    ];
+    for (stat, value, interval) in of_all {
+        for unit in std::iter::once(&single).chain(others) {
+            let factor = factor(result, unit);
+            add(stat, unit, value * factor, interval, factor);
         }
     }
+    // If tester and device share a core, S_CPU is not a result, and CSV has no mark for that.
+    let s_cpu = result.s_cpu.filter(|_| !result.shares_core);
+    let ratios = [
+        ("scaling_over_connections", "ratio", result.s_c, result.s_c_interval, 1.0),
+        ("rel_scale_up", "ratio", s_cpu, result.s_cpu_interval, 1.0),
+        ("percent_of_forwarding", "%", result.forwarding_percent, result.forwarding_interval, 100.0),
+    ];
+    for (stat, unit, value, interval, factor) in ratios {
+        if let Some(value) = value {
+            add(stat, unit, value, interval, factor);
+        }
+    }
+    all
+}
 
-    /// Writes one line; without a value, the value fields are empty.
-    fn value(&self, out: &mut String, stat: &str, unit: &str, value: Option<f64>, repetition: Option<&Repetition>) {
-        let (report, result) = (self.report, self.result);
-        let scenario = &report.header.scenario;
-        let here = scenario.at(result.dut, result.connections, &result.axes);
-        let traffic = &here.traffic;
-        let ports = |key: &str, whole: u32| Field::number(result.extra.get(key).map_or(whole, |&n| n as u32));
-        let extra = |key: &str| Field::optional(result.extra.get(key));
-        let whole = repetition;
-        let (repetition, bound, error) = match repetition {
-            Some(r) => (Some(r.repetition), r.bound, r.error),
-            None => (None, result.bound, result.error),
-        };
-        let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
-        let acceptance = if result.gives(Gives::SetUpRate) {
-            scenario.measure.phase1_acceptance_ppm
-        } else {
-            scenario.measure.acceptance_ppm
-        };
-        let dut = scenario.duts.get(result.dut);
-        let software = report.facts.duts.get(&result.dut_name).and_then(|facts| facts.get("software"));
-        let table_size = dut.and_then(|dut| dut.table_size());
-        let fields: [Field; 26] = [
-            report.run_name().into(),
-            format!("natmeter {}", report.header.version).into(),
-            result.dut_name.clone().into(),
-            dut.map_or("", |dut| dut.function()).into(),
-            software.cloned().unwrap_or_default().into(),
-            setup(dut).into(),
-            result.metric.clone().into(),
-            stat.into(),
-            unit.into(),
-            self.axis.0.into(),
-            self.axis.1.clone().into(),
-            Field::optional(value),
-            Field::optional(value.map(exact)),
-            Field::number(result.connections),
-            ports("source_ports", traffic.flows.source_ports.count()),
-            ports("destination_ports", traffic.flows.destination_ports.count()),
-            Field::optional(result.known_cores),
-            extra(HASH_TABLE_SIZE),
-            table_size.map_or_else(|| extra(CONNTRACK_TABLE_SIZE), Field::number),
-            Field::number(result.repetitions.len()),
-            Field::optional(error.map(|error| error.0)),
-            // In integers, because 1 - 0.9999 is not 0.0001 in floating point.
-            Field::number(f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6),
-            traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), ToString::to_string).into(),
-            bound.name().into(),
-            Field::optional(repetition),
-            report.conformance.label.clone().into(),
-        ];
-        let build = report.facts.build().unwrap_or_default();
-        let all = fields
-            .into_iter()
-            .chain(swept(result))
-            .chain([TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra))
-            .chain([build.into(), verdicts(report).into()])
-            .chain(self.beside(stat, unit, whole));
-        out.push_str(&csv::line(all));
-    }
+/// One line; without a value, the fields of the value are empty.
+fn line(report: &Report, result: &PointResult, axis: &(&str, String), of: &Statistic) -> String {
+    let scenario = &report.header.scenario;
+    let here = scenario.at(result.dut, result.connections, &result.axes);
+    let traffic = &here.traffic;
+    let ports = |key: &str, whole: u32| Field::number(result.extra.get(key).map_or(whole, |&n| n as u32));
+    let extra = |key: &str| Field::optional(result.extra.get(key));
+    let (bound, error) = of.repetition.map_or((result.bound, result.error), |r| (r.bound, r.error));
+    let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
+    let acceptance = if result.gives(Gives::SetUpRate) {
+        scenario.measure.phase1_acceptance_ppm
+    } else {
+        scenario.measure.acceptance_ppm
+    };
+    let dut = scenario.duts.get(result.dut);
+    let software = report.facts.duts.get(&result.dut_name).and_then(|facts| facts.get("software"));
+    let table_size = dut.and_then(|dut| dut.table_size());
+    let fields: [Field; 26] = [
+        report.run_name().into(),
+        format!("natmeter {}", report.header.version).into(),
+        result.dut_name.clone().into(),
+        dut.map_or("", |dut| dut.function()).into(),
+        software.cloned().unwrap_or_default().into(),
+        setup(dut).into(),
+        result.metric.clone().into(),
+        of.stat.into(),
+        of.unit.into(),
+        axis.0.into(),
+        axis.1.clone().into(),
+        Field::optional(of.value),
+        Field::optional(of.value.map(exact)),
+        Field::number(result.connections),
+        ports("source_ports", traffic.flows.source_ports.count()),
+        ports("destination_ports", traffic.flows.destination_ports.count()),
+        Field::optional(result.known_cores),
+        extra(HASH_TABLE_SIZE),
+        table_size.map_or_else(|| extra(CONNTRACK_TABLE_SIZE), Field::number),
+        Field::number(result.repetitions.len()),
+        Field::optional(error.map(|error| error.0)),
+        // In integers, because 1 - 0.9999 is not 0.0001 in floating point.
+        Field::number(f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6),
+        traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), ToString::to_string).into(),
+        bound.name().into(),
+        Field::optional(of.repetition.map(|r| r.repetition)),
+        report.conformance.label.clone().into(),
+    ];
+    let build = report.facts.build().unwrap_or_default();
+    let all = fields
+        .into_iter()
+        .chain(swept(result))
+        .chain([TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra))
+        .chain([build.into(), verdicts(report).into()])
+        .chain(beside(report, result, of));
+    csv::line(all)
 }
 
 pub(super) fn swept(result: &PointResult) -> impl Iterator<Item = Field> {
@@ -210,54 +209,44 @@ pub(super) fn head(first: &str, last: &str) -> String {
     format!("{first},{swept}{last}\n")
 }
 
-impl Line<'_> {
-    /// The last columns: the interval of a median or a ratio, and the figures of the result or of one repetition.
-    fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<Field> {
-        let (report, result) = (self.report, self.result);
-        let (interval, scale) = match stat {
-            "median" => (interval(result), factor(result, unit)),
-            S_C => (result.s_c_interval, 1.0),
-            S_CPU => (result.s_cpu_interval, 1.0),
-            OF_FORWARDING => (result.forwarding_interval, 100.0),
-            _ => (None, 1.0),
-        };
-        let interval = interval.map(|i| Interval { low: i.low * scale, high: i.high * scale, ..i });
-        let (trials, invalid, one_sided) = match repetition {
-            Some(r) => (r.trials, r.invalid, usize::from(r.one_sided)),
-            None => (result.trials, result.invalid, result.one_sided),
-        };
-        let null = |before: bool| {
-            let rates = result.null.iter().filter(|null| null.before == before);
-            // The last one, if a point was measured again.
-            rates.filter_map(|null| null.of(&result.metric)).next_back().map(|rate| rate.0 as f64)
-        };
-        let cost = result.cost.unwrap_or_default();
-        let spread = |spread: Option<Spread>| {
-            let of = |figure: fn(&Spread) -> f64| spread.as_ref().map(figure);
-            [of(|s| s.median), of(|s| s.low), of(|s| s.high)]
-        };
-        // Counts of repetitions for a result; 0 or 1 for a repetition where that is known.
-        let of_result = |n: usize| Field::optional(repetition.is_none().then_some(n));
-        let mut columns: Vec<Field> = [interval.map(|i| i.low), interval.map(|i| i.high), interval.map(|i| i.coverage)]
-            .map(Field::optional)
-            .into();
-        columns.extend([
-            Field::number(trials),
-            Field::number(invalid),
-            Field::number(one_sided),
-            of_result(result.closed_loop),
-            of_result(result.validation_failed),
-            Field::number(result.shares_core),
-            Field::optional(result.extra.get(PHASE1_RATE)),
-            Field::number(result.phase1_lost),
-            Field::optional(result.queued),
-            Field::optional(repetition.and_then(|r| r.after_s)),
-            Field::optional(ceiling(report, result)),
-        ]);
-        columns.extend([null(true), null(false)].map(Field::optional));
-        columns.extend(spread(cost.cpu_ns_per_frame).into_iter().chain(spread(cost.paired_ratio)).map(Field::optional));
-        columns
-    }
+/// The last columns: the interval of a median or a ratio, and the figures of the result or of one repetition.
+fn beside(report: &Report, result: &PointResult, of: &Statistic) -> impl Iterator<Item = Field> + use<> {
+    let repetition = of.repetition;
+    let (trials, invalid, one_sided) = match repetition {
+        Some(r) => (r.trials, r.invalid, usize::from(r.one_sided)),
+        None => (result.trials, result.invalid, result.one_sided),
+    };
+    let null = |before: bool| {
+        let rates = result.null.iter().filter(|null| null.before == before);
+        // The last one, if a point was measured again.
+        Field::optional(rates.filter_map(|null| null.of(&result.metric)).next_back().map(|rate| rate.0 as f64))
+    };
+    // Counts of repetitions for a result; 0 or 1 for a repetition where that is known.
+    let of_result = |n: usize| Field::optional(repetition.is_none().then_some(n));
+    let columns = [
+        Field::optional(of.interval.map(|i| i.low)),
+        Field::optional(of.interval.map(|i| i.high)),
+        Field::optional(of.interval.map(|i| i.coverage)),
+        Field::number(trials),
+        Field::number(invalid),
+        Field::number(one_sided),
+        of_result(result.closed_loop),
+        of_result(result.validation_failed),
+        Field::number(result.shares_core),
+        Field::optional(result.extra.get(PHASE1_RATE)),
+        Field::number(result.phase1_lost),
+        Field::optional(result.queued),
+        Field::optional(repetition.and_then(|r| r.after_s)),
+        Field::optional(ceiling(report, result)),
+        null(true),
+        null(false),
+    ];
+    let cost = result.cost.unwrap_or_default();
+    let spread = |spread: Option<Spread>| {
+        let of = |figure: fn(&Spread) -> f64| Field::optional(spread.as_ref().map(figure));
+        [of(|s| s.median), of(|s| s.low), of(|s| s.high)]
+    };
+    columns.into_iter().chain(spread(cost.cpu_ns_per_frame)).chain(spread(cost.paired_ratio))
 }
 
 /// The interval of the median over the repetitions; `None` if not all of them have a rate.

@@ -1,6 +1,6 @@
 //! Doubts about a run: why its record or its results may mislead. Every format prints the same sentences.
 
-use super::facts::{BELIEVED_SHARE, Judged, ceiling, fault_name, place};
+use super::facts::{BELIEVED_SHARE, Counts, Judged, ceiling, fault_name, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence};
@@ -39,13 +39,12 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
     doubts.extend(evidence::doubt(report));
     near_the_ceiling(report, &mut doubts);
     let repetitions = || report.results.iter().flat_map(|c| &c.repetitions);
-    let one_sided = repetitions().filter(|r| r.one_sided).count();
-    if one_sided > 0 {
-        doubts.push(format!(
-            "{one_sided} of {} one-sided: a single early verdict may have decided the result; check the search traces.",
-            searches(repetitions().count(), "was", "were", one_sided)
-        ));
-    }
+    let of_searches = |n: usize, what: &str| {
+        let were = if n == 1 { "was" } else { "were" };
+        (n > 0).then(|| format!("{n} of {} searches {were} {what}", repetitions().count()))
+    };
+    let early = "one-sided: a single early verdict may have decided the result; check the search traces.";
+    doubts.extend(of_searches(repetitions().filter(|r| r.one_sided).count(), early));
     let j = &report.judged;
     let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
     let lost = number::plural(phase1_lost, "frame");
@@ -63,22 +62,17 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
     if phase1_lost > 0 && j.invalid * 10 <= j.trials {
         doubts.push(format!("Phase 1 before phase 2 lost {lost} in total; it was repeated."));
     }
-    if let Some((counted, learned)) = j.worst_count {
+    if let Some(Counts { device, tester }) = j.worst_count {
         doubts.push(format!(
             "In {} the device's own table held fewer entries after phase 1 than the tester had received connections, at worst \
              {} of {}: the device may not track every connection.",
             number::plural(j.uncounted, "trial"),
-            grouped(counted),
-            grouped(learned)
+            grouped(device),
+            grouped(tester)
         ));
     }
-    let by_validation: usize = report.results.iter().map(|c| c.validation_failed).sum();
-    if by_validation > 0 {
-        doubts.push(format!(
-            "{by_validation} of {} limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.",
-            searches(repetitions().count(), "was", "were", by_validation)
-        ));
-    }
+    let validation = "limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.";
+    doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), validation));
     wrong_frames(report, &mut doubts);
     starved_queues(j, &mut doubts);
     if let Some(hop) = j.kept_hop {
@@ -123,10 +117,6 @@ fn shared_cores(report: &Report) -> String {
     if cores.is_empty() { String::new() } else { format!(" (number {})", cores.join(", ")) }
 }
 
-fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
-    format!("{all} searches {}", if n == 1 { one } else { many })
-}
-
 fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
     let near = |c: &&PointResult| {
         let believed = ceiling(report, c).map(|ceiling| ceiling * BELIEVED_SHARE);
@@ -161,7 +151,7 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
         .faults
         .iter()
         .filter(|(fault, _)| !matches!(fault, Fault::Foreign | Fault::Late))
-        .map(|&(fault, n)| format!("{} {}", grouped(n), fault_name(fault)))
+        .map(|(fault, n)| format!("{} {}", grouped(*n), fault_name(*fault)))
         .collect();
     if !wrong.is_empty() {
         doubts.push(format!(

@@ -11,6 +11,7 @@ use document::Bound;
 use method::ResultKind;
 use method::stats::{self, Interval};
 use scenario::Null;
+use std::mem::Discriminant;
 
 /// Spread of the repetitions, as a share of their median, from which the device does not count as the limit.
 const SPREAD: f64 = 0.2;
@@ -46,11 +47,9 @@ enum Reason {
 }
 
 impl Reason {
-    fn is_like(&self, other: &Reason) -> bool {
-        match (self, other) {
-            (Reason::Doubt(a), Reason::Doubt(b)) => a == b,
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
+    /// What tells kinds of reasons apart.
+    fn kind(&self) -> (Discriminant<Reason>, &'static str) {
+        (std::mem::discriminant(self), if let Reason::Doubt(words) = self { words } else { "" })
     }
 
     /// The reason that says more against the device.
@@ -88,65 +87,62 @@ impl Reason {
 /// The sentences about what limited these results, which are all exact.
 pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&PointResult]) -> Vec<String> {
     let limits: Vec<(&PointResult, Limit)> = results.iter().map(|c| (*c, limit(report, c))).collect();
-    let with = |is: fn(&Limit) -> bool| -> Vec<&PointResult> {
-        limits.iter().filter(|(_, limit)| is(limit)).map(|(result, _)| *result).collect()
+    // The places of the results with such a limit, and their limits.
+    let of = |is: fn(&Limit) -> bool| {
+        let (results, limits): (Vec<&PointResult>, Vec<&Limit>) =
+            limits.iter().filter(|(_, limit)| is(limit)).map(|(result, limit)| (*result, limit)).unzip();
+        (!results.is_empty()).then(|| (limits::places(&results, all), limits))
     };
-    let mut sentences = Vec::new();
-    let simulated = with(|limit| *limit == Limit::Simulated);
-    if !simulated.is_empty() {
-        sentences.push(format!("The simulated device was the limit{}.", limits::places(&simulated, all)));
+    let simulated = of(|limit| *limit == Limit::Simulated);
+    let device = of(|limit| matches!(limit, Limit::Device(_)));
+    let host = of(|limit| matches!(limit, Limit::Host(_)));
+    let open = of(|limit| matches!(limit, Limit::Open(_)));
+    let without = of(|limit| *limit == Limit::NoNull);
+    let sentences = [
+        simulated.map(|(places, _)| format!("The simulated device was the limit{places}.")),
+        device.map(|(places, limits)| {
+            let headroom =
+                limits.iter().map(|limit| if let Limit::Device(times) = limit { *times } else { f64::INFINITY });
+            let least = number::significant(Bound::AtLeast.rounded(headroom.fold(f64::INFINITY, f64::min), 2), 2);
+            format!("The device was the limit{places}: the null device reaches at least {least} times each rate.")
+        }),
+        host.map(|(places, limits)| {
+            let reasons = reasons(&limits);
+            format!("This host, not the device, decided{places}: {reasons}. {}", advice(report))
+        }),
+        open.map(|(places, limits)| {
+            format!("Whether the device was the limit is not shown{places}: {}.", reasons(&limits))
+        }),
+        without.map(|(places, _)| {
+            let why = no_null_device(report);
+            format!("No null device was measured{why}{places}: each rate is that of device, host and tester together.")
+        }),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+/// Why the first device has no null device, in parentheses.
+fn no_null_device(report: &Report) -> String {
+    let scenario = &report.header.scenario;
+    match scenario.duts.first().map(|dut| dut.null_device(scenario)) {
+        Some(Null::Nothing(why)) => format!(" ({why})"),
+        Some(Null::T0) => " (this bed has no T0 of these frames: `natmeter bed t0`)".to_owned(),
+        Some(Null::InPlace) | None => String::new(),
     }
-    let device = with(|limit| matches!(limit, Limit::Device(_)));
-    let headroom =
-        limits.iter().filter_map(|(_, limit)| if let Limit::Device(times) = limit { Some(*times) } else { None });
-    if let Some(least) = headroom.min_by(f64::total_cmp) {
-        sentences.push(format!(
-            "The device was the limit{}: the null device reaches at least {} times each rate.",
-            limits::places(&device, all),
-            number::significant(Bound::AtLeast.rounded(least, 2), 2)
-        ));
-    }
-    let host = with(|limit| matches!(limit, Limit::Host(_)));
-    if !host.is_empty() {
-        let reasons = reasons(limits.iter().filter_map(|(_, l)| if let Limit::Host(r) = l { Some(r) } else { None }));
-        sentences.push(format!(
-            "This host, not the device, decided{}: {reasons}. {}",
-            limits::places(&host, all),
-            advice(report)
-        ));
-    }
-    let open = with(|limit| matches!(limit, Limit::Open(_)));
-    if !open.is_empty() {
-        let reasons = reasons(limits.iter().filter_map(|(_, l)| if let Limit::Open(r) = l { Some(r) } else { None }));
-        let places = limits::places(&open, all);
-        sentences.push(format!("Whether the device was the limit is not shown{places}: {reasons}."));
-    }
-    let without = with(|limit| *limit == Limit::NoNull);
-    if !without.is_empty() {
-        let scenario = &report.header.scenario;
-        let why = match scenario.duts.first().map(|dut| dut.null_device(scenario)) {
-            Some(Null::Nothing(why)) => format!(" ({why})"),
-            Some(Null::T0) => " (this bed has no T0 of these frames: `natmeter bed t0`)".to_owned(),
-            Some(Null::InPlace) | None => String::new(),
-        };
-        sentences.push(format!(
-            "No null device was measured{why}{}: each rate is that of device, host and tester together.",
-            limits::places(&without, all)
-        ));
-    }
-    sentences
 }
 
 /// The reasons of several results in words, each kind once.
-fn reasons<'a>(of: impl Iterator<Item = &'a Vec<Reason>>) -> String {
-    let mut found: Vec<(Reason, usize)> = Vec::new();
-    for &reason in of.flatten() {
-        match found.iter_mut().find(|(known, _)| known.is_like(&reason)) {
-            Some((known, n)) => (*known, *n) = (known.worse(reason), *n + 1),
-            None => found.push((reason, 1)),
-        }
-    }
-    found.into_iter().map(|(reason, n)| reason.in_words(n > 1)).collect::<Vec<_>>().join("; ")
+fn reasons(limits: &[&Limit]) -> String {
+    let reasons = limits.iter().flat_map(|limit| match limit {
+        Limit::Host(reasons) | Limit::Open(reasons) => reasons.as_slice(),
+        Limit::Device(_) | Limit::Simulated | Limit::NoNull => &[],
+    });
+    let kinds = document::grouped(reasons.copied(), Reason::kind).into_iter();
+    let in_words = kinds.filter_map(|(_, alike)| {
+        let several = alike.len() > 1;
+        Some(alike.into_iter().reduce(Reason::worse)?.in_words(several))
+    });
+    in_words.collect::<Vec<_>>().join("; ")
 }
 
 fn advice(report: &Report) -> &'static str {

@@ -2,7 +2,6 @@
 //! prints the same sentences.
 
 use super::Report;
-use super::named;
 use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
@@ -18,6 +17,15 @@ use scenario::{Link, Scenario, VethIo};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Connections that a device and the tester counted after one phase 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Entries in the device's table.
+    pub device: Count,
+    /// Connections that the tester had received.
+    pub tester: Count,
+}
 
 /// What the judge counted over all trials of a run, invalid ones included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -37,9 +45,7 @@ pub struct Judged {
     /// Trials after whose phase 1 the device counted fewer connections than the tester had received.
     pub uncounted: u64,
     /// The worst of these: connections in the device's table, and connections that the tester had received.
-    #[serde(serialize_with = "named::counts")]
-    #[schemars(with = "Option<named::Counts>")]
-    pub worst_count: Option<(Count, Count)>,
+    pub worst_count: Option<Counts>,
     /// Frames sent.
     pub sent: Count,
     /// Frames received correctly, duplicates excluded.
@@ -47,9 +53,7 @@ pub struct Judged {
     /// Of these: reordered.
     pub reordered: Count,
     /// All other frames received, by fault.
-    #[serde(serialize_with = "named::faults")]
-    #[schemars(with = "BTreeMap<Fault, Count>")]
-    pub faults: Vec<(Fault, Count)>,
+    pub faults: BTreeMap<Fault, Count>,
     /// Frames that each queue of the right port of a bed received, of several queues.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub right_queues: Vec<Count>,
@@ -87,7 +91,8 @@ impl Judged {
             // A search for the capacity overfills the table.
             let trials = trials.iter().filter(|t| !fills.iter().any(|metric| t.measurement.contains(metric.key)));
             let stores = trials.filter_map(|t| t.outcome.store.as_ref());
-            stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
+            let counts = stores.filter_map(|s| Some(Counts { device: s.dut_entries?, tester: s.learned }));
+            counts.filter(|counts| counts.device < counts.tester)
         };
         let decided_by =
             |rule: Rule| trials.iter().filter(|t| Rule::of(&t.verdict, &t.outcome) == Some(rule)).count() as u64;
@@ -103,7 +108,7 @@ impl Judged {
             by_phase1,
             by_rule: rules.iter().map(|&rule| (rule.name(), decided_by(rule))).collect(),
             uncounted: counts().count() as u64,
-            worst_count: counts().min_by_key(|(counted, learned)| counted * 1_000 / learned.max(&1)),
+            worst_count: counts().min_by_key(|counts| counts.device * 1_000 / counts.tester.max(1)),
             sent: sum.sent,
             received: sum.received,
             reordered: sum.reordered,
@@ -131,7 +136,7 @@ fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
 }
 
 pub(super) fn judged_in_words(judged: &Judged) -> String {
-    let faults = judged.faults.iter().map(|&(fault, n)| format!(", {} {}", grouped(n), fault_name(fault)));
+    let faults = judged.faults.iter().map(|(fault, n)| format!(", {} {}", grouped(*n), fault_name(*fault)));
     let counts = Rule::ALL.iter().filter_map(|rule| Some((rule.name(), judged.by_rule.get(rule.name())?)));
     let rules: Vec<String> = counts.map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();
     let rules = if rules.is_empty() {

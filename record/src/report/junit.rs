@@ -21,19 +21,21 @@ use std::fmt::Write;
 pub(super) const FORMAT: Format =
     Format { name: "junit", extension: "xml", about: "a test case a value, for continuous integration", render };
 
-/// The outcome of a test case that did not pass, with its reason.
-enum Outcome {
-    Failure(String),
-    Error(String),
-    Skipped(String),
-}
+/// What stands in the test case of a value that did not pass: an element and its type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Element(&'static str, Option<&'static str>);
+
+const FAILURE: Element = Element("failure", Some("nothing-passed"));
+const ERROR: Element = Element("error", Some("no-result"));
+const SKIPPED: Element = Element("skipped", None);
 
 struct Case {
     class: String,
     name: String,
     /// Seconds; `None` if not known.
     seconds: Option<f64>,
-    outcome: Option<Outcome>,
+    /// Why the value did not pass, and how.
+    outcome: Option<(Element, String)>,
     /// Value and remarks, one a line.
     out: Vec<String>,
 }
@@ -43,21 +45,15 @@ struct Suite {
     cases: Vec<Case>,
 }
 
-impl Suite {
-    fn attributes(&self) -> String {
-        attributes(&[self])
-    }
-}
-
 fn attributes(suites: &[&Suite]) -> String {
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
-    let count = |of: fn(&Outcome) -> bool| cases().filter(|case| case.outcome.as_ref().is_some_and(of)).count();
+    let count = |of: Element| cases().filter(|case| case.outcome.as_ref().is_some_and(|(is, _)| *is == of)).count();
     format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
         cases().count(),
-        count(|outcome| matches!(outcome, Outcome::Failure(_))),
-        count(|outcome| matches!(outcome, Outcome::Error(_))),
-        count(|outcome| matches!(outcome, Outcome::Skipped(_))),
+        count(FAILURE),
+        count(ERROR),
+        count(SKIPPED),
         cases().filter_map(|case| case.seconds).fold(0.0, |sum, seconds| sum + seconds)
     )
 }
@@ -79,7 +75,7 @@ fn render(report: &Report) -> String {
             "<testsuite name=\"{}\" timestamp=\"{}\" {}>\n{}",
             suite.name,
             e(timestamp),
-            suite.attributes(),
+            attributes(&[suite]),
             properties(report)
         );
         suite.cases.iter().for_each(|case| print(&mut out, case));
@@ -106,17 +102,12 @@ fn properties(report: &Report) -> String {
 fn print(out: &mut String, case: &Case) {
     let time = case.seconds.map_or_else(String::new, |seconds| format!(" time=\"{seconds:.3}\""));
     let _ = writeln!(out, "<testcase classname=\"{}\" name=\"{}\"{time}>", e(&case.class), e(&case.name));
-    match &case.outcome {
-        None => {}
-        Some(Outcome::Skipped(why)) => {
-            let _ = writeln!(out, "<skipped message=\"{}\"/>", e(why));
-        }
-        Some(Outcome::Failure(why)) => {
-            let _ = writeln!(out, "<failure type=\"nothing-passed\" message=\"{0}\">{0}</failure>", e(why));
-        }
-        Some(Outcome::Error(why)) => {
-            let _ = writeln!(out, "<error type=\"no-result\" message=\"{0}\">{0}</error>", e(why));
-        }
+    if let Some((Element(name, of), why)) = &case.outcome {
+        let why = e(why);
+        let _ = match of {
+            Some(of) => writeln!(out, "<{name} type=\"{of}\" message=\"{why}\">{why}</{name}>"),
+            None => writeln!(out, "<{name} message=\"{why}\"/>"),
+        };
     }
     if !case.out.is_empty() {
         let _ = writeln!(out, "<system-out>{}</system-out>", e(&case.out.join("\n")));
@@ -131,13 +122,9 @@ fn class(report: &Report, name: &str) -> String {
 
 fn of_results(report: &Report) -> Suite {
     let case = |result: &PointResult| {
-        let mut out: Vec<String> = result
-            .median()
-            .filter(|_| !result.nothing_passed())
-            .map(|median| format!("median: {}", value::short(result, median, 3)))
-            .into_iter()
-            .collect();
-        out.extend(remarks(report, result));
+        let median = result.median().filter(|_| !result.nothing_passed());
+        let median = median.map(|median| format!("median: {}", value::short(result, median, 3)));
+        let out = median.into_iter().chain(remarks(report, result)).collect();
         Case {
             class: class(report, &result.dut_name),
             name: format!("{}: {}", result.metric, facts::device_at(result)),
@@ -150,22 +137,22 @@ fn of_results(report: &Report) -> Suite {
 }
 
 /// The outcome of a result; `None` if the value is the device's.
-fn of_result(report: &Report, result: &PointResult) -> Option<Outcome> {
+fn of_result(report: &Report, result: &PointResult) -> Option<(Element, String)> {
     let reason = || remarks(report, result).into_iter().next().unwrap_or_else(|| result.bound.name().to_owned());
     if result.repetitions.is_empty() {
-        return Some(Outcome::Error("no result: the measurement is not finished, or the doubts say why".to_owned()));
+        return Some((ERROR, "no result: the measurement is not finished, or the doubts say why".to_owned()));
     }
     match result.bound {
         ResultKind::Exact | ResultKind::Observed => None,
         ResultKind::AtUpperLimit if facts::is_scenarios_limit(report, result) => None,
-        ResultKind::NothingPassed => Some(Outcome::Failure(reason())),
-        ResultKind::NothingMeasured => Some(Outcome::Error(reason())),
+        ResultKind::NothingPassed => Some((FAILURE, reason())),
+        ResultKind::NothingMeasured => Some((ERROR, reason())),
         ResultKind::AtUpperLimit
         | ResultKind::TesterLimit
         | ResultKind::HostLimit
         | ResultKind::Strict
         | ResultKind::Between
-        | ResultKind::Below => Some(Outcome::Skipped(reason())),
+        | ResultKind::Below => Some((SKIPPED, reason())),
     }
 }
 
@@ -174,8 +161,8 @@ fn of_self_test(report: &Report) -> Suite {
         let said = format!("injected {}, measured {}", check.truth, check.measured);
         let outcome = match (check.passed, check.inconclusive) {
             (true, _) => None,
-            (false, true) => Some(Outcome::Skipped(format!("the host was too busy: {said}"))),
-            (false, false) => Some(Outcome::Error(format!("the tester's self-test failed: {said}"))),
+            (false, true) => Some((SKIPPED, format!("the host was too busy: {said}"))),
+            (false, false) => Some((ERROR, format!("the tester's self-test failed: {said}"))),
         };
         Case { class: class(report, "self-test"), name: check.name.clone(), seconds: None, outcome, out: vec![said] }
     };
@@ -184,8 +171,7 @@ fn of_self_test(report: &Report) -> Suite {
 
 fn of_record(report: &Report) -> Suite {
     let findings: Vec<String> = report.audit.findings.iter().map(ToString::to_string).collect();
-    let outcome =
-        (!findings.is_empty()).then(|| Outcome::Error(format!("the record is damaged: {}", findings.join("; "))));
+    let outcome = (!findings.is_empty()).then(|| (ERROR, format!("the record is damaged: {}", findings.join("; "))));
     let name = "the record of the run is intact".to_owned();
     let case = Case { class: class(report, "record"), name, seconds: None, outcome, out: Vec::new() };
     Suite { name: "record", cases: vec![case] }

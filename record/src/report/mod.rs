@@ -16,7 +16,6 @@ mod json;
 mod junit;
 mod limits;
 pub mod model;
-mod named;
 mod openmetrics;
 mod parts;
 mod plain;

@@ -262,30 +262,22 @@ impl Published {
 
     /// Conditions in words.
     pub fn conditions(&self) -> String {
-        let mut words =
-            vec![self.under.technology.clone(), self.under.implementation.clone(), self.under.setup.clone()];
-        let mut say = |value: Option<u64>, unit: &str| {
-            if let Some(value) = value {
-                words.push(format!("{} {unit}", grouped(value)));
-            }
-        };
-        say(self.under.cores, if self.under.cores == Some(1) { "core" } else { "cores" });
-        say(self.under.connections, "connections");
-        if let (Some(source), Some(destination)) = (self.under.source_ports, self.under.destination_ports) {
-            words.push(ports(source, destination));
-        }
-        let mut say = |value: Option<u64>, unit: &str| {
-            if let Some(value) = value {
-                words.push(format!("{} {unit}", grouped(value)));
-            }
-        };
-        say(self.under.hash_table, "hash buckets");
-        say(self.under.frame_size, "octets");
-        say(self.under.experiments, if self.under.experiments == Some(1) { "repetition" } else { "repetitions" });
-        if let Some(alpha) = self.alpha {
-            words.push(format!("alpha {}", number::significant(alpha, 3)));
-        }
-        words.join(", ")
+        let under = &self.under;
+        let of = |value: Option<u64>, unit: &str| value.map(|value| format!("{} {unit}", grouped(value)));
+        let counted = |value: Option<u64>, one: &str| value.map(|value| number::plural(value, one));
+        let words = [
+            Some(under.technology.clone()),
+            Some(under.implementation.clone()),
+            Some(under.setup.clone()),
+            counted(under.cores, "core"),
+            of(under.connections, "connections"),
+            under.source_ports.zip(under.destination_ports).map(|(source, destination)| ports(source, destination)),
+            of(under.hash_table, "hash buckets"),
+            of(under.frame_size, "octets"),
+            counted(under.experiments, "repetition"),
+            self.alpha.map(|alpha| format!("alpha {}", number::significant(alpha, 3))),
+        ];
+        words.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -296,32 +288,26 @@ pub fn with_unit(metric: &str, value: f64) -> Quantity {
 
 /// Comparisons by published value.
 pub fn compared(beside: &[Beside]) -> Vec<Comparison> {
-    let mut all: Vec<(&Published, Comparison)> = Vec::new();
-    for b in beside {
-        let p = &b.published;
+    let line = |b: &&Beside| {
         let bound = if b.at_least { Bound::AtLeast } else { Bound::Exact };
         let form = if b.ratio < 9.995 { Form::Decimals(2, " ×") } else { Form::Digits(3, " ×") };
         let [measured, ratio] =
             [with_unit(&b.metric, b.measured), Quantity::new(b.ratio, form)].map(|quantity| quantity.bounded(bound));
-        let row = row(&b.dut, [Cell::from(measured), ratio.into(), b.conditions.as_str().into()]);
-        let at = all.iter().position(|(known, _)| *known == p).unwrap_or_else(|| {
-            let title = metric::by_key(&b.metric).map_or("", |metric| metric.title);
-            let columns = ["measured", "measured / published"].map(Column::from).into_iter();
-            let compared = Comparison {
-                table: Table::new(title, "device", columns.chain([Column::of_words("conditions")])),
-                published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
-                source: format!("{}, {}", p.source().cite, p.under.label),
-                notes: Vec::new(),
-            };
-            all.push((p, compared));
-            all.len() - 1
-        });
-        let compared = &mut all[at].1;
-        compared.table.parameters.push(row);
-        let new: Vec<String> = b.notes.iter().filter(|note| !compared.notes.contains(note)).cloned().collect();
-        compared.notes.extend(new);
-    }
-    all.into_iter().map(|(_, compared)| compared).collect()
+        row(&b.dut, [Cell::from(measured), ratio.into(), b.conditions.as_str().into()])
+    };
+    let compared = |(p, of): (&Published, Vec<&Beside>)| {
+        let metric = &of[0].metric;
+        let title = metric::by_key(metric).map_or("", |metric| metric.title);
+        let columns = ["measured", "measured / published"].map(Column::from).into_iter();
+        let table = Table::new(title, "device", columns.chain([Column::of_words("conditions")]));
+        Comparison {
+            table: table.rows(of.iter().map(line)),
+            published: format!("{}: {}", with_unit(metric, p.value), p.conditions()),
+            source: format!("{}, {}", p.source().cite, p.under.label),
+            notes: document::distinct(of.iter().flat_map(|b| &b.notes).cloned()),
+        }
+    };
+    document::grouped(beside, |b| &b.published).into_iter().map(compared).collect()
 }
 
 /// The conditions common to all measured values of a report.

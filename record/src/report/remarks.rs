@@ -10,58 +10,7 @@ use method::stats::Interval;
 use procedure::metric;
 
 pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
-    let all = result.repetitions.len();
-    let some = |n: usize| if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
-    let mut remarks = Vec::new();
-    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
-        if n > 0 {
-            remarks.push(text(some(n)));
-        }
-    };
-    note(result.count(ResultKind::TesterLimit).saturating_sub(saved::not_kept(result)), &|some| {
-        format!("tester limit{some}: lower bound, because the tester could not offer a higher rate")
-    });
-    note(result.count(ResultKind::HostLimit), &|some| {
-        format!("host limit{some}: lower bound, because host noise invalidated every trial at a higher rate")
-    });
-    note(result.count(ResultKind::Strict), &|some| {
-        format!(
-            "host too busy for validity{some}: host noise invalidated every trial that passed, so this is the strict \
-             result of RFC 2544, in which every lost frame counts as the device's"
-        )
-    });
-    if let Some((low, high)) = result.between() {
-        note(result.count(ResultKind::Between), &|some| {
-            let (low, high) = (grouped(low.0), grouped(high.0));
-            format!(
-                "between {low} and {high}{some}: the search ended because tester or host invalidated every trial at the \
-                 rates in between"
-            )
-        });
-    }
-    note(result.count(ResultKind::NothingMeasured), &|some| {
-        format!("not measured{some}: tester or host invalidated every trial")
-    });
-    note(result.count(ResultKind::Below), &|some| {
-        format!(
-            "upper bound{some}: no rate passed, and tester or host invalidated every trial below the lowest rate that \
-             failed; the statistics use that rate if it is less than all others"
-        )
-    });
-    note(result.ended_early, &|some| {
-        format!(
-            "the search ended early{some}: tester or host invalidated every trial between its bounds; see the error"
-        )
-    });
-    note(result.count(ResultKind::AtUpperLimit), &|some| {
-        format!("lower bound{some}: {}", facts::lower_bound(report, result))
-    });
-    note(result.count(ResultKind::NothingPassed), &|some| {
-        format!("no rate passed{some}, not even the lowest one tried")
-    });
-    note(result.closed_loop, &|some| {
-        format!("closed loop{some}: device and tester run on one thread, so the rate is that of both together")
-    });
+    let mut remarks = of_bounds(report, result);
     if !result.withheld.is_empty() {
         let titles = result.withheld.iter().filter_map(|key| metric::by_key(key)).map(|metric| metric.title);
         remarks.push(format!(
@@ -69,23 +18,10 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
             titles.collect::<Vec<_>>().join(", ")
         ));
     }
-    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
-        if n > 0 {
-            remarks.push(text(some(n)));
-        }
-    };
-    note(result.validation_failed, &|some| {
-        format!(
-            "limited by the validation{some}: every connection was set up, but validation at alpha times the rate failed"
-        )
-    });
+    let validation = ": every connection was set up, but validation at alpha times the rate failed";
+    remarks.extend(of_some(result, result.validation_failed, "limited by the validation", validation));
     remarks.extend(saved::remarks(result));
-    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
-        if n > 0 {
-            remarks.push(text(some(n)));
-        }
-    };
-    note(result.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
+    remarks.extend(of_some(result, result.one_sided, "one-sided search", ": the last eight verdicts were equal"));
     if let Some(failing) = result.failing().filter(|failing| failing.most > 0.0) {
         remarks.push(format!("the device loses {}", failing.in_words()));
     }
@@ -119,8 +55,67 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
             "repetitions ended when the interval was narrow; in simulations this lowered its coverage by up to \
              {LOST_COVERAGE} points"
         ));
-    } else if all < result.planned {
+    } else if result.repetitions.len() < result.planned {
         remarks.push("some repetitions have no result: they are not finished, or the doubts say why".to_owned());
     }
     remarks
+}
+
+/// A remark on so many repetitions, which stand between its parts unless they are all; `None` of no repetition.
+fn of_some(result: &PointResult, n: usize, head: &str, rest: &str) -> Option<String> {
+    let all = result.repetitions.len();
+    let some = if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
+    (n > 0).then(|| format!("{head}{some}{rest}"))
+}
+
+/// The remarks on what bounds the value.
+fn of_bounds(report: &Report, result: &PointResult) -> Vec<String> {
+    let (low, high) = result.between().map_or_else(Default::default, |(low, high)| (grouped(low.0), grouped(high.0)));
+    let of = |bound| result.count(bound);
+    let at_upper_limit = Some(of(ResultKind::AtUpperLimit)).filter(|&n| n > 0);
+    let passed = at_upper_limit.map_or_else(String::new, |_| format!(": {}", facts::lower_bound(report, result)));
+    let between = format!("between {low} and {high}");
+    let remarks = [
+        (
+            of(ResultKind::TesterLimit).saturating_sub(saved::not_kept(result)),
+            "tester limit",
+            ": lower bound, because the tester could not offer a higher rate",
+        ),
+        (
+            of(ResultKind::HostLimit),
+            "host limit",
+            ": lower bound, because host noise invalidated every trial at a higher rate",
+        ),
+        (
+            of(ResultKind::Strict),
+            "host too busy for validity",
+            ": host noise invalidated every trial that passed, so this is the strict result of RFC 2544, in which every lost \
+             frame counts as the device's",
+        ),
+        (
+            of(ResultKind::Between),
+            &between,
+            ": the search ended because tester or host invalidated every trial at the rates in between",
+        ),
+        (of(ResultKind::NothingMeasured), "not measured", ": tester or host invalidated every trial"),
+        (
+            of(ResultKind::Below),
+            "upper bound",
+            ": no rate passed, and tester or host invalidated every trial below the lowest rate that failed; the statistics \
+             use that rate if it is less than all others",
+        ),
+        (
+            result.ended_early,
+            "the search ended early",
+            ": tester or host invalidated every trial between its bounds; see the error",
+        ),
+        (at_upper_limit.unwrap_or(0), "lower bound", &passed),
+        (of(ResultKind::NothingPassed), "no rate passed", ", not even the lowest one tried"),
+        (
+            result.closed_loop,
+            "closed loop",
+            ": device and tester run on one thread, so the rate is that of both together",
+        ),
+    ];
+    remarks.into_iter().filter_map(|(n, head, rest)| of_some(result, n, head, rest)).collect()
 }

@@ -77,10 +77,10 @@ fn of_cores(model: &Model, fitted: &CoreModel) -> String {
     let coherency = fit.coherency.map_or_else(String::new, |k| format!(" and a coherency of {}", percent(k)));
     let deviation = number::percent(fit.residual.share.abs() * 100.0);
     let mut said = format!(
-        "{} with {contention}{coherency}, coverage {}, deviates by up to {deviation} from the rates on {}",
+        "{} with {contention}{coherency}, coverage {}, deviates by up to {deviation} from the rates on {} cores",
         fit.law.name(),
         number::percent(fitted.bootstrap.coverage * 100.0),
-        cores(&model.points),
+        number::listed(&model.points),
     );
     if let Some(peak) = fit.peak {
         let beyond = beyond(fitted, peak.extrapolated);
@@ -134,6 +134,12 @@ fn contradictions(doubts: &[Doubt], along: Along) -> String {
     })
 }
 
+/// Notes on the points of a series that contradict its fit.
+fn contradicted(model: &Model, fit: &str, doubts: &[Doubt]) -> Vec<String> {
+    let note = |doubt| format!("{}: the points contradict {fit}: {}.", name(model), contradiction(doubt, model.along));
+    doubts.iter().map(note).collect()
+}
+
 fn contradiction(doubt: &Doubt, along: Along) -> String {
     let unit = along.name();
     match *doubt {
@@ -157,13 +163,15 @@ fn contradiction(doubt: &Doubt, along: Along) -> String {
     }
 }
 
+/// The series with a fit of a kind; `None` without one.
+fn fitted<M>(report: &Report, of: fn(&Model) -> Option<&M>) -> Option<Vec<(&Model, &M)>> {
+    let all: Vec<(&Model, &M)> = report.models.iter().filter_map(|model| Some((model, of(model)?))).collect();
+    (!all.is_empty()).then_some(all)
+}
+
 fn over_cores(report: &Report) -> Option<Table> {
-    let all: Vec<(&Model, &CoreModel)> =
-        report.models.iter().filter_map(|model| Some((model, model.over_cores()?))).collect();
+    let all = fitted(report, Model::over_cores)?;
     let models: Vec<&Model> = all.iter().map(|(model, _)| *model).collect();
-    if all.is_empty() {
-        return None;
-    }
     let mut rows = points_of(&models);
     rows.push(row("described by", all.iter().map(|(_, fitted)| Some(fitted.preferred.name().to_owned()))));
     for law in Law::ALL {
@@ -171,16 +179,7 @@ fn over_cores(report: &Report) -> Option<Table> {
     }
     let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), basis(fitted.bootstrap))).collect());
     for (model, fitted) in &all {
-        notes.extend(fitted.fits.iter().flat_map(|fit| {
-            fit.doubts.iter().map(move |doubt| {
-                format!(
-                    "{}: the points contradict {}: {}.",
-                    name(model),
-                    fit.law.name(),
-                    contradiction(doubt, model.along)
-                )
-            })
-        }));
+        notes.extend(fitted.fits.iter().flat_map(|fit| contradicted(model, fit.law.name(), &fit.doubts)));
     }
     Some(table("Rates over cores", &models, rows, notes))
 }
@@ -246,13 +245,9 @@ fn basis(bootstrap: Bootstrap) -> String {
 }
 
 fn over_connections(report: &Report) -> Option<Table> {
-    let all: Vec<(&Model, &SessionModel)> =
-        report.models.iter().filter_map(|model| Some((model, model.over_connections()?))).collect();
+    let all = fitted(report, Model::over_connections)?;
     let models: Vec<&Model> = all.iter().map(|(model, _)| *model).collect();
     let most = |count: fn(&SessionModel) -> usize| all.iter().map(|(_, fitted)| count(fitted)).max().unwrap_or(0);
-    if all.is_empty() {
-        return None;
-    }
     let line = |label: &str, of: &dyn Fn(&Model, &SessionModel) -> Option<Cell>| {
         row(label, all.iter().map(|(model, fitted)| of(model, fitted)))
     };
@@ -282,12 +277,7 @@ fn over_connections(report: &Report) -> Option<Table> {
         Basis::Residuals => "the scatter is that between neighbouring points, because a point has no second repetition",
     };
     let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), scatter(fitted).to_owned())).collect());
-    for (model, fitted) in &all {
-        let said = |doubt: &Doubt| {
-            format!("{}: the points contradict the model: {}.", name(model), contradiction(doubt, model.along))
-        };
-        notes.extend(fitted.doubts.iter().map(said));
-    }
+    notes.extend(all.iter().flat_map(|(model, fitted)| contradicted(model, "the model", &fitted.doubts)));
     Some(table("Rates over connections", &models, rows, notes))
 }
 
@@ -341,41 +331,26 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
         };
         Some(ends.map_or_else(|| "none".to_owned(), words))
     };
-    let mut rows = vec![row("metric", models.iter().map(|model| Some(model.metric.clone())))];
-    if models.iter().any(|model| model.cores.is_some()) {
-        rows.push(row("cores", models.iter().map(|model| model.cores.map(|cores| cores.to_string()))));
-    }
-    if models.iter().any(|model| model.connections.is_some_and(|n| n > 0)) {
-        let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(Quantity::count);
-        rows.push(row("connections", models.iter().map(connections)));
-    }
-    if models.iter().any(|model| !model.axes.is_empty()) {
-        rows.push(row("with", models.iter().map(swept)));
-    }
-    rows.push(row("points", models.iter().map(points)));
-    if models.iter().any(|model| !model.left_out.is_empty()) {
+    let cores = |model: &&Model| model.cores.map(|cores| cores.to_string());
+    let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(Quantity::count);
+    let left_out = |model: &&Model| {
         let one = |left: &LeftOut| format!("{} ({})", si(left.at as f64), left.why.in_words());
-        let all = |model: &&Model| {
-            let all: Vec<String> = model.left_out.iter().map(one).collect();
-            (!all.is_empty()).then(|| all.join(", "))
-        };
-        rows.push(row("left out", models.iter().map(all)));
-    }
-    rows
+        let all: Vec<String> = model.left_out.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    };
+    let rows = [
+        row("metric", models.iter().map(|model| model.metric.as_str())),
+        row("cores", models.iter().map(cores)),
+        row("connections", models.iter().map(connections)),
+        row("with", models.iter().map(swept)),
+        row("points", models.iter().map(points)),
+        row("left out", models.iter().map(left_out)),
+    ];
+    rows.into_iter().filter(Row::has_value).collect()
 }
 
 fn table(title: &str, models: &[&Model], rows: Vec<Row>, notes: Vec<String>) -> Table {
     Table { notes, ..Table::new(title, "device", models.iter().map(|model| model.dut_name.as_str())).rows(rows) }
-}
-
-/// "1, 2, 4 and 8 cores"
-fn cores(points: &[u64]) -> String {
-    let words: Vec<String> = points.iter().map(u64::to_string).collect();
-    match words.split_last() {
-        Some((last, [])) => format!("{last} cores"),
-        Some((last, rest)) => format!("{} and {last} cores", rest.join(", ")),
-        None => "no cores".to_owned(),
-    }
 }
 
 fn si(value: f64) -> String {

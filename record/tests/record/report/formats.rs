@@ -1,6 +1,6 @@
 //! Reports in the formats of other documents: each is valid for its reader, also with hostile names, and has every value.
 
-use super::{examples, fixture, report};
+use super::{examples, fixture, report, snapshots};
 use fixture::Run;
 use method::ResultKind;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -46,12 +46,8 @@ fn rendered(run: &Run, format: &str) -> String {
 
 #[test]
 fn every_format_reads_well() {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
     let run = fixture::kernel();
-    settings.bind(|| {
+    snapshots(|| {
         for format in KNOWN.iter().filter(|f| !["text", "csv", "json", "html"].contains(&f.name)) {
             insta::assert_snapshot!(format!("format_{}", format.name), rendered(&run, format.name));
         }

@@ -41,6 +41,15 @@ fn whole_text(run: &Run) -> String {
     report(run).text(Screen { columns: 100, verbose: true })
 }
 
+/// Compares snapshots that have the names of their cases.
+fn snapshots(compare: impl FnOnce()) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(compare);
+}
+
 /// All example runs, including cases that need a caveat.
 fn examples() -> Vec<(&'static str, Run)> {
     vec![
@@ -178,11 +187,7 @@ fn softwires() -> Run {
 
 #[test]
 fn texts_read_well() {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
+    snapshots(|| {
         for (name, run) in examples() {
             insta::assert_snapshot!(name, whole_text(&run));
             insta::assert_snapshot!(format!("{name}_short"), text(&run));
@@ -197,11 +202,7 @@ fn values_are_listed_like_the_published_ones() {
     scenario.measure.repetitions = 2.into();
     let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 40 });
     let csv = report(&run).render("csv").unwrap();
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("csv", csv));
+    snapshots(|| insta::assert_snapshot!("csv", csv));
     let ours: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     let published: Vec<&str> = include_str!("../../../published/all.csv").lines().next().unwrap().split(',').collect();
     assert_eq!(ours[..published.len()], published[..]);

@@ -1,7 +1,7 @@
 //! Reports of series: the fit of a known law, its words and its curve, and series to which nothing is fitted.
 
 use super::fixture::{self, Run, Truth};
-use super::{report, whole_text};
+use super::{report, snapshots, whole_text};
 use method::model::Refusal;
 use method::model::cores::Law;
 use method::model::sessions::Shape;
@@ -97,11 +97,7 @@ fn points_that_the_tester_limits_are_left_out() {
 
 #[test]
 fn models_read_well() {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
+    snapshots(|| {
         for (name, run) in [("model_cores", over_cores()), ("model_connections", over_connections())] {
             insta::assert_snapshot!(name, whole_text(&run));
         }

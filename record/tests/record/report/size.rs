@@ -1,7 +1,7 @@
 //! Sizings of runs with known limits.
 
 use super::fixture::{self, Run, Truth};
-use super::{report, softwires};
+use super::{report, snapshots, softwires};
 use record::report::sizing::SIZING_FORMATS;
 use record::size::demand::Demand;
 use record::size::{Choice, Kind, Sizing};
@@ -148,9 +148,5 @@ fn formats_are_readable_and_valid() {
     assert_eq!(document["format_version"], FORMAT_VERSION);
     let page = of("html");
     assert!(page.contains("<h1>Sizing</h1>") && page.ends_with("</html>\n"));
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("size", of("text")));
+    snapshots(|| insta::assert_snapshot!("size", of("text")));
 }
