@@ -106,28 +106,25 @@ fn is_slim(table: &Table) -> bool {
     label + (0..table.columns.len()).map(column).sum::<usize>() <= SLIM
 }
 
-/// Starts a table that a small screen scrolls sideways, also by keyboard.
-fn begin_table(out: &mut String, name: &str) {
-    let _ =
-        writeln!(out, "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>", e(name));
-}
-
 fn table(out: &mut String, table: &Table) {
-    begin_table(out, &table.title);
-    let _ = writeln!(out, "<caption>{}</caption>", e(&table.title));
-    end_table(out, table);
+    body(out, table, &format!("<caption>{}</caption>\n", e(&table.title)));
     let notes: Vec<String> = table.notes.iter().enumerate().map(|(i, note)| format!("[{}] {note}", i + 1)).collect();
     list(out, "notes", &notes);
 }
 
 /// A table without caption and notes, which the page has.
 fn simple(out: &mut String, table: &Table) {
-    begin_table(out, &table.title);
-    end_table(out, table);
+    body(out, table, "");
 }
 
-fn end_table(out: &mut String, table: &Table) {
-    let _ = write!(out, "<thead><tr><th scope=\"col\" class=\"words\">{}</th>", e(table.axis));
+/// A table that a small screen scrolls sideways, also by keyboard.
+fn body(out: &mut String, table: &Table, caption: &str) {
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>",
+        e(&table.title)
+    );
+    let _ = write!(out, "{caption}<thead><tr><th scope=\"col\" class=\"words\">{}</th>", e(table.axis));
     for column in &table.columns {
         let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class_of(column), e(&column.name));
     }

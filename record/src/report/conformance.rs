@@ -75,7 +75,7 @@ impl RequirementOfRun {
 
 impl Conformance {
     /// Derives the label from the settings of a scenario and from the run.
-    pub fn of(scenario: &Scenario, found: &Found<'_>) -> Conformance {
+    pub fn of(scenario: &Scenario, found: &RunResults<'_>) -> Conformance {
         let run = found.run();
         let assessment = scenario.assess(|metric| Some(found.of(metric, run)));
         let documents = assessment.documents();
@@ -123,7 +123,7 @@ impl Conformance {
 }
 
 /// Results and trials of a run.
-pub struct Found<'a> {
+pub struct RunResults<'a> {
     /// Its results.
     pub results: &'a [PointResult],
     /// Its trials.
@@ -132,7 +132,7 @@ pub struct Found<'a> {
     pub self_test: Option<&'a SelfTest>,
 }
 
-impl Found<'_> {
+impl RunResults<'_> {
     /// What the record shows of all metrics.
     fn run(&self) -> Run {
         let undecided = |r: &&Repetition| {

@@ -1,6 +1,6 @@
 //! The document of a report, which the formats for readers print.
 
-use super::figure::{COMPARISONS, DETAILS, Kind};
+use super::figure::{COMPARISONS, DETAILS, FigureKind};
 use super::{Report, brief, facts, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest, natmeter_in_words};
 use crate::printable::in_shell;
@@ -47,8 +47,8 @@ pub(super) fn document(report: &Report) -> Document {
     }
 }
 
-fn galleries(report: &Report, kinds: &[Kind]) -> Vec<Section> {
-    let section = |Kind { heading, about, draw }: &Kind| {
+fn galleries(report: &Report, kinds: &[FigureKind]) -> Vec<Section> {
+    let section = |FigureKind { heading, about, draw }: &FigureKind| {
         let (title, about) = ((*heading).to_owned(), (*about).to_owned());
         Section { title, about, figures: draw(report), ..Section::default() }
     };

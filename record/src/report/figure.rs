@@ -14,7 +14,7 @@ use document::svg::{Dot, Plot};
 use document::{Bound, Drawing, Figure};
 use procedure::metric::Unit;
 
-pub(super) struct Kind {
+pub(super) struct FigureKind {
     /// Heading above the figures of this kind.
     pub heading: &'static str,
     /// How to read all of them.
@@ -24,24 +24,24 @@ pub(super) struct Kind {
 }
 
 /// The kinds that compare results, at the top of the page.
-pub(super) const COMPARISONS: &[Kind] = &[
-    Kind {
+pub(super) const COMPARISONS: &[FigureKind] = &[
+    FigureKind {
         heading: "Scale-up over cores",
         about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound. \
                 Dashed: the rate on one core times the number of cores.",
         draw: lines::over_cores,
     },
-    Kind {
+    FigureKind {
         heading: "Rate against connections",
         about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
         draw: lines::over_connections,
     },
-    Kind {
+    FigureKind {
         heading: "Further axes",
         about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
         draw: lines::over_axes,
     },
-    Kind {
+    FigureKind {
         heading: "Rates of the devices",
         about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions; hollow bar: bound.",
         draw: side_by_side::figures,
@@ -49,23 +49,23 @@ pub(super) const COMPARISONS: &[Kind] = &[
 ];
 
 /// The kinds that show how the results came about.
-pub(super) const DETAILS: &[Kind] = &[
-    Kind {
+pub(super) const DETAILS: &[FigureKind] = &[
+    FigureKind {
         heading: "Rates over the time of the run",
         about: "Marks: the repetitions, each at the end of its search; hollow: bound.",
         draw: time_line::figures,
     },
-    Kind {
+    FigureKind {
         heading: "Other metrics over cores, connections and further axes",
         about: "Marks: medians; bars: minimum to maximum; dots: the repetitions.",
         draw: lines::of_others,
     },
-    Kind {
+    FigureKind {
         heading: "Loss curves",
         about: "Every trial of all repetitions. Invalid trials say nothing about the device: tester or host disturbed them.",
         draw: |report| of_searches(report, losses::loss),
     },
-    Kind {
+    FigureKind {
         heading: "Searches",
         about: "The repetition whose result is nearest to the median.",
         draw: |report| of_searches(report, searches::trace),
@@ -116,18 +116,18 @@ fn has_several_rates(result: &PointResult) -> bool {
     is_rate(result) || rates.any(|rate| Some(rate) != first)
 }
 
-struct Shown {
+struct MetricScale {
     title: String,
     unit: &'static str,
     /// Value in this unit divided by the value in the unit of the metric.
     factor: f64,
 }
 
-impl Shown {
+impl MetricScale {
     /// Chosen so that the largest of these results has few digits.
-    fn of(metric: &str, results: &[&PointResult]) -> Shown {
+    fn of(metric: &str, results: &[&PointResult]) -> MetricScale {
         let Some(known) = known(metric, results.iter().copied()) else {
-            return Shown { title: metric.to_owned(), unit: "", factor: 1.0 };
+            return MetricScale { title: metric.to_owned(), unit: "", factor: 1.0 };
         };
         let largest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
         let (unit, factor) = match known.unit {
@@ -137,7 +137,7 @@ impl Shown {
             Unit::PartsPerMillion => ("%", 1e-4),
             unit => (unit.symbol(), 1.0),
         };
-        Shown { title: known.title.to_owned(), unit, factor }
+        MetricScale { title: known.title.to_owned(), unit, factor }
     }
 
     /// The end of its axis: percentages of a whole end at 100.

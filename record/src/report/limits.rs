@@ -7,30 +7,20 @@ use method::ResultKind;
 use procedure::metric;
 use scenario::axis::in_words;
 
-/// A sentence about the results with this bound: `subject`, their places, and `rest`.
-struct Sentence {
-    bound: ResultKind,
-    subject: &'static str,
-    rest: &'static str,
-}
-
-const SENTENCES: [Sentence; 4] = [
-    Sentence { bound: ResultKind::TesterLimit, subject: "The tester was the limit", rest: "the rate is a lower bound" },
-    Sentence {
-        bound: ResultKind::HostLimit,
-        subject: "Host noise invalidated every trial at a higher rate",
-        rest: "the rate is a lower bound",
-    },
-    Sentence {
-        bound: ResultKind::Strict,
-        subject: "The host was too busy for validity",
-        rest: "the rate is the strict result of RFC 2544, in which every lost frame counts as the device's",
-    },
-    Sentence {
-        bound: ResultKind::Between,
-        subject: "Searches ended early because of invalid trials",
-        rest: "the rate is a lower bound, and the lowest rate that failed is the upper bound",
-    },
+/// Bounds with a rate, the subject of their sentence, and what follows the places of the results.
+const SENTENCES: [(ResultKind, &str, &str); 4] = [
+    (ResultKind::TesterLimit, "The tester was the limit", ": the rate is a lower bound"),
+    (ResultKind::HostLimit, "Host noise invalidated every trial at a higher rate", ": the rate is a lower bound"),
+    (
+        ResultKind::Strict,
+        "The host was too busy for validity",
+        ": the rate is the strict result of RFC 2544, in which every lost frame counts as the device's",
+    ),
+    (
+        ResultKind::Between,
+        "Searches ended early because of invalid trials",
+        ": the rate is a lower bound, and the lowest rate that failed is the upper bound",
+    ),
 ];
 
 /// Bounds without a rate, with the subject of their sentence; it ends with advice.
@@ -53,8 +43,8 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
             sentences.push(format!("{subject}{}{rest}.", places(some, results)));
         }
     };
-    for Sentence { bound, subject, rest } in SENTENCES {
-        say(&with(bound), subject, &format!(": {rest}"));
+    for (bound, subject, rest) in SENTENCES {
+        say(&with(bound), subject, rest);
     }
     for (bound, subject) in UNKNOWN {
         let some = with(bound);
@@ -88,7 +78,7 @@ pub(super) fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     if some.len() == all.len() {
         return String::new();
     }
-    let varies = Varies::of(all);
+    let varies = PlaceNames::of(all);
     let place = |result: &&PointResult| {
         let at = |of: &[&PointResult]| of.iter().filter(|c| c.is_beside(result)).count();
         varies.place(result, at(some) == at(all))
@@ -101,16 +91,16 @@ pub(super) fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     }
 }
 
-/// What differs between results, and thus belongs to their names.
-struct Varies {
+/// How results are named: by what differs between them.
+struct PlaceNames {
     device: bool,
     cores: bool,
 }
 
-impl Varies {
-    fn of(all: &[&PointResult]) -> Varies {
+impl PlaceNames {
+    fn of(all: &[&PointResult]) -> PlaceNames {
         let differs = |of: fn(&PointResult) -> u64| all.iter().any(|c| of(c) != of(all[0]));
-        Varies { device: differs(|c| c.dut as u64), cores: differs(|c| c.cores.into()) }
+        PlaceNames { device: differs(|c| c.dut as u64), cores: differs(|c| c.cores.into()) }
     }
 
     /// A result in words, or its point if `whole`.

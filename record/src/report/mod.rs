@@ -46,7 +46,7 @@ use document::report::Sentences;
 use document::text;
 pub use facts::fault_name;
 pub(crate) use facts::place;
-use published::Beside;
+use published::NearestPublished;
 use result::PointResult;
 use scenario::Lists;
 use schemars::JsonSchema;
@@ -194,7 +194,7 @@ pub struct Report {
     /// Models of the series of results over cores and over connections.
     pub models: Vec<model::Model>,
     /// Comparison with the nearest published values.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<NearestPublished>,
     /// Results of other testers that the report prints beside the run; none of the run folder.
     #[serde(skip)]
     pub imported: Vec<Series>,
@@ -252,7 +252,7 @@ impl Report {
         let mut results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &evidence);
         let enough = Enough::of(&header.scenario, &outcomes);
         header.plan.measurements.iter().filter(|m| enough.is_last(m)).for_each(|m| result::end(&mut results, m));
-        let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
+        let found = conformance::RunResults { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
@@ -299,11 +299,6 @@ impl Report {
 
     fn printed(&self, Screen { columns, verbose }: Screen) -> String {
         document::text::render(&document(self), columns, verbose)
-    }
-
-    /// The results in sentences.
-    pub fn sentences(&self) -> &[String] {
-        &self.sentences
     }
 
     /// The name of the run: scenario and start, as in the folder's name.

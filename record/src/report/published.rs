@@ -36,7 +36,7 @@ pub struct Published {
 
 /// A measured value and the published one nearest to it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Beside {
+pub struct NearestPublished {
     /// Name of the DUT.
     pub dut: String,
     /// Key of the metric.
@@ -102,7 +102,7 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
 
 /// All comparisons of a report. If several results of a DUT have the same nearest published value, only the nearest result
 /// is compared with it.
-pub fn beside(report: &Report) -> Vec<Beside> {
+pub fn beside(report: &Report) -> Vec<NearestPublished> {
     let scenario = &report.header.scenario;
     let mut found: Vec<(f64, &PointResult, &'static Published)> = Vec::new();
     for result in report.results.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
@@ -121,7 +121,7 @@ pub fn beside(report: &Report) -> Vec<Beside> {
     found.into_iter().filter_map(|(_, result, published)| compare(scenario, result, published)).collect()
 }
 
-fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<Beside> {
+fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<NearestPublished> {
     // An upper bound cannot be compared with a value.
     let measured = result
         .median()
@@ -145,7 +145,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
             .push(format!("The published value has an acceptance of {accepted} %; its zero-loss rate would be lower."));
     }
     notes.extend(errata(published).map(str::to_owned));
-    Some(Beside {
+    Some(NearestPublished {
         dut: result.dut_name.clone(),
         metric: result.metric.clone(),
         measured,
@@ -287,15 +287,15 @@ pub fn with_unit(metric: &str, value: f64) -> Quantity {
 }
 
 /// Comparisons by published value.
-pub fn compared(beside: &[Beside]) -> Vec<Comparison> {
-    let line = |b: &&Beside| {
+pub fn compared(beside: &[NearestPublished]) -> Vec<Comparison> {
+    let line = |b: &&NearestPublished| {
         let bound = if b.at_least { Bound::AtLeast } else { Bound::Exact };
         let form = if b.ratio < 9.995 { Form::Decimals(2, " ×") } else { Form::Digits(3, " ×") };
         let [measured, ratio] =
             [with_unit(&b.metric, b.measured), Quantity::new(b.ratio, form)].map(|quantity| quantity.bounded(bound));
         row(&b.dut, [Cell::from(measured), ratio.into(), b.conditions.as_str().into()])
     };
-    let compared = |(p, of): (&Published, Vec<&Beside>)| {
+    let compared = |(p, of): (&Published, Vec<&NearestPublished>)| {
         let metric = &of[0].metric;
         let title = metric::by_key(metric).map_or("", |metric| metric.title);
         let columns = ["measured", "measured / published"].map(Column::from).into_iter();
@@ -323,7 +323,7 @@ pub fn common_conditions(report: &Report) -> String {
 }
 
 /// The documents cited, with their machines, each once.
-pub fn documents(beside: &[Beside]) -> Vec<String> {
+pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
     let cited = |d: &&Document| beside.iter().any(|b| b.published.under.document == d.id);
     let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
     published::documents()

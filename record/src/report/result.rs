@@ -484,7 +484,6 @@ fn empty(m: &Measurement) -> PointResult {
         dut: m.point.dut,
         dut_name: m.point.dut_name.clone(),
         metric: m.metric.clone(),
-        known: None,
         connections: m.point.connections,
         cores: m.point.cores,
         known_cores: Some(m.point.cores),

@@ -34,7 +34,7 @@ fn results(main: &mut String, report: &Report, is_live: bool) {
         report.measured,
         report.planned
     );
-    report.sentences().iter().for_each(|sentence| paragraph(main, "", sentence));
+    report.sentences.iter().for_each(|sentence| paragraph(main, "", sentence));
     if !report.doubts.is_empty() {
         main.push_str("<h2>Doubts</h2>\n");
         list(main, "", &report.doubts);

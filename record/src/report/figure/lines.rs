@@ -1,6 +1,6 @@
 //! Results over an axis: cores with the line of ideal scaling, connections, and further axes; the published values beside them.
 
-use super::{NARROW, Shown, dots, is_rate, metrics, plotted, published, spoken};
+use super::{MetricScale, NARROW, dots, is_rate, metrics, plotted, published, spoken};
 use crate::report::model::Along;
 use crate::report::published::Published;
 use crate::report::result::PointResult;
@@ -85,7 +85,7 @@ fn scale_of(axis: Axis, values: &BTreeSet<u64>) -> (&'static str, &'static str, 
 }
 
 fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n: usize) -> Figure {
-    let shown = Shown::of(metric, results);
+    let shown = MetricScale::of(metric, results);
     let (placed, stateless): (Vec<&PointResult>, Vec<&PointResult>) =
         results.iter().partition(|c| position(axis, c) > 0);
     let lines = axis.series(&placed);
@@ -128,7 +128,7 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n:
 }
 
 /// One series for each line of results. Of several devices, its name is with that of the device.
-fn measured(lines: &[Vec<&PointResult>], axis: Axis, shown: &Shown) -> Vec<Series> {
+fn measured(lines: &[Vec<&PointResult>], axis: Axis, shown: &MetricScale) -> Vec<Series> {
     let several = lines.iter().any(|line| line[0].dut != lines[0][0].dut);
     let of_line = |(i, line): (usize, &Vec<&PointResult>)| {
         let device = if several { format!("{}, ", line[0].dut_name) } else { String::new() };
@@ -148,7 +148,7 @@ fn point(result: &PointResult, x: f64, factor: f64) -> Option<Point> {
 }
 
 /// The median of a result across the whole figure.
-fn level(result: &PointResult, range: (f64, f64), shown: &Shown) -> Option<Series> {
+fn level(result: &PointResult, range: (f64, f64), shown: &MetricScale) -> Option<Series> {
     let y = result.median()? * shown.factor;
     let points = [range.0, range.1].map(|x| Point::at(x, y)).to_vec();
     let name = format!("{}, {}", result.dut_name, result.cores_in_words());
@@ -156,7 +156,7 @@ fn level(result: &PointResult, range: (f64, f64), shown: &Shown) -> Option<Serie
 }
 
 /// The fitted curves of the lines, as far as a model was fitted.
-fn fitted(report: &Report, lines: &[Vec<&PointResult>], axis: Axis, shown: &Shown) -> Vec<Series> {
+fn fitted(report: &Report, lines: &[Vec<&PointResult>], axis: Axis, shown: &MetricScale) -> Vec<Series> {
     let along = match axis {
         Axis::Cores => Along::Cores,
         Axis::Connections => Along::Connections,

@@ -1,6 +1,6 @@
 //! Published values as points of a figure: those with which a report compares its results, at their own conditions.
 
-use super::Shown;
+use super::MetricScale;
 use crate::report::Report;
 use crate::report::published::{Published, with_unit};
 use document::svg::{Point, Series, Shape};
@@ -11,7 +11,7 @@ use document::{distinct, grouped};
 pub(super) fn series(
     report: &Report,
     metric: &str,
-    shown: &Shown,
+    shown: &MetricScale,
     place: impl Fn(&Published) -> Option<u64>,
 ) -> Vec<Series> {
     let published = report.beside.iter().filter(|b| b.metric == metric).map(|b| &b.published);

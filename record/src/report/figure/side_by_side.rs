@@ -1,6 +1,6 @@
 //! Devices side by side: a bar for each device, where nothing but the device varies.
 
-use super::{Shown, WIDE, dots, is_rate, lines, metrics, spoken};
+use super::{MetricScale, WIDE, dots, is_rate, lines, metrics, spoken};
 use crate::report::result::PointResult;
 use crate::report::{Report, value};
 use document::scale::Axis;
@@ -26,7 +26,7 @@ fn class(result: &PointResult, metric: &str) -> String {
 }
 
 fn figure(metric: &str, results: &[&PointResult], n: usize) -> Figure {
-    let shown = Shown::of(metric, results);
+    let shown = MetricScale::of(metric, results);
     let highest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
     let bar = |result: &&PointResult| {
         let value = result.median().filter(|_| !result.nothing_passed());

@@ -1,6 +1,6 @@
 //! The time line of a run: when each repetition ended and the null device was measured, with their rates.
 
-use super::{Shown, WIDE, bound, is_rate, plotted};
+use super::{MetricScale, WIDE, bound, is_rate, plotted};
 use crate::report::result::{PointResult, Repetition};
 use crate::report::{Report, number};
 use document::scale::Axis;
@@ -28,7 +28,7 @@ fn times<'a>(report: &'a Report, metric: &'a str) -> impl Iterator<Item = f64> +
 
 fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     let results: Vec<&PointResult> = report.results.iter().filter(|c| c.metric == metric).collect();
-    let shown = Shown::of(metric, &results);
+    let shown = MetricScale::of(metric, &results);
     let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
     let point = |r: &Repetition| {
         let at = Point::at(r.after_s? / scale, r.value as f64);

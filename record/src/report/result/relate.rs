@@ -31,14 +31,14 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
             c.cores == result.cores && bed_of(c, scenario) == bed_of(result, scenario) && c.axes.iter().all(is_alike)
         };
         let baseline = results.iter().filter(|c| is_baseline(c, scenario)).filter(is_beside).find(usable);
-        let many = |ratio: Compared, axis: fn(&PointResult) -> u64| {
-            if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { Compared::default() }
+        let many = |ratio: MedianRatio, axis: fn(&PointResult) -> u64| {
+            if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { MedianRatio::default() }
         };
         // A rate in a closed loop contains the tester's time, and the ratio of two contains it twice.
         let closed = |other: Option<&PointResult>| other.is_some_and(|c| c.in_closed_loop && result.in_closed_loop);
         let with = |other: Option<&PointResult>, ratio: &dyn Fn(f64) -> Option<f64>| match other {
-            Some(other) => Compared::of(result, other, scenario, ratio),
-            None => Compared::default(),
+            Some(other) => MedianRatio::of(result, other, scenario, ratio),
+            None => MedianRatio::default(),
         };
         let baseline = baseline.filter(|_| result.gives(Gives::Throughput) && is_kernel_nat(result, scenario));
         let s_c = many(with(smallest, &|p0| scaling::connections(own, p0)), |c| c.connections);
@@ -70,26 +70,31 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
 /// A ratio between two results, and the interval of the ratio of their medians. Neither, if one of both has too few
 /// repetitions.
 #[derive(Clone, Copy, Debug, Default)]
-struct Compared {
+struct MedianRatio {
     ratio: Option<f64>,
     interval: Option<Interval>,
     too_few: bool,
 }
 
-impl Compared {
+impl MedianRatio {
     /// `ratio` returns the ratio, given the median of the other result.
-    fn of(own: &PointResult, other: &PointResult, scenario: &Scenario, ratio: &dyn Fn(f64) -> Option<f64>) -> Compared {
+    fn of(
+        own: &PointResult,
+        other: &PointResult,
+        scenario: &Scenario,
+        ratio: &dyn Fn(f64) -> Option<f64>,
+    ) -> MedianRatio {
         if std::ptr::eq(own, other) {
             let ratio = other.median().filter(|_| own.has_interval()).and_then(ratio);
-            return Compared { ratio, ..Compared::default() };
+            return MedianRatio { ratio, ..MedianRatio::default() };
         }
         if !own.has_interval() || !other.has_interval() {
-            return Compared { too_few: true, ..Compared::default() };
+            return MedianRatio { too_few: true, ..MedianRatio::default() };
         }
         let simulated = scenario.is_simulated(own.dut);
         let drift = if simulated { Some(0.0) } else { drift(own, other) };
         let interval = own.interval.zip(other.interval).and_then(|(own, other)| own.over(other));
-        Compared {
+        MedianRatio {
             ratio: other.median().and_then(ratio),
             interval: interval.map(|interval| interval.widened(drift.unwrap_or(0.0))),
             too_few: false,
@@ -100,11 +105,7 @@ impl Compared {
 /// Returns the relative difference of the null device's rates at two points, the largest of all its measurements there.
 /// More cores give the null device a higher rate, too, so points with different cores have the changes within each point.
 pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
-    let factor = |rates: Vec<f64>| {
-        let (least, most) =
-            (rates.iter().copied().min_by(f64::total_cmp)?, rates.iter().copied().max_by(f64::total_cmp)?);
-        Some(most / least)
-    };
+    let factor = |rates: Vec<f64>| Some(rates.iter().copied().reduce(f64::max)? / rates.into_iter().reduce(f64::min)?);
     let (of_one, of_other): (Vec<f64>, Vec<f64>) = (one.null_rates().collect(), other.null_rates().collect());
     if of_one.is_empty() || of_other.is_empty() {
         return None;

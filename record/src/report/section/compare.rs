@@ -19,9 +19,9 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     let named = &report.header.scenario.compare;
     let published = named.iter().filter_map(|name| published::table(name)).map(Reference::of_table);
     let all: Vec<Reference> = published.chain(report.imported.iter().map(Reference::of_import)).collect();
-    let beside: Vec<Beside> = all
+    let beside: Vec<Comparison> = all
         .iter()
-        .flat_map(|reference| devices(report).into_iter().map(move |dut| Beside::of(report, reference, dut)))
+        .flat_map(|reference| devices(report).into_iter().map(move |dut| Comparison::of(report, reference, dut)))
         .filter(|beside| !beside.pairs.is_empty())
         .collect();
     if beside.is_empty() {
@@ -33,7 +33,7 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
         about: "Medians. Rates in frames per second are per direction: natmeter halves the published totals of both directions. \
                 Normalized values are divided by the first value of their series, unless that is a bound."
             .to_owned(),
-        tables: beside.iter().map(Beside::table).collect(),
+        tables: beside.iter().map(Comparison::table).collect(),
         figures: beside.iter().enumerate().filter_map(|(at, beside)| beside.figure(at)).collect(),
         is_asked: true,
         ..Section::default()
@@ -108,7 +108,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-struct Beside<'a> {
+struct Comparison<'a> {
     reference: &'a Reference<'a>,
     dut_name: &'a str,
     pairs: Vec<Pair>,
@@ -170,8 +170,8 @@ fn is_same(measured: &str, published: &str) -> bool {
     measured == published || [measured, published].iter().all(|key| metric::gives(key, Gives::Throughput))
 }
 
-impl<'a> Beside<'a> {
-    fn of(report: &'a Report, reference: &'a Reference<'a>, dut: usize) -> Beside<'a> {
+impl<'a> Comparison<'a> {
+    fn of(report: &'a Report, reference: &'a Reference<'a>, dut: usize) -> Comparison<'a> {
         let results: Vec<&PointResult> = report.results.iter().filter(|result| result.dut == dut).collect();
         let metrics = reference.metrics(report.header.scenario.duts.get(dut));
         let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
@@ -187,7 +187,7 @@ impl<'a> Beside<'a> {
             );
         }
         notes.extend(reference.notes.iter().map(|note| (*note).to_owned()));
-        Beside {
+        Comparison {
             reference,
             dut_name: results.first().map_or("", |result| &result.dut_name),
             pairs: metrics

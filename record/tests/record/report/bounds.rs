@@ -26,7 +26,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     }
     let said = "The tester was the limit (at 100 k connections): the rate is a lower bound. The device was the limit (at 1 M connections; at 4 M connections): the null device reaches \
                 at least ";
-    assert!(report.sentences()[0].contains(said), "{}", report.sentences()[0]);
+    assert!(report.sentences[0].contains(said), "{}", report.sentences[0]);
 }
 
 /// 10 M failed, 5 M passed, and 7.5 M was never decided: the result is ≥ 5 M, not 5 M.
@@ -42,7 +42,7 @@ fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
     let text = whole_text(&run);
     assert!(text.contains("≥ 5,000,000") && text.contains("between 5,000,000 and 10,000,000"), "{text}");
-    let first = &report.sentences()[0];
+    let first = &report.sentences[0];
     assert!(first.contains("Searches ended early because of invalid trials (at 100 k connections)"), "{first}");
     assert!(first.contains("The device was the limit (at 1 M connections; at 4 M connections)"), "{first}");
 }
@@ -55,9 +55,9 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
     }
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.summary.is_none() && record::report::table_value(c) == "< 2,500,000"));
-    let first = &report.sentences()[0];
+    let first = &report.sentences[0];
     assert!(first.contains("is less than 2.5 M connections/s"), "{first}");
-    assert!(!report.sentences().iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences());
+    assert!(!report.sentences.iter().any(|s| s.contains("device was the limit")), "{:?}", report.sentences);
 }
 
 /// Two repetitions have a rate; a third failed at half of it and has no valid trial below, which is its upper bound.
@@ -130,7 +130,7 @@ fn the_limit_of_one_device_is_not_that_of_the_others() {
         .filter(|o| o.measurement.point.dut == 3)
         .for_each(|o| o.result.kind = ResultKind::TesterLimit);
     let report = report(&run);
-    let sentences = report.sentences();
+    let sentences = report.sentences;
     assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
     assert!(sentences[3].ends_with("The tester was the limit: the rate is a lower bound."));
     assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
@@ -157,13 +157,13 @@ fn near_the_tester_ceiling_the_device_is_not_the_limit() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(8_000_000));
     let ceiling = report(&run);
-    let first = &ceiling.sentences()[0];
+    let first = &ceiling.sentences[0];
     let said = "not shown (throughput at 100 k): the rate is within 10 % of the tester ceiling.";
     assert!(first.contains(said), "{first}");
     assert!(ceiling.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester ceiling")));
     let mut run = fixture::quickstart();
     run.nulls.iter_mut().filter(|n| n.point.connections == 100_000).for_each(|n| n.frames = Rate(8_000_000));
-    let first = report(&run).sentences()[0].clone();
+    let first = report(&run).sentences[0].clone();
     assert!(first.contains("This host, not the device, decided (throughput at 100 k): "), "{first}");
     assert!(first.contains("the null device reaches 1.0"), "{first}");
 }
@@ -173,7 +173,7 @@ fn a_null_device_that_changes_makes_its_point_doubtful() {
     let report = report(&host_decided());
     let doubt = "The null device changed by up to 70 % (throughput at 4 M); repeat on an idle machine.";
     assert!(report.doubts.iter().any(|d| d == doubt), "{:?}", report.doubts);
-    let first = &report.sentences()[0];
+    let first = &report.sentences[0];
     assert!(first.contains("This host, not the device, decided (throughput at 1 M; throughput at 4 M"), "{first}");
     assert!(first.contains("the repetitions differ by 48 %"), "{first}");
     assert!(first.contains("The device was the limit (4 of 6 results)"), "{first}");
@@ -199,7 +199,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
     let said = |change: &dyn Fn(&mut fixture::Run)| {
         let mut run = fixture::cores();
         change(&mut run);
-        report(&run).sentences()[0].clone()
+        report(&run).sentences[0].clone()
     };
     assert!(said(&|_| ()).contains("The device was the limit: the null device reaches at least "));
     let none = said(&|run| run.nulls.clear());
@@ -240,7 +240,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         tester: 14_000_000,
         noise: 0,
     });
-    let said = report(&simulated).sentences()[0].clone();
+    let said = report(&simulated).sentences[0].clone();
     assert!(said.contains("The simulated device was the limit."), "{said}");
 }
 
@@ -255,14 +255,14 @@ fn ratios_have_intervals_and_overlapping_ones_show_no_difference() {
     let of_csv = csv.lines().rfind(|line| line.contains(",scaling_over_connections,")).unwrap();
     assert!(of_csv.contains(&format!(",{},{},{},", interval.low, interval.high, interval.coverage)), "{of_csv}");
     assert!(interval.low < ratio && ratio < interval.high && interval.coverage == 0.875, "{interval:?}");
-    let first = &whole.sentences()[0];
+    let first = &whole.sentences[0];
     assert!(first.contains(" %, coverage 88 %) of the rate at 100 k connections"), "{first}");
     let mut drifted = run.clone();
     drifted.null_after(0.5);
     let wider = report(&drifted);
     let last = wider.results.iter().find(|c| c.metric == "throughput" && c.connections == 4_000_000).unwrap();
     assert!(last.s_c_interval.unwrap().contains(1.0));
-    let said = &wider.sentences()[0];
+    let said = &wider.sentences[0];
     assert!(said.contains(", no difference shown from the rate at 100 k connections"), "{said}");
     assert!(whole_text(&drifted).contains("the interval of S_C contains 1"));
     // Four repetitions are a range.
@@ -270,7 +270,7 @@ fn ratios_have_intervals_and_overlapping_ones_show_no_difference() {
     few.outcomes.retain(|o| o.measurement.repetition <= 4);
     let few_report = report(&few);
     assert!(few_report.results.iter().all(|c| c.s_c.is_none() && c.interval.unwrap().coverage == 0.875));
-    let first = &few_report.sentences()[0];
+    let first = &few_report.sentences[0];
     assert!(first.contains("(range ") && !first.contains("of the rate at"), "{first}");
     assert!(whole_text(&few).contains("fewer than 5 repetitions have a rate"));
 }
@@ -279,7 +279,7 @@ fn ratios_have_intervals_and_overlapping_ones_show_no_difference() {
 #[test]
 fn a_lossy_device_has_an_upper_bound_and_its_loss() {
     let report = report(&lossy());
-    let first = &report.sentences()[0];
+    let first = &report.sentences[0];
     assert!(first.contains("the device loses 0.1 % at every rate tried; throughput < "), "{first}");
     assert!(!first.contains("Nothing was measured") && !first.contains("could not be measured"), "{first}");
     let lossy = report.results.iter().filter(|c| c.metric == "throughput");
@@ -290,7 +290,7 @@ fn a_lossy_device_has_an_upper_bound_and_its_loss() {
     let mut alone = super::lossy();
     alone.outcomes.clear();
     alone.trials.retain(|t| t.measurement.contains("/throughput/"));
-    let first = super::report(&alone).sentences()[0].clone();
+    let first = super::report(&alone).sentences[0].clone();
     assert!(first.starts_with("The device loses 0.1 % at every rate tried; throughput < "), "{first}");
 }
 
@@ -298,11 +298,11 @@ fn a_lossy_device_has_an_upper_bound_and_its_loss() {
 fn the_upper_end_of_a_search_is_named() {
     let mut run = fixture::quickstart();
     run.outcomes.iter_mut().for_each(|o| o.result.kind = ResultKind::AtUpperLimit);
-    let first = report(&run).sentences()[0].clone();
+    let first = report(&run).sentences[0].clone();
     let tester = "90 % of the tester ceiling, the highest rate that natmeter tries, passed: the rate is a lower";
     assert!(first.contains(tester) && first.contains("At least 2.88 (2.86–2.91) M connections/s"), "{first}");
     run.header.scenario.measure.max_rate = Some(scenario::quantity::WrittenRate::Frames(7_600_000));
-    let first = report(&run).sentences()[0].clone();
+    let first = report(&run).sentences[0].clone();
     assert!(first.contains("The scenario's highest rate passed: the rate is a lower bound."), "{first}");
 }
 
@@ -310,7 +310,7 @@ fn the_upper_end_of_a_search_is_named() {
 fn without_calibration_the_null_device_still_counts() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(0));
-    let first = report(&run).sentences()[0].clone();
+    let first = report(&run).sentences[0].clone();
     assert!(first.contains("The device was the limit: the null device reaches at least "), "{first}");
 }
 
@@ -320,7 +320,7 @@ fn over_a_tap_nothing_is_said_about_the_device_alone() {
     let mut run = fixture::kernel();
     run.header.scenario.link = Link::Tap;
     run.nulls.clear();
-    let told = report(&run).sentences().join(" ");
+    let told = report(&run).sentences.join(" ");
     assert!(told.contains("No null device was measured (a TAP has none): each rate is that of device, host"), "{told}");
     assert!(!told.contains("evice was the limit") && !told.contains("of plain forwarding;"), "{told}");
     run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
@@ -335,7 +335,7 @@ fn every_figure_names_its_cores_if_they_vary() {
         outcome.result.kind = ResultKind::NothingMeasured;
     }
     run.outcomes.retain(|o| o.measurement.metric == "throughput" || o.measurement.point.cores == 1);
-    let first = report(&run).sentences()[0].clone();
+    let first = report(&run).sentences[0].clone();
     assert!(first.contains("could not be measured on "), "{first}");
     assert!(first.contains(" on 1 core"), "{first}");
 }
@@ -350,7 +350,7 @@ fn advice_follows_from_the_cause_of_invalid_trials() {
         for result in run.outcomes.iter_mut().map(|o| &mut o.result) {
             (result.kind, result.rate, result.tester_limit) = (kind, Rate(0), Some(reason));
         }
-        let first = report(&run).sentences()[0].clone();
+        let first = report(&run).sentences[0].clone();
         assert!(first.contains(&format!("{}.", reason.advice())), "{first}");
     }
 }

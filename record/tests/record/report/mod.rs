@@ -315,7 +315,7 @@ fn each_value_is_in_one_short_table() {
 #[test]
 fn every_printed_rate_says_per_direction_or_total() {
     for (name, run) in examples() {
-        for sentence in report(&run).sentences() {
+        for sentence in report(&run).sentences {
             for (at, _) in sentence.match_indices("fps") {
                 assert!(sentence[at..].starts_with("fps per direction"), "{name}: {sentence}");
             }
@@ -337,11 +337,7 @@ fn the_median_and_its_total_are_those_of_the_repetitions() {
 #[test]
 fn an_interrupted_run_says_how_far_it_got() {
     let report = report(&unfinished());
-    assert!(
-        report.sentences().last().unwrap().contains("Not finished: 7 of 30 measurements"),
-        "{:?}",
-        report.sentences()
-    );
+    assert!(report.sentences.last().unwrap().contains("Not finished: 7 of 30 measurements"), "{:?}", report.sentences);
 }
 
 #[test]
@@ -362,7 +358,7 @@ fn a_measurement_without_result_is_a_doubt_and_not_for_lack_of_time() {
     let doubt = format!("{}: no result: phase 1 does not complete", lost.measurement.key());
     run.facts.doubts.push(doubt.into());
     let report = report(&run);
-    let last = report.sentences().last().unwrap();
+    let last = report.sentences.last().unwrap();
     assert!(last.contains("1 measurement gave no result; see the doubts."), "{last}");
     assert!(!last.contains("Not finished"), "{last}");
     assert!(report.doubts.iter().any(|d| d.contains("no result: phase 1 does not complete")));
@@ -374,7 +370,7 @@ fn a_failed_self_test_comes_first() {
     run.self_test.passed = false;
     run.self_test.checks[0].passed = false;
     let report = report(&run);
-    assert_eq!(report.sentences()[0], "The tester's self-test failed: do not use these figures.");
+    assert_eq!(report.sentences[0], "The tester's self-test failed: do not use these figures.");
     assert_eq!(report.doubts[0], "The self-test failed (forwarding capacity): do not use any of these figures.");
 }
 
@@ -400,11 +396,7 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
         "{:?}",
         report.doubts
     );
-    assert!(
-        report.sentences()[0].contains("is not shown: the self-test was inconclusive."),
-        "{:?}",
-        report.sentences()
-    );
+    assert!(report.sentences[0].contains("is not shown: the self-test was inconclusive."), "{:?}", report.sentences);
     let page = report.render("html").unwrap();
     assert!(page.contains("<span class=\"badge\">inconclusive</span>") && page.contains("<td>inconclusive</td>"));
     assert!(text(&run).contains("self-test was inconclusive (forwarding"));
@@ -459,7 +451,7 @@ fn scaling_over_shared_cores_is_always_marked() {
     let said = |run: &Run| {
         let report = report(run);
         let csv = report.render("csv").unwrap();
-        (report.sentences()[0].contains(") the rate on one core"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
+        (report.sentences[0].contains(") the rate on one core"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
     };
     assert_eq!(said(&run), (true, true));
     run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
@@ -526,7 +518,7 @@ fn only_points_that_share_a_core_are_marked() {
     assert!(report.doubts.iter().any(|d| d.starts_with("Tester and device share a core in 4 of 6 results")));
     let said = "Whether the device was the limit is not shown (at 1 M connections on 2 cores; at 1 M connections on 4 cores): \
                 device and tester share a core";
-    assert!(report.sentences()[0].contains(said), "{}", report.sentences()[0]);
+    assert!(report.sentences[0].contains(said), "{}", report.sentences[0]);
 }
 
 #[test]
@@ -538,14 +530,14 @@ fn a_simulated_device_is_compared_with_nothing_published() {
     });
     let report = report(&run);
     assert!(report.beside.is_empty());
-    assert!(!report.sentences().iter().any(|s| s.contains("comparison")));
+    assert!(!report.sentences.iter().any(|s| s.contains("comparison")));
 }
 
 #[test]
 fn a_folder_without_results_is_reported_as_such() {
     let run = Run::new(fixture::quickstart_scenario());
     let report = report(&run);
-    assert_eq!(report.sentences()[0], "Nothing was measured.");
+    assert_eq!(report.sentences[0], "Nothing was measured.");
     for format in KNOWN {
         assert!(!report.render(format.name).unwrap().is_empty());
     }

@@ -46,7 +46,7 @@ fn a_law_over_cores_is_recovered_and_said() {
     assert_eq!((curve[0].0, curve[curve.len() - 1].0), (1.0, 16.0));
     assert!((curve[0].1 / 1e6 - 1.0).abs() < 0.02, "{curve:?}");
     assert_eq!(report.fitted_curve(result, Along::Connections), None);
-    let said = report.sentences().iter().find(|s| s.contains("Amdahl's law")).unwrap();
+    let said = report.sentences.iter().find(|s| s.contains("Amdahl's law")).unwrap();
     assert!(said.contains("over cores") && said.contains("extrapolated beyond the 16 cores measured"), "{said}");
 }
 
@@ -58,9 +58,9 @@ fn a_step_over_connections_is_recovered_and_said() {
     assert_eq!((fitted.shape, fitted.steps.len()), (Shape::Steps, 1));
     assert_eq!((fitted.steps[0].after, fitted.steps[0].until), (1e6, 4e6));
     assert!(
-        report.sentences().iter().any(|s| s.contains("a step between 1 M and 4 M connections to")),
+        report.sentences.iter().any(|s| s.contains("a step between 1 M and 4 M connections to")),
         "{:?}",
-        report.sentences()
+        report.sentences
     );
 }
 
@@ -71,7 +71,7 @@ fn nothing_is_fitted_to_three_points_and_the_report_says_so() {
     assert!(!report.models.is_empty());
     assert!(report.models.iter().all(|m| m.outcome == Fitted::Refused(Refusal::TooFewPoints { points: 3 })));
     assert!(whole_text(&run).contains("Series without a fit"));
-    assert!(!report.sentences().iter().any(|s| s.contains("fit")), "{:?}", report.sentences());
+    assert!(!report.sentences.iter().any(|s| s.contains("fit")), "{:?}", report.sentences);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn the_summary_has_every_doubt_and_departure() {
         let summary = page.split("<h2 id=\"figures\"").next().unwrap();
         let plain =
             |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-        for said in report.doubts.iter().chain(&report.conformance.departures).chain(report.sentences()) {
+        for said in report.doubts.iter().chain(&report.conformance.departures).chain(&report.sentences) {
             let first = plain(said.split('`').next().unwrap());
             assert!(summary.contains(&first), "{name}: {said}");
         }
