@@ -53,8 +53,14 @@ pub struct Dot {
 }
 
 impl Dot {
-    fn class(self) -> &'static str {
-        if self.bound.is_open() { "dot hollow" } else { "dot" }
+    /// A circle of this place and radius, which says its number, from 0, and its value on an axis.
+    fn drawn(self, of: &str, number: usize, axis: &Axis, class: &str, (x, y, radius): (f64, f64, f64)) -> String {
+        let hollow = if self.bound.is_open() { " hollow" } else { "" };
+        let says = format!("{of}, repetition {}\n{}", number + 1, axis.says(self.value));
+        let says = escaped(says.trim_start());
+        format!(
+            "<circle class=\"dot{hollow}{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{says}</title></circle>"
+        )
     }
 }
 
@@ -357,13 +363,7 @@ impl Plot {
             for (i, dot) in point.dots.iter().enumerate() {
                 // Beside the whisker, alternately, so that equal values stay visible.
                 let (x, y) = (x + 9.0 + 4.0 * (i % 2) as f64, self.at(f, point.x, dot.value).1);
-                let says = format!("{}, repetition {}\n{}", series.name, i + 1, self.y.says(dot.value));
-                let _ = write!(
-                    out,
-                    "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"><title>{}</title></circle>",
-                    dot.class(),
-                    escaped(says.trim_start())
-                );
+                out.push_str(&dot.drawn(&series.name, i, &self.y, "", (x, y, 2.2)));
             }
             if let Some(shape) = series.shape {
                 let _ = write!(out, "<g><title>{}</title>", escaped(&self.says(series, point)));

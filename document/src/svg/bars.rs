@@ -78,14 +78,7 @@ impl Bars {
             }
             for (at, dot) in bar.dots.iter().enumerate() {
                 let x = left + axis.place(dot.value, inner);
-                let says = format!("{}, repetition {}\n{}", bar.label, at + 1, axis.says(dot.value));
-                let _ = write!(
-                    out,
-                    "<circle class=\"{} on-bar\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"2.5\"><title>{}</title></circle>",
-                    dot.class(),
-                    y + 5.0,
-                    escaped(&says)
-                );
+                out.push_str(&dot.drawn(&bar.label, at, axis, " on-bar", (x, y + 5.0, 2.5)));
             }
             let _ =
                 writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));

@@ -164,7 +164,7 @@ fn line(report: &Report, result: &PointResult, axis: &(&str, String), of: &Stati
         report.run_name().into(),
         format!("natmeter {}", report.header.version).into(),
         result.dut_name.clone().into(),
-        dut.map_or("", |dut| dut.function()).into(),
+        report.technology(result).into(),
         software.cloned().unwrap_or_default().into(),
         setup(dut).into(),
         result.metric.clone().into(),

@@ -49,7 +49,7 @@ fn place(report: &Report, result: &PointResult) -> Vec<Field> {
         report.conformance.label.as_str().into(),
         verdicts(report).into(),
         result.dut_name.as_str().into(),
-        header.scenario.duts.get(result.dut).map_or("", |dut| dut.function()).into(),
+        report.technology(result).into(),
         result.metric.as_str().into(),
         Field::optional(result.known_cores),
         Field::number(result.connections),

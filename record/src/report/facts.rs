@@ -6,7 +6,7 @@ use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use document::Pairs;
-use method::trial::{Fault, Leg};
+use method::trial::{Fault, Leg, TrialOutcome};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
 use procedure::Metric;
@@ -71,9 +71,7 @@ impl Judged {
         let sent_with = header.scenario.traffic.ttl;
         let mut sum = Leg::default();
         for outcome in trials.iter().map(|t| &t.outcome) {
-            for leg in
-                [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()].into_iter().flatten()
-            {
+            for leg in legs(outcome).into_iter().flatten() {
                 sum.sent += leg.sent;
                 sum.received += leg.received;
                 sum.reordered += leg.reordered;
@@ -120,13 +118,16 @@ impl Judged {
     }
 }
 
+fn legs(outcome: &TrialOutcome) -> [Option<&Leg>; 3] {
+    [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()]
+}
+
 /// Frames that each queue of the right and of the left port of a bed received.
 fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
     let mut queues = [Vec::new(), Vec::new()];
     let trials = trials.iter().filter(|_| header.scenario.bed.is_some());
     for outcome in trials.map(|t| &t.outcome) {
-        let arrived = [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()];
-        for (at, leg) in [0, 1, 1].into_iter().zip(arrived) {
+        for (at, leg) in [0, 1, 1].into_iter().zip(legs(outcome)) {
             let arrived = leg.map_or(&[][..], |leg| &leg.arrived);
             queues[at].resize(arrived.len().max(queues[at].len()), 0);
             queues[at].iter_mut().zip(arrived).for_each(|(sum, frames)| *sum += frames);

@@ -23,6 +23,9 @@ pub(super) struct FigureKind {
     pub draw: fn(&Report) -> Vec<Figure>,
 }
 
+const MARKS: &str =
+    "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.";
+
 /// The kinds that compare results, at the top of the page.
 pub(super) const COMPARISONS: &[FigureKind] = &[
     FigureKind {
@@ -31,16 +34,8 @@ pub(super) const COMPARISONS: &[FigureKind] = &[
                 Dashed: the rate on one core times the number of cores.",
         draw: lines::over_cores,
     },
-    FigureKind {
-        heading: "Rate against connections",
-        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
-        draw: lines::over_connections,
-    },
-    FigureKind {
-        heading: "Further axes",
-        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
-        draw: lines::over_axes,
-    },
+    FigureKind { heading: "Rate against connections", about: MARKS, draw: lines::over_connections },
+    FigureKind { heading: "Further axes", about: MARKS, draw: lines::over_axes },
     FigureKind {
         heading: "Rates of the devices",
         about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions; hollow bar: bound.",

@@ -301,6 +301,11 @@ impl Report {
         document::text::render(&document(self), columns, verbose)
     }
 
+    /// The technology of the device of a result.
+    fn technology(&self, result: &PointResult) -> &'static str {
+        self.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function())
+    }
+
     /// The name of the run: scenario and start, as in the folder's name.
     pub fn run_name(&self) -> String {
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();

@@ -112,11 +112,10 @@ fn unit_of(unit: Unit) -> (&'static str, f64) {
 }
 
 fn point(report: &Report, result: &PointResult) -> Vec<(&'static str, String)> {
-    let technology = report.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function());
     let mut labels = vec![
         ("run", report.run_name()),
         ("device", result.dut_name.clone()),
-        ("technology", technology.to_owned()),
+        ("technology", report.technology(result).to_owned()),
         ("cores", result.known_cores.map_or_else(String::new, |cores| cores.to_string())),
         ("connections", result.connections.to_string()),
         ("bound", result.bound.name().to_owned()),
