@@ -2,6 +2,7 @@
 //! runs workers and answers its control socket.
 
 use crate::rig::files::open as open_file;
+use crate::rig::ports::{boxed, in_vlan};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, PacketCounts, replay as pass};
 use gateway::neighbour::NeighbourError;
@@ -13,7 +14,6 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::Interfaces;
-use port::middleware::Vlan;
 use port::middleware::vlan::Tag;
 use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
@@ -25,7 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tech::{GatewayBuild, Job, Links};
 use wire::{AddrRange, Mac, Prefix6};
@@ -42,62 +42,44 @@ mod table_file;
 #[cfg(test)]
 mod tests;
 
-pub use ending::Ending;
+pub(crate) use ending::Ending;
 pub use running::{Removal, Word};
 
 use running::Running;
 
 /// Why a gateway cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum GatewayError {
+pub(crate) enum GatewayError {
     /// The request is not possible.
     #[error("{0}")]
     Usage(String),
-    /// A capture file is unusable.
     #[error(transparent)]
     File(#[from] FileError),
     /// A capture file cannot be created.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The technology's parameters are wrong.
     #[error("[technology.{name}]: {why}")]
-    Technology {
-        /// Name of the technology.
-        name: &'static str,
-        /// Reason and remedy.
-        why: String,
-    },
-    /// An interface is unusable.
+    Technology { name: &'static str, why: String },
     #[error(transparent)]
     Port(#[from] PortError),
-    /// Unresolved next hop.
     #[error(transparent)]
     Neighbour(#[from] NeighbourError),
-    /// A worker failed.
     #[error(transparent)]
     Worker(#[from] EmbeddedError),
-    /// Deleted or switched off.
+    /// An interface was deleted or switched off.
     #[error("{0}; the gateway has stopped")]
     Lost(#[from] Lost),
-    /// Privileges cannot be dropped.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// The control socket cannot be opened.
     #[error("control socket {path} cannot be opened: {cause}; choose another `socket` in [gateway]")]
-    Socket {
-        /// Path of the socket.
-        path: String,
-        /// The error of the system.
-        cause: std::io::Error,
-    },
+    Socket { path: String, cause: std::io::Error },
 }
 
 impl GatewayError {
     /// Whether the command line or the file is wrong; natmeter then changed nothing.
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         matches!(self, GatewayError::Usage(_) | GatewayError::Technology { .. })
     }
 }
@@ -156,10 +138,7 @@ fn own(side: &Side, mac: Mac) -> Own {
 }
 
 /// Passes the packets of capture files through the gateway, and returns the counters as text or JSON.
-///
-/// # Errors
-/// A wrong file or configuration.
-pub fn replay(
+pub(crate) fn replay(
     gateway: &Gateway,
     files: &mut Files,
     seed: u64,
@@ -212,24 +191,84 @@ fn counted(passed: &PacketCounts, events: Vec<(&str, u64)>, entries: Option<(u64
     text
 }
 
-/// Runs the gateway until it is told to stop.
-///
-/// # Errors
-/// It cannot start, a worker ends by itself, or an interface is lost.
-pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn Fn(&str)) -> Result<(), GatewayError> {
+/// Runs the gateway until it is told to stop. Fails if it cannot start, a worker ends by itself, or an interface is lost.
+pub(crate) fn run(
+    gateway: &Gateway,
+    file: &Path,
+    seed: u64,
+    ending: Ending,
+    say: &dyn Fn(&str),
+) -> Result<(), GatewayError> {
     let clock = Clock::calibrated();
     let stop = ending.stop();
-    let mut opened = open(gateway, clock)?;
+    let GatewayPorts { mut ports, mut pools, macs, other_vlan } = open(gateway, clock)?;
     let interfaces = [&gateway.left, &gateway.right].into_iter().filter_map(|side| side.interface.as_deref());
-    let presence = Presence::watch(interfaces)?;
-    let macs = next_hops::find(gateway, opened.macs, &mut opened.ports, &mut opened.pools, &stop)?;
+    let mut presence = Presence::watch(interfaces)?;
+    let macs = next_hops::find(gateway, macs, &mut ports, &mut pools, &stop)?;
     let owns = gateway.answer.then(|| owns(gateway, macs));
-    let control = Control::listen(&gateway.socket)
+    let mut control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
     let GatewayBuild { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
-    let mut run = Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say };
-    let (embedded, workers) = Embedded::start(clock, run.config(), functions.boxed());
-    run.serve(embedded, workers)
+    let config = EmbeddedConfig { cores: cores(gateway.workers), preempt: false, owns, ports, pools };
+    let (embedded, workers) = Embedded::start(clock, config, functions.boxed());
+    if gateway.busy {
+        embedded.wake(Duration::MAX);
+    } else {
+        embedded.rest();
+    }
+    let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
+    let learns = workers.learn(&next_hops);
+    learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
+    limit(gateway, file, ending, &workers, say)?;
+    say(&format!(
+        "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
+        file.display(),
+        gateway.workers,
+        if gateway.workers == 1 { "" } else { "s" },
+        gateway.socket.display()
+    ));
+    let running = Running {
+        gateway: gateway.clone(),
+        file,
+        macs,
+        next_hops,
+        other_vlan,
+        live,
+        clock,
+        embedded: &embedded,
+        workers,
+        stop: &stop,
+    };
+    let lost = serve(running, &mut presence, &mut control)?;
+    // A worker may have failed because its interface was lost.
+    let ended = embedded.stop();
+    if let Some(lost) = lost.or(if ended.is_err() { presence.lost()? } else { None }) {
+        return Err(lost.into());
+    }
+    ended?;
+    say("gateway stopped\n");
+    Ok(())
+}
+
+/// Interval of checks for workers of an idle gateway that have ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Serves the control socket until the gateway is stopped, or a worker ends. Returns the interface that was lost.
+fn serve(mut running: Running, presence: &mut Presence, control: &mut Control) -> Result<Option<Lost>, GatewayError> {
+    loop {
+        let lost = if presence.has_changed() { presence.lost()? } else { None };
+        if lost.is_some() || running.is_going_on().is_err() || running.embedded.has_ended() {
+            return Ok(lost);
+        }
+        control.serve(LOOK, &[presence.as_fd()], |words| running.answer(words));
+        running.tidy();
+    }
+}
+
+/// Leaves a core to the rest of the machine, or pins no worker.
+fn cores(workers: usize) -> Vec<Option<usize>> {
+    let cores = port::host::cores();
+    (1..=workers).map(|i| cores.get(i).copied().filter(|_| cores.len() > workers)).collect()
 }
 
 /// Left, right.
@@ -256,35 +295,22 @@ fn open(gateway: &Gateway, clock: Clock) -> Result<GatewayPorts, GatewayError> {
         ));
     }
     let mut pools = Pool::for_workers(PoolConfig::umem(workers, FRAMES))?;
-    let (left, left_mac) = side_ports(gateway, &gateway.left, 1, clock, &mut pools)?;
-    let (right, right_mac) = side_ports(gateway, &gateway.right, 2, clock, &mut pools)?;
     let other_vlan = OtherVlan::default();
-    let left = in_vlan(&gateway.left, left, &other_vlan[0]);
-    let right = in_vlan(&gateway.right, right, &other_vlan[1]);
-    Ok(GatewayPorts { ports: left.zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
-}
-
-fn in_vlan(
-    side: &Side,
-    ports: Vec<Box<dyn Port>>,
-    other: &Arc<AtomicU64>,
-) -> impl Iterator<Item = Box<dyn Port>> + use<> {
-    let (tag, other) = (tag(side), Arc::clone(other));
-    ports.into_iter().map(move |port| match tag {
-        Some(tag) => Box::new(Vlan::new(port, tag, Arc::clone(&other))) as Box<dyn Port>,
-        None => port,
-    })
+    let (left, left_mac) = side_ports(gateway, 0, clock, &mut pools, &other_vlan)?;
+    let (right, right_mac) = side_ports(gateway, 1, clock, &mut pools, &other_vlan)?;
+    Ok(GatewayPorts { ports: left.into_iter().zip(right).collect(), pools, macs: [left_mac, right_mac], other_vlan })
 }
 
 /// One port a worker, and the side's Ethernet address.
 fn side_ports(
     gateway: &Gateway,
-    side: &Side,
-    number: u8,
+    at: usize,
     clock: Clock,
     pools: &mut [Pool],
+    other_vlan: &OtherVlan,
 ) -> Result<(Vec<Box<dyn Port>>, Mac), GatewayError> {
-    let name = if number == 1 { "left" } else { "right" };
+    let (side, name) = [(&gateway.left, "left"), (&gateway.right, "right")][at];
+    let number = at as u8 + 1;
     let interface = side.interface.as_deref().ok_or_else(|| {
         GatewayError::Usage(format!("[gateway.{name}] has no interface: name one, or give capture files (--pcap-in)"))
     })?;
@@ -306,104 +332,20 @@ fn side_ports(
         Some(id) => select::in_vlan(id, select::without_the_link()),
     };
     let xdp = |mode| AfXdpConfig { queues: gateway.workers as u32, mode, ..AfXdpConfig::named(interface, select) };
-    let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>).collect();
-    let ports: Vec<Box<dyn Port>> = match gateway.io {
-        Io::AfPacket => vec![Box::new(AfPacketPort::open(&here, &AfPacketConfig::named(interface), clock)?)],
+    let ports = match gateway.io {
+        Io::AfPacket => boxed(vec![AfPacketPort::open(&here, &AfPacketConfig::named(interface), clock)?]),
         Io::AfXdpGeneric => boxed(AfXdpPort::open(&here, &xdp(XdpMode::Generic), clock, pools)?),
         Io::AfXdpNative => boxed(AfXdpPort::open(&here, &xdp(XdpMode::Native), clock, pools)?),
-        Io::Tap => vec![Box::new(TapPort::open(&here, &TapConfig::named(interface), clock)?)],
+        Io::Tap => boxed(vec![TapPort::open(&here, &TapConfig::named(interface), clock)?]),
         Io::Tun => {
             let mut header = [0; 12];
             header[..6].copy_from_slice(&mac.0);
             header[6..].copy_from_slice(&next_hops::tun_neighbour(number).0);
             let config = TapConfig { without_ethernet: Some(header), ..TapConfig::named(interface) };
-            vec![Box::new(TapPort::open(&here, &config, clock)?)]
+            boxed(vec![TapPort::open(&here, &config, clock)?])
         }
     };
-    Ok((ports, mac))
-}
-
-struct Run<'a> {
-    gateway: &'a Gateway,
-    file: &'a Path,
-    macs: Macs,
-    owns: Option<Owns>,
-    live: Option<Arc<Live>>,
-    opened: GatewayPorts,
-    presence: Presence,
-    clock: Clock,
-    control: Control,
-    ending: Ending,
-    say: &'a dyn Fn(&str),
-}
-
-/// Interval of checks for workers of an idle gateway that have ended.
-const LOOK: Duration = Duration::from_millis(20);
-
-impl Run<'_> {
-    /// Takes what the workers need.
-    fn config(&mut self) -> EmbeddedConfig {
-        let (cores, workers) = (port::host::cores(), self.gateway.workers);
-        let alone = cores.len() > workers;
-        EmbeddedConfig {
-            cores: (1..=workers).map(|i| if alone { cores.get(i).copied() } else { None }).collect(),
-            preempt: false,
-            owns: self.owns.take(),
-            ports: std::mem::take(&mut self.opened.ports),
-            pools: std::mem::take(&mut self.opened.pools),
-        }
-    }
-
-    /// Runs the gateway until it is stopped or fails.
-    fn serve(self, embedded: Embedded, workers: ControlQueue) -> Result<(), GatewayError> {
-        let Run { gateway, file, macs, live, opened, mut presence, clock, mut control, ending, say, .. } = self;
-        if gateway.busy {
-            embedded.wake(Duration::MAX);
-        } else {
-            embedded.rest();
-        }
-        let stop = ending.stop();
-        let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
-        let learns = workers.learn(&next_hops);
-        learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
-        limit(gateway, file, ending, &workers, say)?;
-        say(&format!(
-            "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
-            file.display(),
-            gateway.workers,
-            if gateway.workers == 1 { "" } else { "s" },
-            gateway.socket.display()
-        ));
-        let gateway = gateway.clone();
-        let mut running = Running {
-            gateway,
-            file,
-            macs,
-            next_hops,
-            other_vlan: opened.other_vlan,
-            live,
-            clock,
-            embedded: &embedded,
-            workers,
-            stop: &stop,
-        };
-        let lost = loop {
-            let lost = if presence.has_changed() { presence.lost()? } else { None };
-            if lost.is_some() || stop.load(Ordering::Relaxed) || embedded.has_ended() {
-                break lost;
-            }
-            control.serve(LOOK, &[presence.as_fd()], |words| running.answer(words));
-            running.tidy();
-        };
-        // A worker may have failed because its interface was lost.
-        let ended = embedded.stop();
-        if let Some(lost) = lost.or(if ended.is_err() { presence.lost()? } else { None }) {
-            return Err(lost.into());
-        }
-        ended?;
-        say("gateway stopped\n");
-        Ok(())
-    }
+    Ok((in_vlan(ports, side.vlan, &other_vlan[at]), mac))
 }
 
 /// Limits all threads; warns about privileges that remain.

@@ -12,7 +12,7 @@ mod kept;
 mod procedures;
 mod rate;
 
-pub use kept::in_words;
+pub(crate) use kept::in_words;
 
 use crate::event::{Event, Listener};
 use crate::rig::cores::Cores;
@@ -111,12 +111,12 @@ pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestR
 }
 
 /// The self-test of `natmeter selftest`. `None` if it was interrupted.
-pub fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
+pub(crate) fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
 /// Whether the host was too busy for both rates, which are far below the tester ceiling.
-pub fn is_host_too_busy(verdict: &SelfTest) -> bool {
+pub(crate) fn is_host_too_busy(verdict: &SelfTest) -> bool {
     [rate::CAPACITY, rate::SET_UP_RATE].into_iter().all(|rate| verdict.named("inconclusive").contains(&rate))
 }
 

@@ -94,11 +94,10 @@ fn routes(scenario: &Scenario, bed: &Bed, point: &Point) -> String {
 fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result<String, DutError> {
     let mut text = String::new();
     for (role, keys) in &bed.boxes {
-        let of_point = boxes::of_point(scenario, bed, (role, keys), point).map_err(|error| DutError::Refused {
+        let config = boxes::config_of(scenario, bed, (role, keys), point, None).map_err(|error| DutError::Refused {
             what: error.to_string(),
             way_out: "correct the table of the technology".to_owned(),
         })?;
-        let config = boxes::config_of(bed, (role, keys), None, of_point);
         if let Some(software) = &config.software {
             text += &listed(&software.plan()?);
         }

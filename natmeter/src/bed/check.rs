@@ -1,7 +1,7 @@
 //! What `natmeter bed check` finds out about a bed: file, interfaces, safety, ports, silence,
 //! neighbours, a thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
-use crate::rig::machine::{self, Found};
+use crate::rig::machine::{self, Interface};
 use crate::rig::place::Place;
 use crate::rig::ports::{self, Opened};
 use crate::rig::{Process, Rig, RigError, boxes, loops, management, silence};
@@ -16,11 +16,12 @@ use port::interface::LinkFacts;
 use record::report::number::grouped;
 use scenario::bed::{Bed, On, PortKeys};
 use scenario::{Point, Scenario};
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grade {
+pub(crate) enum Grade {
     /// As it should be.
     Good,
     /// A run works; its report will have a doubt.
@@ -33,7 +34,7 @@ pub enum Grade {
 
 impl Grade {
     /// Word on the screen.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Grade::Good => "ok",
             Grade::Doubt => "doubt",
@@ -43,19 +44,18 @@ impl Grade {
     }
 }
 
-/// One line of the check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckLine {
-    /// What was checked.
-    pub name: String,
-    /// Grade of the outcome.
-    pub grade: Grade,
-    /// What was seen, and what to do.
-    pub words: String,
+/// One line of the check: what was checked, what was seen, and what to do.
+pub(crate) struct CheckLine {
+    pub(crate) name: String,
+    pub(crate) grade: Grade,
+    pub(crate) words: String,
 }
 
-fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> CheckLine {
-    CheckLine { name: name.into(), grade, words: words.into() }
+/// What is wrong, behind the name of its line.
+type Refusal = (String, String);
+
+fn at<E: Display>(name: &str) -> impl Fn(E) -> Refusal {
+    move |why| (name.to_owned(), why.to_string())
 }
 
 /// Frames each way, at a rate that is slow enough for any box.
@@ -65,22 +65,25 @@ const RATE: Rate = Rate(10_000);
 const TRIES: u32 = 3;
 
 /// Hands each line to `say` as soon as it is known. Returns whether a run can begin.
-pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(CheckLine)) -> bool {
-    let mut check = Check { say, bad: false, of: String::new() };
+pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(CheckLine)) -> bool {
+    let mut check = Check { process, say, bad: false, of: String::new() };
     let firsts = first_points(scenario);
     let several = firsts.len() > 1;
-    let is_open = (bed.makes_links() || check.interfaces(bed)) && check.silence(scenario, bed, process);
+    let is_open = (bed.makes_links() || check.is_passed(|check| check.interfaces(bed)))
+        && check.is_passed(|check| check.silence(scenario, bed));
     for (number, point) in firsts.iter().enumerate() {
         let here = &*point.of(scenario);
         let bed = here.bed.as_ref().unwrap_or(bed);
         check.of = if several { format!(", {}", point.dut_name) } else { String::new() };
-        if is_open && check.neighbours(here, bed, process) && check.frames(here, point, process) && number == 0 {
-            check.ceiling(here, bed, point, process);
+        // If natmeter makes the links, the program is started with the frames.
+        let is_found = is_open && (bed.makes_links() || check.neighbours(here, bed));
+        if is_found && check.is_passed(|check| check.frames(here, point)) && number == 0 {
+            check.ceiling(here, bed, point);
             if !bed.makes_links() {
                 check.t0(here, bed);
             }
         }
-        check.hooks(here, bed, point, process);
+        check.hooks(here, bed, point);
     }
     !check.bad
 }
@@ -96,6 +99,7 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 }
 
 struct Check<'a> {
+    process: &'a Process,
     say: &'a mut dyn FnMut(CheckLine),
     bad: bool,
     /// Device behind the name of each line, if there are several.
@@ -103,134 +107,99 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn say(&mut self, line: CheckLine) -> bool {
-        let line = CheckLine { name: line.name + &self.of, ..line };
-        let good = line.grade != Grade::Bad;
+    fn say(&mut self, name: impl Display, grade: Grade, words: impl Into<String>) -> bool {
+        let good = grade != Grade::Bad;
         self.bad |= !good;
-        (self.say)(line);
+        (self.say)(CheckLine { name: format!("{name}{}", self.of), grade, words: words.into() });
         good
+    }
+
+    /// Says why a check ended early.
+    fn is_passed(&mut self, check: impl FnOnce(&mut Self) -> Result<bool, Refusal>) -> bool {
+        check(self).unwrap_or_else(|(name, words)| self.say(name, Grade::Bad, words))
     }
 
     /// Both interfaces exist and are up, and nothing speaks against test frames through them.
-    fn interfaces(&mut self, bed: &Bed) -> bool {
-        let all = match machine::interfaces() {
-            Ok(all) => all,
-            Err(why) => return self.say(line("interfaces", Grade::Bad, why)),
-        };
+    fn interfaces(&mut self, bed: &Bed) -> Result<bool, Refusal> {
+        let all = machine::interfaces().map_err(at("interfaces"))?;
         let mut good = true;
         for (side, port) in bed.ports() {
-            good &= self.interface(side, port, &all, bed);
+            let name = format!("{side} interface");
+            good &= match usable(port, &all, bed) {
+                Ok(words) => {
+                    self.say(name, Grade::Good, words);
+                    let (grade, words) = link(side, port);
+                    self.say(format!("{side} link"), grade, words)
+                }
+                Err(words) => self.say(name, Grade::Bad, words),
+            };
         }
-        good
-    }
-
-    fn interface(&mut self, side: &str, port: &PortKeys, all: &[Found], bed: &Bed) -> bool {
-        let name = format!("{side} interface");
-        let Some(found) = all.iter().find(|found| found.name == port.interface) else {
-            let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
-            let words = format!("{} does not exist; this machine has {}", port.interface, names.join(", "));
-            return self.say(line(name, Grade::Bad, words));
-        };
-        // A veth whose other end is down has the second state.
-        if ["DOWN", "LOWERLAYERDOWN"].contains(&found.state.as_str()) {
-            let words = format!(
-                "{0} is down, or its cable has no carrier: ip link set {0} up, and look at both ends",
-                found.name
-            );
-            return self.say(line(name, Grade::Bad, words));
-        }
-        for (danger, sentence) in found.dangers() {
-            if !bed.knows(danger) {
-                let words = format!("{sentence}; use another interface, or add i-know = [\"{danger}\"] to [bed]");
-                return self.say(line(name, Grade::Bad, words));
-            }
-        }
-        if let Some(sentence) = management::through(found, bed) {
-            return self.say(line(name, Grade::Bad, sentence));
-        }
-        let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
-        self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)));
-        self.say(link(side, port))
+        Ok(good)
     }
 
     fn t0(&mut self, scenario: &Scenario, bed: &Bed) {
         let traffic = &scenario.traffic;
         let size =
             traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), scenario::Imix::in_words);
-        self.say(match bed.t0_of(traffic) {
-            Some(t0) => line(
-                "T0",
-                Grade::Good,
-                format!("{} frames/s per direction with frames of {size} octets, measured {}", grouped(t0.frames), t0.date),
-            ),
-            None => line(
-                "T0",
+        let (grade, words) = match bed.t0_of(traffic) {
+            Some(t0) => {
+                let frames = grouped(t0.frames);
+                let date = &t0.date;
+                let words = format!("{frames} frames/s per direction with frames of {size} octets, measured {date}");
+                (Grade::Good, words)
+            }
+            None => (
                 Grade::NotRun,
                 format!(
                     "not measured with these ports and frames of {size} octets, so no report says that the device was the limit: \
                      cable left to right, and run `natmeter bed t0`"
                 ),
             ),
-        });
+        };
+        self.say("T0", grade, words);
     }
 
-    fn silence(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
-        let place = match Place::of(bed, process) {
-            Ok(place) => place,
-            Err(error) => return self.say(line("links", Grade::Bad, error.to_string())),
-        };
-        let mut opened = match ports::open(scenario, bed, &place, process) {
-            Ok(opened) => opened,
-            Err(error) => return self.say(line("ports", Grade::Bad, error.to_string())),
-        };
+    fn silence(&mut self, scenario: &Scenario, bed: &Bed) -> Result<bool, Refusal> {
+        let process = self.process;
+        let place = Place::of(bed, process).map_err(at("links"))?;
+        let mut opened = ports::open(scenario, bed, &place, process).map_err(at("ports"))?;
         for (name, words) in opened.in_words() {
-            self.say(line(name, Grade::Good, words));
+            self.say(name, Grade::Good, words);
         }
         let time: Duration = bed.keys.silence.into();
-        let heard = match silence::listen(&mut opened, time, process) {
-            Ok(heard) => heard,
-            Err(error) => return self.say(line("silence", Grade::Bad, error.to_string())),
-        };
-        for (at, (side, _)) in bed.ports().into_iter().enumerate() {
-            let seen = &heard[at];
+        let heard = silence::listen(&mut opened, time, process).map_err(at("silence"))?;
+        for ((side, _), seen) in bed.ports().into_iter().zip(&heard) {
             let total: u64 = seen.values().sum();
-            let name = format!("{side} silence");
-            if total == 0 {
-                self.say(line(name, Grade::Good, format!("no frame in {time:?}")));
-                continue;
-            }
             let kinds: Vec<String> = seen.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-            let grade = if bed.keys.isolated { Grade::Bad } else { Grade::Doubt };
-            let words = format!(
-                "{total} foreign frames in {time:?}: {}; switch off what sends them (LLDP, STP, IPv6 of the box, a bridge)",
-                kinds.join(", ")
-            );
-            self.say(line(name, grade, words));
+            let (grade, words) = match total {
+                0 => (Grade::Good, format!("no frame in {time:?}")),
+                _ => (
+                    if bed.keys.isolated { Grade::Bad } else { Grade::Doubt },
+                    format!(
+                        "{total} foreign frames in {time:?}: {}; switch off what sends them (LLDP, STP, IPv6 of the box, a bridge)",
+                        kinds.join(", ")
+                    ),
+                ),
+            };
+            self.say(format!("{side} silence"), grade, words);
         }
-        !self.bad && (bed.makes_links() || self.loops(&mut opened, bed, process))
+        Ok(!self.bad && (bed.makes_links() || self.has_no_loop(&mut opened, bed)?))
     }
 
     /// No frame comes back to its port, or reaches the other one without the box.
-    fn loops(&mut self, opened: &mut Opened, bed: &Bed, process: &Process) -> bool {
-        let wrong = match loops::probe(opened, process) {
-            Ok(seen) => loops::in_words(seen),
-            Err(error) => return self.say(line("loops", Grade::Bad, error.to_string())),
+    fn has_no_loop(&mut self, opened: &mut Opened, bed: &Bed) -> Result<bool, Refusal> {
+        let seen = loops::probe(opened, self.process).map_err(at("loops"))?;
+        let (grade, words) = match loops::in_words(seen) {
+            None => (Grade::Good, "no broadcast frame came back or reached the other port".to_owned()),
+            Some(words) if bed.knows(loops::BRIDGE) => (Grade::Doubt, words),
+            Some(words) => (Grade::Bad, format!("{words}; or add i-know = [\"{}\"] to [bed]", loops::BRIDGE)),
         };
-        self.say(match wrong {
-            None => line("loops", Grade::Good, "no broadcast frame came back or reached the other port"),
-            Some(words) if bed.knows(loops::BRIDGE) => line("loops", Grade::Doubt, words),
-            Some(words) => {
-                line("loops", Grade::Bad, format!("{words}; or add i-know = [\"{}\"] to [bed]", loops::BRIDGE))
-            }
-        })
+        Ok(self.say("loops", grade, words))
     }
 
     /// The box answers on both links, and the cables are not exchanged.
-    fn neighbours(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
-        if bed.makes_links() {
-            // The program is started with the frames below.
-            return true;
-        }
+    fn neighbours(&mut self, scenario: &Scenario, bed: &Bed) -> bool {
+        let process = self.process;
         let opened = Place::of(bed, process).and_then(|place| {
             let mut opened = ports::open(scenario, bed, &place, process)?;
             opened.resolve(bed, &place, process).map(|()| opened)
@@ -238,40 +207,33 @@ impl Check<'_> {
         match opened {
             Ok(opened) => {
                 for (name, words) in opened.neighbours() {
-                    self.say(line(name, Grade::Good, words));
+                    self.say(name, Grade::Good, words);
                 }
                 true
             }
-            Err(error) => {
-                let is_silent = matches!(error, RigError::Neighbour(_));
-                let crossed = is_silent && ports::are_crossed(scenario, bed, process);
-                let words = if crossed {
-                    "left and right are swapped: the box's address of each side answers on the other one; swap the cables, \
-                     or the interfaces in the bed file"
-                        .to_owned()
-                } else {
-                    error.to_string()
-                };
-                self.say(line("neighbours", Grade::Bad, words))
-            }
+            Err(RigError::Neighbour(_)) if ports::are_crossed(scenario, bed, process) => self.say(
+                "neighbours",
+                Grade::Bad,
+                "left and right are swapped: the box's address of each side answers on the other one; swap the cables, \
+                 or the interfaces in the bed file",
+            ),
+            Err(error) => self.say("neighbours", Grade::Bad, error.to_string()),
         }
     }
 
     /// Frames pass the box in both directions and are translated as the scenario says.
-    fn frames(&mut self, scenario: &Scenario, point: &Point, process: &Process) -> bool {
+    fn frames(&mut self, scenario: &Scenario, point: &Point) -> Result<bool, Refusal> {
         let mut quick = point.of(scenario).into_owned();
         let measure = &mut quick.measure;
         (measure.start_delay, measure.settle) = (Nanos::from_millis(100), Nanos(0));
         (measure.drain, measure.phase1_drain) = (Nanos::from_millis(500), Nanos::from_millis(500));
-        let process = &Process { is_check: true, ..process.clone() };
-        let mut rig = match Rig::build(&quick, point, process) {
-            Ok(rig) => rig,
-            Err(error) => return self.say(line("box", Grade::Bad, error.to_string())),
-        };
+        let process = &Process { is_check: true, ..self.process.clone() };
+        let mut rig = Rig::build(&quick, point, process).map_err(at("box"))?;
         let mut good = true;
         for (name, spec) in trials(point.connections) {
             let ended = tried(&mut rig, &spec);
-            good &= self.say(judged(name, &spec, &ended));
+            let (grade, words) = judged(&spec, &ended);
+            good &= self.say(name, grade, words);
             if !good {
                 break;
             }
@@ -279,33 +241,31 @@ impl Check<'_> {
                 && spec.kind != PhaseKind::Establish
             {
                 let sides = [("left queues", &outcome.reverse), ("right queues", &outcome.forward)];
-                for line in sides.into_iter().filter_map(|(name, leg)| queues(name, leg)) {
-                    self.say(line);
+                for (name, leg) in sides.into_iter().filter(|(_, leg)| !leg.arrived.is_empty()) {
+                    let (grade, words) = queues(leg);
+                    self.say(name, grade, words);
                 }
             }
         }
         for failure in rig.teardown() {
-            self.say(line("restore", Grade::Doubt, failure));
+            self.say("restore", Grade::Doubt, failure);
         }
-        good
+        Ok(good)
     }
 
-    fn ceiling(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) {
-        let found = run::send_ceiling(scenario, bed, point, process);
-        self.say(match found {
-            Ok(rate) => line(
-                "send ceiling",
-                Grade::Good,
-                format!(
-                    "{} frames/s per direction, sending only; `natmeter bed t0` measures sending and receiving",
-                    grouped(rate.0)
-                ),
-            ),
-            Err(error) => line("send ceiling", Grade::Doubt, error.to_string()),
-        });
+    fn ceiling(&mut self, scenario: &Scenario, bed: &Bed, point: &Point) {
+        let (grade, words) = match run::send_ceiling(scenario, bed, point, self.process) {
+            Ok(rate) => {
+                let rate = grouped(rate.0);
+                let how = "sending only; `natmeter bed t0` measures sending and receiving";
+                (Grade::Good, format!("{rate} frames/s per direction, {how}"))
+            }
+            Err(error) => (Grade::Doubt, error.to_string()),
+        };
+        self.say("send ceiling", grade, words);
     }
 
-    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) {
+    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point) {
         for (role, keys) in &bed.boxes {
             let hooks = [
                 ("prepare", &keys.prepare),
@@ -316,35 +276,48 @@ impl Check<'_> {
                 ("alive", &keys.alive),
             ];
             let given: Vec<&str> = hooks.iter().filter(|(_, hook)| hook.is_some()).map(|(name, _)| *name).collect();
-            let name = format!("hooks of {role}");
-            if given.is_empty() {
-                self.say(line(name, Grade::Good, "none"));
-                continue;
-            }
-            if matches!(keys.on, On::Namespace | On::Guest(_)) {
-                self.say(line(name, Grade::NotRun, given.join(", ")));
-                continue;
-            }
-            let answered = boxes::of_point(scenario, bed, (role, keys), point)
-                .and_then(|of_point| boxes::ask(bed, (role, keys), of_point, process));
-            self.say(match answered {
-                Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),
-                Err(error) => line(name, Grade::Bad, error.to_string()),
-            });
+            let names = given.join(", ");
+            let (grade, words) = match keys.on {
+                _ if given.is_empty() => (Grade::Good, "none".to_owned()),
+                On::Namespace | On::Guest(_) => (Grade::NotRun, names),
+                On::Local | On::Ssh(_) => match boxes::ask(scenario, bed, (role, keys), point, self.process) {
+                    Ok(words) => (Grade::Good, format!("{names}; {words}")),
+                    Err(error) => (Grade::Bad, error.to_string()),
+                },
+            };
+            self.say(format!("hooks of {role}"), grade, words);
         }
     }
 }
 
-/// Driver, speed and queues.
-fn link(side: &str, port: &PortKeys) -> CheckLine {
-    let name = format!("{side} link");
-    let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &port.interface));
-    let facts = match facts {
-        Ok(facts) => facts,
-        Err(error) => return line(name, Grade::Bad, error.to_string()),
+/// Kind and address of an interface for test frames, or why it is none.
+fn usable(port: &PortKeys, all: &[Interface], bed: &Bed) -> Result<String, String> {
+    let Some(found) = all.iter().find(|found| found.name == port.interface) else {
+        let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
+        return Err(format!("{} does not exist; this machine has {}", port.interface, names.join(", ")));
     };
-    let (grade, words) = link_in_words(side, port, &facts);
-    line(name, grade, words)
+    let name = &found.name;
+    // A veth whose other end is down has the second state.
+    if ["DOWN", "LOWERLAYERDOWN"].contains(&found.state.as_str()) {
+        return Err(format!(
+            "{name} is down, or its cable has no carrier: ip link set {name} up, and look at both ends"
+        ));
+    }
+    if let Some((danger, sentence)) = found.dangers().into_iter().find(|(danger, _)| !bed.knows(danger)) {
+        return Err(format!("{sentence}; use another interface, or add i-know = [\"{danger}\"] to [bed]"));
+    }
+    match management::through(found, bed) {
+        Some(sentence) => Err(sentence),
+        None => Ok(format!("{name} ({}), {}", found.kind_in_words(), found.mac)),
+    }
+}
+
+/// Driver, speed and queues.
+fn link(side: &str, port: &PortKeys) -> (Grade, String) {
+    match Netns::current().and_then(|here| LinkFacts::of(&here, &port.interface)) {
+        Ok(facts) => link_in_words(side, port, &facts),
+        Err(error) => (Grade::Bad, error.to_string()),
+    }
 }
 
 fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, String) {
@@ -415,21 +388,21 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> CheckLine {
+fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade, String) {
     let outcome = match ended {
         Ok(outcome) => outcome,
-        Err(error) => return line(name, Grade::Bad, error.to_string()),
+        Err(error) => return (Grade::Bad, error.to_string()),
     };
     let (kind, legs) = (spec.kind, legs(spec.kind, outcome));
     // Frames that come back to where they were sent are unexpected there.
     if kind == PhaseKind::Establish && outcome.forward.received == 0 && outcome.reverse.faults.total() > 0 {
         let words = "frames that were sent on the left come back on the left: left and right are swapped (the cables, or the \
                      interfaces in the bed file), there is a bridge loop, or the box sends them back";
-        return line(name, Grade::Bad, words);
+        return (Grade::Bad, words.to_owned());
     }
     if is_right(spec, outcome) {
         let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
-        return line(name, Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
+        return (Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
     }
     let words = legs.iter().filter(|(.., leg)| leg.received != leg.planned).map(|(from, to, leg)| {
         let most = Fault::ALL.into_iter().map(|fault| (leg.faults.get(fault), fault)).max_by_key(|(n, _)| *n);
@@ -445,26 +418,22 @@ fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>
         };
         format!("{} of {} frames {from} to {to} were right; {why}", leg.received, leg.planned)
     });
-    line(name, Grade::Bad, words.collect::<Vec<_>>().join("; "))
+    (Grade::Bad, words.collect::<Vec<_>>().join("; "))
 }
 
-fn queues(name: &str, leg: &Leg) -> Option<CheckLine> {
-    if leg.arrived.is_empty() {
-        return None;
-    }
+fn queues(leg: &Leg) -> (Grade, String) {
     let all: Vec<String> = leg.arrived.iter().map(u64::to_string).collect();
     let words = format!("frames received: {}", all.join(", "));
-    Some(match method::starved_queue(&leg.arrived) {
-        None => line(name, Grade::Good, words),
-        Some((queue, _)) => line(
-            name,
+    match method::starved_queue(&leg.arrived) {
+        None => (Grade::Good, words),
+        Some((queue, _)) => (
             Grade::Doubt,
             format!(
                 "{words}; queue {queue} has less than half of its share: let the card hash addresses and ports of UDP (ethtool -N \
                  DEV rx-flow-hash udp4 sdfn), and give the scenario more addresses or ports"
             ),
         ),
-    })
+    }
 }
 
 /// What a fault says of the box, and what to do.
@@ -525,16 +494,16 @@ mod tests {
         let spec = trials(0).pop().unwrap().1;
         let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            judged("frames", &spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec))
+            judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec))
         };
-        assert_eq!(line(TRIES - 1, 0, 0).grade, Grade::Good);
+        assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);
         for (tester_drops, wrong, words) in [
             (0, 0, "see that the box forwards"),
             (1, 0, "this machine is too busy"),
             (1, 1, "the box does not translate"),
         ] {
-            let line = line(TRIES, tester_drops, wrong);
-            assert!(line.grade == Grade::Bad && line.words.contains(words), "{}", line.words);
+            let (grade, said) = line(TRIES, tester_drops, wrong);
+            assert!(grade == Grade::Bad && said.contains(words), "{said}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The bed file that `natmeter bed init` writes from the interfaces that it finds.
 
-use crate::rig::machine::Found;
+use crate::rig::machine::Interface;
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -9,20 +9,14 @@ const USUAL: [(&str, &str, &str); 2] =
     [("left", "198.18.0.2/24", "198.18.0.1"), ("right", "198.19.0.2/24", "198.19.0.1")];
 
 /// The two most probable ports: hardware before virtual ones, up before down, and none with a danger.
-pub fn ports(all: &[Found]) -> Vec<&Found> {
-    let mut able: Vec<&Found> = all.iter().filter(|found| found.dangers().is_empty()).collect();
-    let is_of_bed = |found: &Found, net: u8| {
+pub(crate) fn ports(all: &[Interface]) -> Vec<&Interface> {
+    let mut able: Vec<&Interface> = all.iter().filter(|found| found.dangers().is_empty()).collect();
+    let is_of_bed = |found: &Interface, net: u8| {
         found.addresses.iter().any(|(a, _)| if let IpAddr::V4(a) = a { a.octets()[..2] == [198, net] } else { false })
     };
     able.sort_by_key(|found| {
         // An address of RFC 2544 says which side it is.
-        let side = if is_of_bed(found, 18) {
-            0
-        } else if is_of_bed(found, 19) {
-            1
-        } else {
-            2
-        };
+        let side = [18, 19].iter().position(|net| is_of_bed(found, *net)).unwrap_or(2);
         (side, found.state != "UP", !found.kind.is_empty(), found.name.clone())
     });
     able.truncate(2);
@@ -30,7 +24,7 @@ pub fn ports(all: &[Found]) -> Vec<&Found> {
 }
 
 /// Text of a bed file.
-pub fn text(all: &[Found]) -> String {
+pub(crate) fn text(all: &[Interface]) -> String {
     let ports = ports(all);
     let mut text = String::from(
         "# A test bed: the tester's two ports and the box between them. natmeter wrote this file from the\n\
@@ -39,12 +33,11 @@ pub fn text(all: &[Found]) -> String {
     );
     for found in all {
         let addresses: Vec<String> = found.addresses.iter().map(|(a, n)| format!("{a}/{n}")).collect();
-        let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
         let _ = writeln!(
             text,
             "#   {:<15} {:<9} {:<5} {} {}",
             found.name,
-            kind,
+            found.kind_in_words(),
             found.state,
             found.mac,
             addresses.join(" ")
@@ -64,7 +57,7 @@ pub fn text(all: &[Found]) -> String {
     text
 }
 
-fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
+fn port(side: &str, found: Option<&Interface>, own: &str, gateway: &str) -> String {
     let whose = if side == "left" { "customers'" } else { "Internet's" };
     let name = found.map_or("NAME", |found| &found.name);
     let addresses: Vec<String> =
@@ -86,7 +79,7 @@ fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
 }
 
 /// First host of the network, or the second if the tester is the first.
-fn of_network(found: Option<&Found>) -> Option<String> {
+fn of_network(found: Option<&Interface>) -> Option<String> {
     found?.addresses.iter().find_map(|(address, length)| {
         let IpAddr::V4(address) = address else { return None };
         let mask = if *length == 0 { 0 } else { u32::MAX << (32 - u32::from(*length)) };
@@ -118,9 +111,9 @@ mod tests {
     use super::*;
     use scenario::bed::{BedText, parse};
 
-    fn found(name: &str, address: Option<&str>) -> Found {
+    fn found(name: &str, address: Option<&str>) -> Interface {
         let addresses = address.map(|a| (a.parse().unwrap(), 24)).into_iter().collect();
-        Found { name: name.to_owned(), state: "UP".to_owned(), addresses, ..Found::default() }
+        Interface { name: name.to_owned(), state: "UP".to_owned(), addresses, ..Interface::default() }
     }
 
     #[test]

@@ -12,17 +12,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
 /// The request to end, by signal or control socket.
-pub struct Ending {
+pub(crate) struct Ending {
     stop: Arc<AtomicBool>,
     signals: Signals,
 }
 
 impl Ending {
     /// Handles Ctrl-C, SIGTERM and SIGHUP from now on, unless they were ignored at the start, as `nohup` requires.
-    ///
-    /// # Errors
-    /// Signals cannot be handled.
-    pub fn on_signals() -> io::Result<Ending> {
+    pub(crate) fn on_signals() -> io::Result<Ending> {
         let (handled, stop) = (signals::handled()?, Arc::new(AtomicBool::new(false)));
         for signal in &handled {
             flag::register(*signal, Arc::clone(&stop))?;
@@ -31,17 +28,14 @@ impl Ending {
     }
 
     /// Asks the gateway to stop.
-    pub fn stop(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
     /// From now on a signal more than one second after the first removes the control socket and
     /// ends the process with [`Exit::Interrupted`]. The waiting thread drops its privileges first;
     /// returns those that it could not drop.
-    ///
-    /// # Errors
-    /// The thread cannot be started.
-    pub fn insist(mut self, socket: PathBuf, limits: Limits) -> io::Result<Vec<LimitError>> {
+    pub(crate) fn insist(mut self, socket: PathBuf, limits: Limits) -> io::Result<Vec<LimitError>> {
         let (say, limited) = mpsc::channel();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             // Fails if the gateway has stopped meanwhile.

@@ -5,7 +5,7 @@ use super::*;
 use plane::Boxed;
 use port::Frame;
 use port::link::{LinkPort, Steer, link};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use wire::checksum::Sum;
 use wire::header::{be16, put16};

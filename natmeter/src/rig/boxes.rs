@@ -5,18 +5,17 @@ mod cores;
 mod profile;
 mod spread;
 
-use super::cores::CoresHere;
 use super::cpu::OfCores;
 use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
 use super::uncleared::Uncleared;
-use super::{Process, RigError, configuration, failed, guest, ports};
+use super::{Process, RigError, Words, configuration, doubts_of, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
-pub use cores::on_this_machine;
+pub(crate) use cores::on_this_machine;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
-use dut::{Configuration, Fact, PacketThreads, RunDir};
+use dut::{DutError, PacketThreads, RunDir};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
 use method::trial::{Buckets, Disruption, Profiler};
 use method::{Nanos, TrialError};
@@ -30,11 +29,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::PortRange;
 
+/// The boxes, until they are restored.
+type RunningBoxes = Arc<Mutex<Vec<External>>>;
+
 /// The boxes of a bed at a point.
-pub struct Boxes {
-    running: Vec<External>,
+pub(super) struct Boxes {
+    running: RunningBoxes,
     /// Facts from the bed file, or found by natmeter.
-    facts: FactTable,
+    pub(super) facts: FactTable,
     doubts: Vec<String>,
     counts: bool,
     /// Queues of each box, before the trials.
@@ -44,18 +46,17 @@ pub struct Boxes {
     /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
     /// Those of `cores` that do nothing else; none if the tester uses them, too.
-    own_cores: Vec<usize>,
+    pub(super) own_cores: Vec<usize>,
+    threads: PacketThreads,
     /// Boxes with their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
-    /// Cores of this machine on which boxes work.
-    pub on_this_machine: Option<CoresHere>,
+    /// Tester and boxes work on the same cores.
+    pub(super) share_cores: bool,
+    uncleared: Option<Uncleared>,
 }
 
-/// Runs the hooks that bring the boxes into the state of a point.
-///
-/// # Errors
-/// A hook fails or a box cannot be reached; the boxes have been restored then.
-pub fn prepare(
+/// Runs the hooks that bring the boxes into the state of a point. If one fails, the boxes have been restored.
+pub(super) fn prepare(
     scenario: &Scenario,
     bed: &Bed,
     point: &Point,
@@ -65,57 +66,69 @@ pub fn prepare(
     let (cores, on_this_machine) = (cores_here(scenario, bed, point), on_this_machine(scenario, bed, point));
     let here: Vec<bool> = bed.boxes.iter().map(|(_, keys)| keys.on == bed::On::Namespace).collect();
     let is_steered = steered(scenario, bed).count() == here.iter().filter(|here| **here).count();
-    let is_apart = on_this_machine.as_ref().is_some_and(|cores| cores.shared().is_empty());
+    let share_cores = on_this_machine.as_ref().is_some_and(|cores| !cores.shared().is_empty());
+    let is_apart = on_this_machine.is_some() && !share_cores;
     let own_cores = if is_steered && is_apart { cores.clone() } else { Vec::new() };
-    let mut boxes = Boxes {
-        running: Vec::new(),
-        facts: FactTable::new(),
-        doubts: Vec::new(),
-        counts: false,
-        queues: Vec::new(),
-        cores,
-        here,
-        own_cores,
-        profiled: Vec::new(),
-        on_this_machine,
-    };
+    let (mut facts, mut doubts, mut counts) = (FactTable::new(), Vec::new(), false);
+    let (mut all, mut queues, mut profiled) = (Vec::new(), Vec::new(), Vec::new());
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
-        let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, bed, (role, keys), point)?);
+        let config = config_of(scenario, bed, (role, keys), point, place.device(at))?;
         let sink = process.commands.sink(role);
         let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
-        boxes.counts |= config.hooks.count.is_some() || config.software.is_some();
+        counts |= config.hooks.count.is_some() || config.software.is_some();
         let own = keys.facts.iter().flatten().cloned();
-        // The facts of the tester, which runs on the same machine, have these doubts.
-        let is_of_tester = |fact: &Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
-        boxes
-            .doubts
-            .extend(running.facts().into_iter().filter(|fact| !is_of_tester(fact)).filter_map(|fact| fact.doubt));
+        doubts.extend(doubts_of(&running.facts()));
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
-        boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
         let has_perf = keys.can_be_profiled() && !keys.has_kernel_of_tester();
         if has_perf && scenario.is_profiled() {
             running.see_that_perf_works()?;
         }
-        boxes.profiled.push(has_perf);
-        boxes.queues.push(Received::by(role, keys, &mut running)?);
-        boxes.running.push(running);
+        profiled.push(has_perf);
+        queues.push(Received::by(role, keys, &mut running)?);
+        all.push(running);
     }
-    boxes.facts.extend(cores_of_boxes(scenario, bed));
-    Ok(boxes)
+    facts.extend(cores_of_boxes(scenario, bed));
+    if let Some(cores) = on_this_machine {
+        cores.note_in(&mut facts);
+    }
+    let (running, threads) = (Arc::new(Mutex::new(all)), PacketThreads::of(&own_cores));
+    let uncleared = None;
+    Ok(Boxes {
+        running,
+        facts,
+        doubts,
+        counts,
+        queues,
+        cores,
+        here,
+        own_cores,
+        threads,
+        profiled,
+        share_cores,
+        uncleared,
+    })
 }
 
-/// Configuration of one box. `device` is the namespace or guest that natmeter made for it, if any.
+/// Configuration of one box at a point. `device` is the namespace or guest that natmeter made for it, if any.
+///
+/// # Errors
+/// A file of the technology cannot be used.
 pub fn config_of(
+    scenario: &Scenario,
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
+    point: &Point,
     device: Option<On>,
-    OfPoint { asked, values, sets_cores, software }: OfPoint,
-) -> ExternalConfig {
+) -> Result<ExternalConfig, RigError> {
     let on = match (&keys.on, device) {
         (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
         (bed::On::Namespace | bed::On::Guest(_), Some(device)) => device,
         (bed::On::Local | bed::On::Namespace | bed::On::Guest(_), _) => On::Local,
     };
+    let asked = scenario.duts[point.dut].asked(role);
+    let values = placeholders(scenario, bed, (role, keys), point, &asked)?;
+    let software = configuration::of(scenario, bed, (role, keys), point);
     let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
     let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
     let hooks = match (keys.software.filter(|_| software.is_none()), keys.both_interfaces()) {
@@ -127,7 +140,7 @@ pub fn config_of(
                 On::Namespace(_) => format!("-{}-{role}", std::process::id()),
                 On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
             };
-            let cores = keys.cores_by().filter(|_| sets_cores).and_then(|by| match by {
+            let cores = keys.cores_by().filter(|_| scenario.sweep.cores.sets(role)).and_then(|by| match by {
                 bed::CoresBy::Hotplug => Some(boxes::CoresBy::Hotplug),
                 bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
                 bed::CoresBy::Boot => None,
@@ -137,28 +150,20 @@ pub fn config_of(
         }
         _ => own,
     };
-    ExternalConfig {
-        name: role.to_owned(),
-        on,
-        hooks,
-        folder: folder(bed),
-        timeout: keys.timeout.into(),
-        values,
-        software,
-    }
+    let (name, folder, timeout) = (role.to_owned(), folder(bed), keys.timeout.into());
+    Ok(ExternalConfig { name, on, hooks, folder, timeout, values, software })
 }
 
-/// Whether a box in any state is alive, and how many connections it has, in words.
-///
-/// # Errors
-/// A hook fails, or the box cannot be reached.
-pub fn ask(
+/// Whether a box in any state is alive, and how many connections it has, in words. Fails if a hook fails, or the box
+/// cannot be reached.
+pub(crate) fn ask(
+    scenario: &Scenario,
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
-    of_point: OfPoint,
+    point: &Point,
     process: &Process,
 ) -> Result<String, RigError> {
-    let config = config_of(bed, (role, keys), None, of_point);
+    let config = config_of(scenario, bed, (role, keys), point, None)?;
     let Hooks { alive, count, .. } = config.hooks;
     let config = ExternalConfig { hooks: Hooks { alive, count, ..Hooks::default() }, ..config };
     let sink = process.commands.sink(role);
@@ -190,27 +195,14 @@ fn joined(of_software: Hooks, own: Hooks) -> Hooks {
     }
 }
 
-/// Required state of a box at a point.
-pub struct OfPoint {
-    /// Technology and part.
-    asked: Asked,
-    /// Placeholders of the box's hooks.
-    values: Vec<(String, String)>,
-    sets_cores: bool,
-    software: Option<Configuration>,
-}
-
-/// Required state of the box with this role at a point.
-///
-/// # Errors
-/// A file of the technology cannot be used.
-pub fn of_point(
+/// Placeholders of a box's hooks.
+fn placeholders(
     scenario: &Scenario,
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     point: &Point,
-) -> Result<OfPoint, RigError> {
-    let asked = scenario.duts[point.dut].asked(role);
+    asked: &Asked,
+) -> Result<Vec<(String, String)>, RigError> {
     let mut values = values(scenario, role, point);
     values.push(("technology".to_owned(), asked.technology.to_owned()));
     values.push(("part".to_owned(), asked.part.name().to_owned()));
@@ -222,13 +214,11 @@ pub fn of_point(
         values.push(("customers".to_owned(), lines(&rows)));
         values.push(("mapping-rules".to_owned(), lines(&technology.mapping_rules(asked.part.plays()))));
     }
-    let sets_cores = scenario.sweep.cores.sets(role);
-    if sets_cores && scenario.bed.is_some() {
+    if scenario.sweep.cores.sets(role) && scenario.bed.is_some() {
         let cores = scenario.sweep.cores.of_box(role, point.cores);
         values.push(("core-mask".to_owned(), core_mask(bed, (role, keys), cores)?));
     }
-    let software = configuration::of(scenario, bed, (role, keys), point);
-    Ok(OfPoint { asked, values, sets_cores, software })
+    Ok(values)
 }
 
 /// Addresses of a box and of its next hops, where they are known.
@@ -262,115 +252,85 @@ fn lines<T: ToString>(rows: &[T]) -> String {
 }
 
 /// Placeholders of a box at a point: the axes, and the technology's parameters.
-pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, String)> {
-    let mut values: Vec<(String, String)> = scenario.parameters_of(&scenario.duts[point.dut]).to_vec();
-    let unquoted = |(name, value): (String, String)| (name, value.trim_matches('"').to_owned());
-    values = values.into_iter().map(unquoted).collect();
-    let own = [
-        ("connections", point.connections.to_string()),
-        ("cores", scenario.sweep.cores.of_box(role, point.cores).to_string()),
-        ("frame-size", scenario.traffic.frame_size.to_string()),
-    ];
-    let axes = scenario::axis::in_order(&point.axes).map(|(axis, value)| (axis.name().to_owned(), axis.plain(value)));
-    let mut set = |name: String, value: String| {
-        values.retain(|(there, _)| *there != name);
-        values.push((name, value));
+pub(super) fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, String)> {
+    let dut = &scenario.duts[point.dut];
+    let unquoted = |(name, value): &(String, String)| (name.clone(), value.trim_matches('"').to_owned());
+    let mut values: Vec<_> = scenario.parameters_of(dut).iter().map(unquoted).collect();
+    let mut set = |name: &str, value: String| {
+        values.retain(|(there, _)| there != name);
+        values.push((name.to_owned(), value));
     };
-    own.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(axes)
-        .for_each(|(name, value)| set(name, value));
-    if let Some((plays, technology)) = scenario.duts[point.dut].technology()
-        && let Some(outside) = technology.outside(plays)
-    {
+    set("connections", point.connections.to_string());
+    set("cores", scenario.sweep.cores.of_box(role, point.cores).to_string());
+    set("frame-size", scenario.traffic.frame_size.to_string());
+    for (axis, value) in scenario::axis::in_order(&point.axes) {
+        set(axis.name(), axis.plain(value));
+    }
+    if let Some(outside) = dut.technology().and_then(|(plays, technology)| technology.outside(plays)) {
         if let Some((_, pool)) = outside.pool.first() {
-            set("pool".to_owned(), show_range(*pool).replace(' ', ""));
+            set("pool", show_range(*pool).replace(' ', ""));
         }
         if let tech::Ports::Range(ports, _) = outside.ports {
-            set("pool-ports".to_owned(), ports.to_string());
+            set("pool-ports", ports.to_string());
         }
     }
-    if let Some(sizes) = scenario.duts[point.dut].table_sizes() {
-        set("table".to_owned(), sizes.entries.map(|n| n.to_string()).unwrap_or_default());
-        set("hash-size".to_owned(), sizes.buckets.map(|n| n.to_string()).unwrap_or_default());
+    if let Some(sizes) = dut.table_sizes() {
+        set("table", sizes.entries.map(|n| n.to_string()).unwrap_or_default());
+        set("hash-size", sizes.buckets.map(|n| n.to_string()).unwrap_or_default());
     }
-    set("udp-timeout".to_owned(), Duration::from(scenario.duts[point.dut].timeout_of_box()).as_secs().to_string());
+    set("udp-timeout", Duration::from(dut.timeout_of_box()).as_secs().to_string());
     values
 }
 
-type Teardown = Box<dyn FnOnce() -> Vec<String>>;
-
 impl Boxes {
-    /// What a report says of the boxes.
-    pub fn facts(&self) -> FactTable {
-        let mut facts = self.facts.clone();
-        if let Some(cores) = &self.on_this_machine {
-            cores.note_in(&mut facts);
-        }
-        facts
-    }
-
-    /// Cores of this machine that only forward packets of boxes; none if the tester uses them, too.
-    pub fn own_cores(&self) -> &[usize] {
-        &self.own_cores
-    }
-
     /// Whether steps have configured the software of one.
-    pub fn are_configured(&self) -> bool {
-        self.running.iter().any(External::is_configured)
+    pub(super) fn are_configured(&self) -> bool {
+        self.running.lock().expect("no panic while held").iter().any(External::is_configured)
     }
 
-    /// Empties their tables.
-    ///
-    /// # Errors
-    /// If one cannot be emptied.
-    pub fn clear(&mut self) -> Result<(), RigError> {
-        Ok(self.running.iter_mut().try_for_each(|running| running.clear().map(drop))?)
+    /// Asks each box in turn.
+    pub(super) fn each<T>(&self, ask: impl FnMut(&mut External) -> Result<T, DutError>) -> Result<Vec<T>, DutError> {
+        self.running.lock().expect("no panic while held").iter_mut().map(ask).collect()
+    }
+
+    /// As [`Self::each`], in a trial.
+    fn in_trial<T>(&self, ask: impl FnMut(&mut External) -> Result<T, DutError>) -> Result<Vec<T>, TrialError> {
+        self.each(ask).map_err(|error| failed(&error))
+    }
+
+    /// The boxes before a phase 1.
+    pub(super) fn cleared_by(self, uncleared: Option<Uncleared>) -> Boxes {
+        Boxes { uncleared, ..self }
     }
 
     /// Doubts about results on the boxes.
-    pub fn doubts(&self, uncleared: Option<&Uncleared>) -> Vec<String> {
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let uncleared = self.uncleared.as_ref();
         let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
         uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
-    /// The engine's device, a function that restores the boxes, and a function that reads the
-    /// spread over their queues after the trials.
-    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
-        let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
-        let again = Arc::clone(&all);
-        let spread = move || {
-            let mut all = again.lock().expect("no panic while held");
-            all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
-        };
-        let Boxes { cores, here, own_cores, profiled, .. } = self;
-        let threads = PacketThreads::of(&own_cores);
-        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores, threads, profiled };
-        let teardown = move || {
-            let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
+    /// Restores the boxes; returns what is left.
+    pub(super) fn restore(&self) -> Words {
+        let running = Arc::clone(&self.running);
+        Box::new(move || {
+            let all = std::mem::take(&mut *running.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
-        };
-        (Box::new(device), Box::new(teardown), Box::new(spread))
+        })
+    }
+
+    /// Reads the spread over the queues of the boxes after the trials.
+    pub(super) fn spread(&mut self) -> Words {
+        let (running, before) = (Arc::clone(&self.running), std::mem::take(&mut self.queues));
+        Box::new(move || {
+            let mut all = running.lock().expect("no panic while held");
+            all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
+        })
     }
 }
 
-/// The boxes between the ports.
-struct Between {
-    all: Arc<Mutex<Vec<External>>>,
-    uncleared: Option<Uncleared>,
-    /// Cores of this machine, for packets of boxes in namespaces.
-    cores: Vec<usize>,
-    /// Which boxes are in namespaces of this machine.
-    here: Vec<bool>,
-    /// Those of `cores` that do nothing else; none if the tester uses them, too.
-    own_cores: Vec<usize>,
-    threads: PacketThreads,
-    /// Boxes with their own Linux kernel.
-    profiled: Vec<bool>,
-}
-
-impl Device for Between {
+impl Device for Boxes {
     /// The kernel's threads do not report single stalls.
     fn away(&mut self) -> Result<DeviceStalls, TrialError> {
         Ok(DeviceStalls { run_delay: self.threads.run_delay().map(Nanos), ..DeviceStalls::default() })
@@ -379,8 +339,7 @@ impl Device for Between {
     fn clear(&mut self) -> Result<(), TrialError> {
         // Earlier points and runs may have left connections, too.
         self.uncleared.as_mut().map_or(Ok(()), Uncleared::before_phase1)?;
-        let mut all = self.all.lock().expect("no panic while held");
-        all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| failed(&e))
+        self.in_trial(External::clear).map(drop)
     }
 
     fn source_ports(&mut self) -> Option<PortRange> {
@@ -388,19 +347,13 @@ impl Device for Between {
     }
 
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
-        let mut all = self.all.lock().expect("no panic while held");
-        let counts: Vec<Option<u64>> =
-            all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
         // Only one of several boxes keeps the connections.
-        Ok(counts.into_iter().flatten().max())
+        Ok(self.in_trial(External::count)?.into_iter().flatten().max())
     }
 
     /// Clears the boxes one after the other.
     fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
-        let mut all = self.all.lock().expect("no panic while held");
-        let each: Vec<_> =
-            all.iter_mut().map(External::clear_timed).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
-        let each: Vec<_> = each.into_iter().flatten().collect();
+        let each: Vec<_> = self.in_trial(External::clear_timed)?.into_iter().flatten().collect();
         if each.is_empty() {
             return Err(TrialError::NotMeasurable("no hook `clear` empties the table of the box".to_owned()));
         }
@@ -416,10 +369,7 @@ impl Device for Between {
             Disruption::Reset => external::Disruption::Reset,
             Disruption::Failover => external::Disruption::Failover,
         };
-        let mut all = self.all.lock().expect("no panic while held");
-        let each: Vec<bool> =
-            all.iter_mut().map(|running| running.disrupt(hook)).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
-        if each.contains(&true) {
+        if self.in_trial(|running| running.disrupt(hook))?.contains(&true) {
             return Ok(());
         }
         Err(TrialError::NotMeasurable(format!("no box of the bed has the hook `{}`", what.name())))
@@ -434,13 +384,13 @@ impl Device for Between {
                 "box and tester share cores, whose idle time shows nothing: sweep the cores of the box, such as cores = [1, 2]"
                     .to_owned(),
             )),
-            _ => Ok(Box::new(OfBox { all: Arc::clone(&self.all), of: of as usize })),
+            _ => Ok(Box::new(OfBox { all: Arc::clone(&self.running), of: of as usize })),
         }
     }
 
     /// The kernels of the boxes that have their own; else that of this machine.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
-        match profile::on_boxes(&self.all, &self.profiled, profiler)? {
+        match profile::on_boxes(&self.running, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
             None if self.cores.is_empty() => Err(TrialError::NotMeasurable(
                 "no box has a kernel that natmeter profiles: write on = \"namespace\", on = \"ssh:…\" or on = \"guest:qemu\""
@@ -452,9 +402,7 @@ impl Device for Between {
 
     /// Memory of all boxes that tell it, in octets.
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
-        let mut all = self.all.lock().expect("no panic while held");
-        let each: Vec<_> = all.iter_mut().map(External::memory).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
-        let each: Vec<_> = each.into_iter().flatten().collect();
+        let each: Vec<_> = self.in_trial(External::memory)?.into_iter().flatten().collect();
         let used = each.iter().map(|memory| memory.octets).sum();
         let buckets = each.iter().find_map(|memory| memory.table);
         let buckets = buckets.map(|table| Buckets { count: table.buckets, bytes: table.bytes });
@@ -464,7 +412,7 @@ impl Device for Between {
 
 /// Times of all cores of a box.
 struct OfBox {
-    all: Arc<Mutex<Vec<External>>>,
+    all: RunningBoxes,
     of: usize,
 }
 

@@ -19,10 +19,7 @@ const WINDOW: Nanos = Nanos::from_millis(30);
 
 /// Measures T0, the rate of the tester without a device: a cable joins both ports. Returns the
 /// received frames per second and direction, the median of the windows.
-///
-/// # Errors
-/// The ports cannot be opened or fail, or no frame arrives.
-pub fn over_cable(
+pub(crate) fn over_cable(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,
@@ -56,10 +53,7 @@ fn engine(
 /// Measures how many frames per second and direction the tester can send: the highest of several
 /// windows. The frames have the sending port's own address as destination, so that no box accepts
 /// them.
-///
-/// # Errors
-/// The ports cannot be opened or fail.
-pub fn send_ceiling(
+pub(crate) fn send_ceiling(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,

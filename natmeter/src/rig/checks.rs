@@ -8,10 +8,7 @@ use scenario::bed::{Bed, PortIo};
 use scenario::{Point, Scenario};
 
 /// Checks that the programs for kernel devices and DNS are installed, and that the ports can be made.
-///
-/// # Errors
-/// The missing programs.
-pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
+pub(crate) fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
     let mut needed: Vec<Tool> = Vec::new();
     let mut has_taps = false;
     for point in points {
@@ -44,10 +41,7 @@ fn own(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
 /// Checks that this machine supports all kernel devices and DNS set-ups of these points, and perf
 /// if they need it, for root or for another user. Otherwise a run could fail after it has measured
 /// other devices.
-///
-/// # Errors
-/// The first unsupported device, and the remedy.
-pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
+pub(crate) fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
     if scenario.is_profiled() && scenario.duts.iter().any(|dut| dut.is_profiled_here(scenario)) {
         dut::perf::see_that_it_works(root)?;
     }
@@ -67,7 +61,7 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
 }
 
 /// The refusal of what only root can have at a point; none if a user namespace is enough.
-pub fn what_takes_root(scenario: &Scenario, point: &Point) -> Option<DutError> {
+pub(crate) fn what_takes_root(scenario: &Scenario, point: &Point) -> Option<DutError> {
     let (bed, configuration) = own(scenario, point)?;
     let pinned = configuration.pinning_takes_root();
     let is_xdp = bed.ports().iter().any(|(_, port)| !matches!(port.io, PortIo::AfPacket | PortIo::Tap));

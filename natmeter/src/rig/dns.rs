@@ -1,8 +1,9 @@
 //! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client
 //! and server at the ports of a test bed.
 
+use super::external::facts_of;
 use super::place::Place;
-use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed};
+use super::{Process, Rig, RigError, TrialRunner, Words, boxes, doubts_of, failed};
 use dns::answer::Expected;
 use dns::client::{Client, Observation, Ports};
 use dns::load::Load;
@@ -13,7 +14,7 @@ use dut::RunDir;
 use dut::dns::{Bed, Between, Interface, Port, Program, Record, Zone};
 use method::{Count, Nanos, Rate, TrialError};
 use procedure::dns::{self as queries, DNS64_RESOLUTION_RATE, Dns};
-use record::folder::{FactTable, Figures};
+use record::folder::FactTable;
 use scenario::quantity::show_duration;
 use scenario::{Plays, Point, Scenario, Setup, Technology};
 use std::fmt::Write;
@@ -31,7 +32,7 @@ const _: () = assert!(
 const TRUE_SIZE: u64 = 768;
 
 /// The device between client and server; `None` for the boxes of a bed, and for one that gets test frames.
-pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
+pub(crate) fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
     match scenario.duts[point.dut].setup() {
         Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
         _ if !scenario.sends_queries() => None,
@@ -84,32 +85,15 @@ fn defaults(technology: &dyn Technology) -> Vec<(String, String)> {
     defaults.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Builds the rig.
-///
-/// # Errors
-/// A program or a privilege is missing, or no query is answered; everything set up until then is restored.
-pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
+/// Builds the rig. If a program or a privilege is missing, or no query is answered, everything set up until then is restored.
+pub(super) fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let is_dns64 = matches!(between, Between::Dns64 { .. });
     let bed = stand(between, names(scenario, is_dns64), process, scenario.duts[point.dut].name())?;
-    joined(scenario, point, bed, OnTheWay::default(), process)
-}
-
-/// Queries over the ports of a test bed.
-#[derive(Default)]
-struct OnTheWay {
-    boxes: Option<Box<dyn engine::Device>>,
-    facts: FactTable,
-    doubts: Vec<String>,
-    restore: Option<Box<dyn FnOnce() -> Vec<String>>>,
-    /// Reads doubts about the boxes after the trials.
-    spread: Option<Box<dyn FnOnce() -> Vec<String>>>,
+    joined(scenario, point, bed, None, Box::new(Vec::new), process)
 }
 
 /// Builds the rig with client and server at the ports of a test bed.
-///
-/// # Errors
-/// As [`build`], and a hook of a box fails.
-pub fn build_over(
+pub(super) fn build_over(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
     point: &Point,
@@ -117,26 +101,24 @@ pub fn build_over(
 ) -> Result<Rig, RigError> {
     let mut place = Place::of(bed, process)?;
     place.boot(scenario, bed, point, process)?;
-    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
+    let mut boxes = boxes::prepare(scenario, bed, point, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
-    let mut facts = boxes.facts();
-    facts.extend(place.facts(bed));
-    if scenario.bed.is_some() {
-        facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
-        facts.insert("test bed".to_owned(), bed.keys.name.clone());
-    }
-    let doubts = boxes.doubts(None).into_iter().chain(place.doubts()).collect();
-    let (device, restore, spread) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
     let stood = stand(between, names(scenario, false), process, "dns");
     let stood = stood.map_err(|error| place.ended().map_or(error, RigError::Ended))?;
-    let restore: Box<dyn FnOnce() -> Vec<String>> = Box::new(move || {
+    let facts = facts_of(scenario, bed, &boxes, &place);
+    let doubts: Vec<String> = boxes.doubts().into_iter().chain(place.doubts()).collect();
+    let (restore, spread) = (boxes.restore(), boxes.spread());
+    let restore = Box::new(move || {
         let left = restore();
         drop(place);
         left
     });
-    let on_the_way = OnTheWay { boxes: Some(device), facts, doubts, restore: Some(restore), spread: Some(spread) };
-    joined(scenario, point, stood, on_the_way, process)
+    let mut rig = joined(scenario, point, stood, Some(Box::new(boxes)), restore, process)?;
+    rig.facts.extend(facts);
+    rig.doubts.extend(doubts);
+    rig.afterwards = Some(spread);
+    Ok(rig)
 }
 
 /// Ports with the first addresses of the test traffic.
@@ -167,11 +149,13 @@ fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<
     Ok([port(0)?, port(1)?])
 }
 
+/// `restore` restores the boxes.
 fn joined(
     scenario: &Scenario,
     point: &Point,
     bed: Bed,
-    on_the_way: OnTheWay,
+    boxes: Option<Box<dyn engine::Device>>,
+    restore: Words,
     process: &Process,
 ) -> Result<Rig, RigError> {
     let is_dns64 = matches!(bed.between(), Between::Dns64 { .. });
@@ -182,15 +166,10 @@ fn joined(
     if !is_dns64 {
         wait_for_answers(&client, &names, expected, &process.interrupted)?;
     }
-    let mut facts: FactTable = bed.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
+    let (doubts, mut facts) = (doubts_of(bed.facts()), FactTable::new());
+    facts.extend(bed.facts().iter().map(|f| (f.name.clone(), f.value.clone())));
     facts.insert("client".to_owned(), format!("{} thread pairs × {} source ports", ports.threads, ports.each));
     facts.insert("zone".to_owned(), format!("{} names below {ZONE}", names.count));
-    // The facts of the tester, which runs on the same machine, have these doubts.
-    let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
-    let of_bed = bed.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
-    let OnTheWay { boxes, facts: of_boxes, doubts, restore, spread } = on_the_way;
-    let doubts = of_bed.chain(doubts).collect();
-    facts.extend(of_boxes);
     let running = Arc::new(Mutex::new(Some(bed)));
     let tester = Tester {
         client,
@@ -202,23 +181,15 @@ fn joined(
         settle: scenario.measure.settle,
         interrupted: Arc::clone(&process.interrupted),
     };
-    Ok(Rig {
-        bed: TestBed::Dns(Box::new(tester)),
-        null: None,
-        buffered: 0,
-        facts,
-        figures: Figures::new(),
-        doubts,
-        shares_core: port::host::cores().len() < 2 * ports.threads as usize + point.cores as usize + 1,
-        price: None,
-        afterwards: spread,
-        captures: super::wires::Captures::default(),
-        teardown: Some(Box::new(move || {
-            let bed = running.lock().expect("no panic while held").take();
-            let left = bed.map(|bed| bed.teardown().left).unwrap_or_default();
-            left.into_iter().chain(restore.map(|restore| restore()).unwrap_or_default()).collect()
-        })),
-    })
+    let mut rig = Rig::of(TrialRunner::Client(Box::new(tester)));
+    (rig.facts, rig.doubts) = (facts, doubts);
+    rig.shares_core = port::host::cores().len() < 2 * ports.threads as usize + point.cores as usize + 1;
+    rig.teardown = Some(Box::new(move || {
+        let bed = running.lock().expect("no panic while held").take();
+        let left = bed.map(|bed| bed.teardown().left).unwrap_or_default();
+        left.into_iter().chain(restore()).collect()
+    }));
+    Ok(rig)
 }
 
 fn names(scenario: &Scenario, is_dns64: bool) -> Names {
@@ -269,7 +240,7 @@ fn queue() -> Option<Count> {
 }
 
 /// A tester in a test bed, which may have been torn down.
-pub struct InBed {
+pub(crate) struct InBed {
     bed: Arc<Mutex<Option<Bed>>>,
     /// Boxes between the ports of a test bed.
     boxes: Option<Box<dyn engine::Device>>,
@@ -287,14 +258,12 @@ impl Device for InBed {
     }
 }
 
-/// What client and server do without a device.
-pub struct Ceiling {
-    /// Queries per second that a measurement may have.
-    pub rate: Rate,
-    /// CPU time of a query, picoseconds.
-    pub send_ps: u64,
-    /// CPU time of an answer, picoseconds.
-    pub receive_ps: u64,
+/// What client and server do without a device: queries per second that a measurement may have, and picoseconds of CPU time
+/// of a query and of an answer.
+pub(crate) struct Ceiling {
+    pub(crate) rate: Rate,
+    pub(crate) send_ps: u64,
+    pub(crate) receive_ps: u64,
 }
 
 /// Length of a trial of the self-test.
@@ -313,10 +282,7 @@ const NAMES: u32 = 65_536;
 
 /// Self-test of RFC 8219, section 9.2.1: the client asks the server, without a device. For a DNS64
 /// server, the rate is half of that, because one query may cost the server two.
-///
-/// # Errors
-/// The bed cannot be built, or the first rate fails.
-pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
+pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
     let keys = scenario.procedures.get::<Dns>();
     let names = Names { count: NAMES, existing_ppm: 1_000_000 };
     let bed = stand(Between::Nothing, names, process, "tester")?;

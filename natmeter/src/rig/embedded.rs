@@ -3,8 +3,9 @@
 use super::cores::Cores;
 use super::cpu::OfWorkers;
 use super::null::NullPath;
+use super::ports::boxed;
 use super::wires::Wires;
-use super::{Bed, Price, Process, Rig, RigError, mac};
+use super::{Price, Process, Rig, RigError, TrialRunner, mac};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Cleared, ClockAt, CpuTimes, Device, DeviceStalls, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, Switch, steer};
@@ -12,13 +13,12 @@ use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
 use plane::{Boxed, NativeIpv6, Steering, Wrapper};
-use port::link::{LinkPort, link};
-use port::{Frame, Pool, PoolConfig, Port};
-use record::folder::Figures;
+use port::link::link;
+use port::{Frame, Pool, PoolConfig};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use wire::{AddrRange, OuterRange, PortRange, View};
+use wire::{AddrRange, OuterRange, View};
 
 /// MTU of the gateway's links: large enough for the largest frames, also in a tunnel (RFC 8219, section 4.1).
 pub(super) const MTU: u16 = 9_216 + 40;
@@ -92,19 +92,12 @@ pub(super) fn wired(
     let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
     let pools = own.split_off(testers);
     let to_tester = [&view.expect_left, &view.expect_right].map(|expect| (testers, back_to_sender(expect)));
-    let null = NullPath::new(move |null| {
-        switch.set_null(null);
-        Ok(())
-    });
-    let null = match testers {
-        1 => null,
-        _ => null.steered_by([&to_tester[0].1, &to_tester[1].1].map(Clone::clone)),
-    };
+    let null_steers = (testers > 1).then(|| to_tester.each_ref().map(|(_, steer)| steer.clone()));
     let to_gateway = steering.map(|rule| (workers, steer(rule)));
     let ([to_left, to_right], [to_customer, to_internet]) = (to_tester, to_gateway);
     let (left, customer) = link("left", clock, depth, to_left, to_customer);
     let (right, internet) = link("right", clock, depth, to_right, to_internet);
-    let ports = boxed(customer).zip(boxed(internet)).collect();
+    let ports = boxed(customer).into_iter().zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, mut companion): (_, Option<Companion>) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an excessive rate shows as a late sender.
@@ -132,66 +125,51 @@ pub(super) fn wired(
     let running = Arc::new(Mutex::new(Some(embedded)));
     let device = Box::new(Gateway { running: Arc::clone(&running) });
     let engine = Engine::new(clock, lanes, view, device, settings, Arc::clone(&process.interrupted))?;
-    let placed = [
+    let mut rig = Rig::of(TrialRunner::Engine(Box::new(engine)));
+    let switched = move |null| {
+        switch.set_null(null);
+        Ok(())
+    };
+    let mut null = NullPath::new(switched);
+    null.to_tester = null_steers;
+    null.received = Some(Box::new(received(&running)));
+    rig.null = Some(null);
+    // Every worker of the gateway has a ring from each of the tester's.
+    rig.buffered = (depth * workers * testers) as u64;
+    rig.facts.extend([
         ("queue".to_owned(), format!("{depth} frames a ring (in-process link)")),
         ("workers".to_owned(), workers.to_string()),
         ("tester workers".to_owned(), testers.to_string()),
         ("cores".to_owned(), cores.in_words()),
-    ];
-    Ok(Rig {
-        bed: Bed::Engine(Box::new(engine)),
-        null: Some(null.counted_by(received(&running))),
-        // Every worker of the gateway has a ring from each of the tester's.
-        buffered: (depth * workers * testers) as u64,
-        facts: placed.into_iter().collect(),
-        figures: Figures::new(),
-        doubts: wires.doubts().into_iter().chain(cores.doubt()).collect(),
-        shares_core: cores.shared,
-        price: Some(Price {
-            window: Nanos(0),
-            read: Box::new({
-                let running = Arc::clone(&running);
-                move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
-            }),
-        }),
-        afterwards: None,
-        captures: wires.into_captures(),
-        teardown: Some(Box::new(move || stop(&running))),
-    })
+    ]);
+    rig.doubts = wires.doubts().into_iter().chain(cores.doubt()).collect();
+    rig.shares_core = cores.shared;
+    rig.captures = wires.into_captures();
+    let busy = Arc::clone(&running);
+    let read = Box::new(move || busy.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok()));
+    rig.price = Some(Price { window: Nanos(0), read });
+    rig.teardown = Some(Box::new(move || {
+        let taken = running.lock().expect("no panic while held").take();
+        taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
+    }));
+    Ok(rig)
 }
 
-/// Returns a NAT44 of one worker for the self-test, with one mapping for each connection.
-///
-/// # Errors
-/// No memory.
-pub fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
-    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2));
-    let mut config = plain(inside, outer.addrs, outer.ports).per_connection();
+/// A NAT44 of one worker for the self-test, with one mapping for each connection.
+pub(crate) fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
+    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
+    // Host .1 of the tester's network (RFC 2544, appendix C.2.2.1).
+    let customer = side(1, Ipv4Addr::new(198, 18, 0, 1));
+    let inside = AddrRange::one(Ipv4Addr::new(198, 18, 0, 2)).covering();
+    let mut config = Config::new(customer, side(2, outer.addrs.first), vec![inside], vec![outer.addrs]);
+    config.ports = outer.ports;
+    config = config.per_connection();
     config.sessions = sessions;
     config.timeouts.udp = Duration::from_secs(10_000);
     Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
 }
 
-fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
-    let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
-    let prefix = inside.covering();
-    // The DUT is host .1 of the tester's network, whatever the tester's own addresses are (RFC 2544, appendix C.2.2.1).
-    let gateway = Ipv4Addr::from((u32::from(inside.first) & 0xffff_ff00) | 1);
-    let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
-    config.ports = ports;
-    config
-}
-
-fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {
-    ports.into_iter().map(|p| Box::new(p) as Box<dyn Port>)
-}
-
 type Running = Arc<Mutex<Option<Embedded>>>;
-
-fn stop(running: &Running) -> Vec<String> {
-    let taken = running.lock().expect("no panic while held").take();
-    taken.and_then(|e| e.stop().err()).map(|e| e.to_string()).into_iter().collect()
-}
 
 /// Returns a function that returns how many frames each worker has received.
 fn received(running: &Running) -> impl Fn() -> Option<Vec<u64>> + use<> {

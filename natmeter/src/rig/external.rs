@@ -1,6 +1,7 @@
 //! A device between the two ports of a test bed: that of a bed file, or a device's own. `place` makes links, guests and
 //! programs where the bed asks for them; `boxes` runs the hooks, the user's or natmeter's own.
 
+use super::boxes::Boxes;
 use super::cores::tester_cores;
 use super::here;
 use super::null::NullPath;
@@ -8,14 +9,15 @@ use super::place::Place;
 use super::ports::open;
 use super::uncleared::Uncleared;
 use super::wires::Wires;
-use super::{Bed as TestBed, Process, Rig, RigError, failed, settings, view_of};
+use super::{Process, Rig, RigError, TrialRunner, failed, settings, view_of};
 use super::{boxes, loops, silence};
+use dut::external::External;
 use dut::links::Links;
 use dut::lock::{Lock, What};
 use dut::{DutError, RunDir};
-use engine::{Device, Engine};
+use engine::Engine;
 use method::TrialError;
-use record::folder::Figures;
+use record::folder::{FactTable, Figures};
 use scenario::bed::Bed;
 use scenario::{Null, Point, Scenario};
 use std::sync::{Arc, Mutex};
@@ -28,7 +30,7 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
         silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
     place.boot(scenario, bed, point, process)?;
-    let mut boxes = boxes::prepare(scenario, bed, point, &place, process)?;
+    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
@@ -39,71 +41,67 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     loops::refuse(&mut opened, bed.knows(loops::BRIDGE), process)?;
     if boxes.are_configured() {
         opened.see_that_it_translates(bed, &scenario.duts[point.dut])?;
-        boxes.clear()?;
+        boxes.each(External::clear)?;
     }
     let view = Arc::new(view_of(scenario, opened.hops, point)?);
     let mut wires = Wires::of(scenario, process.clock);
     let mut facts = opened.facts.clone();
-    facts.extend(boxes.facts());
-    facts.extend(place.facts(bed));
-    if scenario.bed.is_some() {
-        facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
-        facts.insert("test bed".to_owned(), bed.keys.name.clone());
-    }
+    facts.extend(facts_of(scenario, bed, &boxes, &place));
     if !bed.keys.allow_addresses.is_empty() {
         facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
     }
     let dut = &scenario.duts[point.dut];
     let (path, is_kernel) = (opened.path(), dut.is_kernel_of_tester(scenario));
     let figures = if is_kernel && dut.is_stateful() { here::table_sizes(&mut facts) } else { Figures::new() };
-    let uncleared = Uncleared::of(scenario, dut, &view, opened.hops[0].next, process)?;
-    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).chain(place.doubts());
+    let mut boxes = boxes.cleared_by(Uncleared::of(scenario, dut, &view, opened.hops[0].next, process)?);
     let has_null = dut.null_device(scenario) == Null::InPlace;
+    let doubts = wires.doubts().into_iter().chain(boxes.doubts()).chain(place.doubts());
     let doubts = doubts.chain(here::no_null().filter(|_| has_null)).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &tester_cores(scenario));
-    let shares_core = boxes.on_this_machine.as_ref().is_some_and(|cores| !cores.shared().is_empty());
     let place = Arc::new(Mutex::new(Some(place)));
     let price_of = Arc::clone(&place);
-    let own_cores = if is_kernel { boxes.own_cores() } else { &[] };
+    let own_cores = if is_kernel { &boxes.own_cores[..] } else { &[] };
     let price = here::price(own_cores, move |work| with(&price_of, |links| Ok(links.work(work))).ok()?);
-    let null = (has_null && dut::null::is_available()).then(|| null_path(&place, path.is_generic));
-    let (device, restore, afterwards) = boxes.running(uncleared);
+    let (restore, spread, shares_core) = (boxes.restore(), boxes.spread(), boxes.share_cores);
     let engine = Engine::new(
         process.clock,
         lanes,
         view,
-        device as Box<dyn Device>,
+        Box::new(boxes),
         settings(scenario, path.dut_loop),
         Arc::clone(&process.interrupted),
     )?;
-    Ok(Rig {
-        bed: TestBed::Engine(Box::new(engine)),
-        null,
-        // natmeter knows the queues of this machine's kernel only.
-        buffered: if is_kernel { path.buffered } else { 0 },
-        facts,
-        figures,
-        doubts,
-        shares_core,
-        price,
-        afterwards: Some(afterwards),
-        captures: wires.into_captures(),
-        teardown: Some(Box::new(move || {
-            let mut place = place.lock().expect("no panic while held").take();
-            let ended = place.as_mut().and_then(Place::ended);
-            let ended = ended.map(|ended| format!("the program that was started as the device {ended}"));
-            let left: Vec<String> = restore().into_iter().chain(ended).collect();
-            drop((mutes, place, lock));
-            left
-        })),
-    })
+    let mut rig = Rig::of(TrialRunner::Engine(Box::new(engine)));
+    rig.null = (has_null && dut::null::is_available()).then(|| null_path(&place, path.is_generic));
+    // natmeter knows the queues of this machine's kernel only.
+    rig.buffered = if is_kernel { path.buffered } else { 0 };
+    (rig.facts, rig.figures, rig.doubts) = (facts, figures, doubts);
+    (rig.shares_core, rig.price, rig.afterwards) = (shares_core, price, Some(spread));
+    rig.captures = wires.into_captures();
+    rig.teardown = Some(Box::new(move || {
+        let mut place = place.lock().expect("no panic while held").take();
+        let ended = place.as_mut().and_then(Place::ended);
+        let ended = ended.map(|ended| format!("the program that was started as the device {ended}"));
+        let left: Vec<String> = restore().into_iter().chain(ended).collect();
+        drop((mutes, place, lock));
+        left
+    }));
+    Ok(rig)
+}
+
+/// Facts about a bed, its boxes and where they are.
+pub(super) fn facts_of(scenario: &Scenario, bed: &Bed, boxes: &Boxes, place: &Place) -> FactTable {
+    let mut facts = boxes.facts.clone();
+    facts.extend(place.facts(bed));
+    if scenario.bed.is_some() {
+        facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
+        facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    }
+    facts
 }
 
 /// The lock of the test bed on this machine, which one run at a time has; a bed file has locks of its own.
-///
-/// # Errors
-/// If another run has it.
-pub fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
+pub(crate) fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
     scenario.bed.is_none().then(|| Lock::take(&RunDir::of_this_user(), What::Bed)).transpose()
 }
 

@@ -21,7 +21,7 @@ use wire::Prefix6;
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
 
 /// A booted guest with its network.
-pub struct Booted {
+pub(crate) struct Booted {
     /// The guest.
     pub running: SharedGuest,
     /// Facts for a report.
@@ -31,7 +31,7 @@ pub struct Booted {
 }
 
 /// Ends of natmeter's links.
-pub struct Nics<'a> {
+pub(crate) struct Nics<'a> {
     /// Namespace with its interfaces, if it has any on this machine.
     pub namespace: &'a Netns,
     /// Ethernet addresses, left and right.
@@ -45,7 +45,7 @@ pub struct Nics<'a> {
 }
 
 /// The kind of a guest that a bed file names.
-pub fn kind_of(kind: GuestKind) -> Kind {
+pub(crate) fn kind_of(kind: GuestKind) -> Kind {
     match kind {
         GuestKind::Uml => Kind::Uml,
         GuestKind::Qemu => Kind::Qemu,
@@ -54,10 +54,7 @@ pub fn kind_of(kind: GuestKind) -> Kind {
 
 impl Booted {
     /// Boots the latest built guest.
-    ///
-    /// # Errors
-    /// None is built, it does not boot, or a step in it fails.
-    pub fn boot(
+    pub(crate) fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
         ends: &Nics<'_>,
         network: &Network,
@@ -136,7 +133,7 @@ fn in_words(config: &GuestConfig) -> String {
 }
 
 /// Addresses and routes of a box.
-pub struct Network {
+pub(crate) struct Network {
     sides: [Side; 2],
     /// Sides of native IPv6 beside other frames.
     native: Option<[Side; 2]>,
@@ -144,18 +141,18 @@ pub struct Network {
 
 impl Network {
     /// Whether the box has IPv6.
-    pub fn has_ipv6(&self) -> bool {
+    pub(crate) fn has_ipv6(&self) -> bool {
         self.native.is_some() || self.sides.iter().any(|side| side.own.0.is_ipv6())
     }
 
     /// Steps that configure addresses and routes.
-    pub fn steps(&self) -> Vec<Step> {
+    pub(crate) fn steps(&self) -> Vec<Step> {
         dut::guest::network::steps(&self.sides, self.native.as_ref())
     }
 }
 
 /// Addresses and routes of box number `at`, from the left and from 0, at a point.
-pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Network {
+pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Network {
     let dut = &scenario.duts[point.dut];
     let forwarded = dut.forwarded_ipv6();
     let six = dut.technology().map(|(_, technology)| technology).or(forwarded.as_deref());
@@ -202,10 +199,10 @@ fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
 }
 
 /// Address of a box, with the length of its prefix, and that of its next hop.
-pub type Ends = ((IpAddr, u8), IpAddr);
+pub(crate) type Ends = ((IpAddr, u8), IpAddr);
 
 /// Addresses of box number `at` on the left and on the right; `None` where only the user knows them.
-pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
+pub(crate) fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     let neighbours = neighbours(bed, at);
     [0, 1].map(|side| match neighbours[side] {
         None => bed.ports()[side].1.gateway.map(|gateway| beside_tester(bed.ports()[side].1, gateway)),

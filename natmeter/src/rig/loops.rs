@@ -3,9 +3,8 @@
 
 use super::ports::Opened;
 use super::{Process, RigError};
-use method::TrialError;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time for a frame to come back.
 const TIME: Duration = Duration::from_millis(100);
@@ -14,37 +13,25 @@ const TIME: Duration = Duration::from_millis(100);
 /// such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Ports where broadcast frames of one port arrived.
+/// Frames of one port that came back to it, and that arrived at the other one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Frames that came back at the same port.
-    pub back: u64,
-    /// Frames that came at the other port.
-    pub across: u64,
+pub(crate) struct Returned {
+    back: u64,
+    across: u64,
 }
 
 /// Sends one broadcast frame from each port, left first.
-///
-/// # Errors
-/// On an interrupt, or a port fails.
-pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigError> {
-    let mut seen = [Seen::default(); 2];
+pub(crate) fn probe(opened: &mut Opened, process: &Process) -> Result<[Returned; 2], RigError> {
+    let mut seen = [Returned::default(); 2];
     for (at, from_left) in [true, false].into_iter().enumerate() {
         let frame = frame(opened.own_mac(from_left), process.clock.now(), from_left);
         opened.send(from_left, &frame)?;
-        let end = Instant::now() + TIME;
-        while Instant::now() < end {
-            if process.interrupted.load(Ordering::Relaxed) {
-                return Err(TrialError::Interrupted.into());
+        let seen = &mut seen[at];
+        opened.listen(TIME, process, &mut |is_left, octets| {
+            if octets.starts_with(&frame) {
+                *if is_left == from_left { &mut seen.back } else { &mut seen.across } += 1;
             }
-            opened.receive(&mut |is_left, octets| {
-                if octets.starts_with(&frame) {
-                    let seen = &mut seen[at];
-                    *if is_left == from_left { &mut seen.back } else { &mut seen.across } += 1;
-                }
-            })?;
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        })?;
     }
     Ok(seen)
 }
@@ -63,15 +50,15 @@ fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
 }
 
 /// The finding, with a remedy; `None` if nothing is wrong.
-pub fn in_words(seen: [Seen; 2]) -> Option<String> {
+pub(crate) fn in_words(seen: [Returned; 2]) -> Option<String> {
     for (side, other, seen) in [("left", "right", seen[0]), ("right", "left", seen[1])] {
         let wrong = match seen {
-            Seen { back: 0, across: 0 } => continue,
-            Seen { back: 0, across } => format!(
+            Returned { back: 0, across: 0 } => continue,
+            Returned { back: 0, across } => format!(
                 "a broadcast frame that was sent on the {side} came in on the {other} ({across} times): both ports are in one Ethernet. \
                  Remove the bridge, put the ports into different VLANs of the switch, or take out the cable from left to right"
             ),
-            Seen { back, across } => {
+            Returned { back, across } => {
                 let both = if across > 0 { format!(", and on the {other} ({across} times)") } else { String::new() };
                 format!(
                     "a broadcast frame that was sent on the {side} came back to it ({back} times){both}: there is a loop. Remove the second \
@@ -85,10 +72,7 @@ pub fn in_words(seen: [Seen; 2]) -> Option<String> {
 }
 
 /// Refuses a bed with a loop, unless `i-know` of the bed file names it. Checks once in a run.
-///
-/// # Errors
-/// A loop, an interrupt, or a port that fails.
-pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<(), RigError> {
+pub(super) fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<(), RigError> {
     if is_known || process.is_check || process.has_no_loop.load(Ordering::Relaxed) {
         return Ok(());
     }
@@ -100,7 +84,7 @@ pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<
 }
 
 /// Word of a bridge in `i-know`.
-pub const BRIDGE: &str = "bridge";
+pub(crate) const BRIDGE: &str = "bridge";
 
 #[cfg(test)]
 mod tests {
@@ -108,12 +92,12 @@ mod tests {
 
     #[test]
     fn loops_are_told_from_bridges() {
-        let none = Seen::default();
+        let none = Returned::default();
         assert_eq!(in_words([none; 2]), None);
         for (seen, says) in [
-            ([Seen { back: 0, across: 1 }, none], "both ports are in one Ethernet"),
-            ([none, Seen { back: 3, across: 0 }], "sent on the right came back to it (3 times): there is a loop"),
-            ([Seen { back: 2, across: 5 }, none], "and on the right (5 times): there is a loop"),
+            ([Returned { back: 0, across: 1 }, none], "both ports are in one Ethernet"),
+            ([none, Returned { back: 3, across: 0 }], "sent on the right came back to it (3 times): there is a loop"),
+            ([Returned { back: 2, across: 5 }, none], "and on the right (5 times): there is a loop"),
         ] {
             let said = in_words(seen).unwrap();
             assert!(said.contains(says), "{said}");

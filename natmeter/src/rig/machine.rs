@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// An interface in the namespace of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Interface {
     /// Name.
     pub name: String,
     /// Ethernet address.
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 /// Name in `i-know` of the bed file, which overrides it, and the sentence.
-pub type Danger = (&'static str, String);
+pub(crate) type Danger = (&'static str, String);
 
 #[derive(Deserialize)]
 struct Link {
@@ -100,10 +100,7 @@ struct Hop {
 }
 
 /// Lists the Ethernet interfaces, hardware first.
-///
-/// # Errors
-/// iproute2 is missing or fails.
-pub fn interfaces() -> Result<Vec<Found>, String> {
+pub(crate) fn interfaces() -> Result<Vec<Interface>, String> {
     let links: Vec<Link> = ip(&["-json", "-details", "address", "show"])?;
     let mut routes: Vec<Route> = ip(&["-json", "route", "show", "default"])?;
     routes.extend(ip::<Vec<Route>>(&["-json", "-6", "route", "show", "default"])?);
@@ -113,7 +110,7 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
     let default = |name: &str| routes.iter().any(|route| leads(route, name));
     let of_link = |link: &Link| {
         let above = above(&link.ifname, &links);
-        Found {
+        Interface {
             has_default_route: default(&link.ifname) || above.iter().any(|link| default(&link.ifname)),
             name: link.ifname.clone(),
             mac: link.address.clone(),
@@ -125,16 +122,13 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
             addresses_above: above.iter().flat_map(|link| &link.addr_info).filter_map(|a| a.local).collect(),
         }
     };
-    let mut found: Vec<Found> = links.iter().filter(|link| link.layer == "ether").map(of_link).collect();
+    let mut found: Vec<Interface> = links.iter().filter(|link| link.layer == "ether").map(of_link).collect();
     found.sort_by_key(|found| (!found.kind.is_empty(), found.name.clone()));
     Ok(found)
 }
 
 /// The interface through which this machine sends to an address, if any.
-///
-/// # Errors
-/// iproute2 is missing.
-pub fn way_to(address: IpAddr) -> Result<Option<String>, String> {
+pub(crate) fn way_to(address: IpAddr) -> Result<Option<String>, String> {
     // Without a route `ip` fails, and prints nothing.
     let routes: Vec<Route> = ip(&["-json", "route", "get", &address.to_string()])?;
     Ok(routes.into_iter().find_map(|route| route.dev))
@@ -148,14 +142,19 @@ fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
     serde_json::from_slice(text).map_err(|e| format!("`ip {}` printed something unexpected: {e}", args.join(" ")))
 }
 
-impl Found {
+impl Interface {
+    /// Kind of interface.
+    pub(crate) fn kind_in_words(&self) -> &str {
+        if self.kind.is_empty() { "hardware" } else { &self.kind }
+    }
+
     /// Whether frames of that interface pass this one.
-    pub fn carries(&self, name: &str) -> bool {
+    pub(crate) fn carries(&self, name: &str) -> bool {
         self.name == name || self.above.iter().any(|above| above == name)
     }
 
     /// The dangers of test frames through this interface.
-    pub fn dangers(&self) -> Vec<Danger> {
+    pub(crate) fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();
         if self.has_default_route {
@@ -211,8 +210,8 @@ fn is_global(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn found(address: &str) -> Found {
-        Found { name: "a".to_owned(), addresses: vec![(address.parse().unwrap(), 24)], ..Found::default() }
+    fn found(address: &str) -> Interface {
+        Interface { name: "a".to_owned(), addresses: vec![(address.parse().unwrap(), 24)], ..Interface::default() }
     }
 
     #[test]
@@ -230,7 +229,7 @@ mod tests {
         for address in ["198.18.0.2", "10.0.0.1", "fe80::1", "2001:2::1", "fd00::1"] {
             assert_eq!(found(address).dangers(), [], "{address}");
         }
-        let port = Found { has_default_route: true, ..found("9.9.9.9") };
+        let port = Interface { has_default_route: true, ..found("9.9.9.9") };
         let names: Vec<&str> = port.dangers().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["default-route", "global-address"]);
     }

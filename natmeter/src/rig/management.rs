@@ -2,13 +2,13 @@
 //! machine's kernel does not use while natmeter measures.
 
 use super::files::ssh_config;
-use super::machine::{Found, way_to};
+use super::machine::{Interface, way_to};
 use dut::host::ssh::first_host;
 use scenario::bed::{Bed, On};
 use std::net::{IpAddr, ToSocketAddrs};
 
 /// The box that ssh reaches through this interface, with a remedy.
-pub fn through(found: &Found, bed: &Bed) -> Option<String> {
+pub(crate) fn through(found: &Interface, bed: &Bed) -> Option<String> {
     bed.boxes.iter().find_map(|(role, keys)| {
         let On::Ssh(destination) = &keys.on else { return None };
         let host = first_host(destination, ssh_config(bed, keys).as_deref())?;

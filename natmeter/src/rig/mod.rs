@@ -2,38 +2,38 @@
 //! module; all return the same type.
 
 pub mod boxes;
-pub mod ceiling;
-pub mod checks;
+pub(crate) mod ceiling;
+pub(crate) mod checks;
 mod commands;
 pub mod configuration;
 pub mod cores;
 mod cpu;
-pub mod dns;
+pub(crate) mod dns;
 pub mod embedded;
-pub mod external;
+pub(crate) mod external;
 pub mod files;
-pub mod guest;
+pub(crate) mod guest;
 mod here;
 mod known_truth;
-pub mod loops;
-pub mod machine;
-pub mod management;
-pub mod null;
-pub mod place;
-pub mod ports;
+pub(crate) mod loops;
+pub(crate) mod machine;
+pub(crate) mod management;
+pub(crate) mod null;
+pub(crate) mod place;
+pub(crate) mod ports;
 mod profile;
 mod protocols;
-pub mod silence;
+pub(crate) mod silence;
 pub(crate) mod simulated;
 pub mod technology;
 mod uncleared;
-pub mod wires;
+mod wires;
 
 pub use commands::Commands;
 use null::NullPath;
 use wires::Captures;
 
-use dut::DutError;
+use dut::{DutError, Fact};
 use engine::{Engine, Settings};
 use method::simulated::SimulatedDut;
 use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -94,11 +94,9 @@ pub enum RigError {
 }
 
 /// The view with the scenario's settings of its traffic: Ethernet source addresses, frame sizes,
-/// and native frames between these Ethernet addresses on the left and on the right.
-///
-/// # Errors
-/// The flows of the native frames are inconsistent.
-pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
+/// and native frames between these Ethernet addresses on the left and on the right. Fails if the
+/// flows of the native frames are inconsistent.
+pub(crate) fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     let traffic = &scenario.traffic;
     let sizes = traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
     let with_sources = |view: View| view.from_source_macs(traffic.source_macs, traffic.seed).of_sizes(sizes);
@@ -110,7 +108,7 @@ pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<V
 }
 
 /// One host on each side, and the ports of RFC 4814, section 4.5.
-fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
+fn native(hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     let traffic = &scenario.traffic;
     let flows = Flows {
         inside: AddrRange { count: 1, ..traffic.flows.inside },
@@ -120,17 +118,14 @@ fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError
         remote: AddrRange { count: 1, ..traffic.flows.remote },
         destination_ports: PortRange { first: 1, last: 49_151 },
     };
-    let setting = Setting {
-        flows: &flows,
-        frame_size: traffic.frame_size,
-        ttl: traffic.ttl,
-        connections: 0,
-        seed: traffic.seed,
-        left,
-        right,
-        open: &files::open,
-    };
-    tech::ipv6_forwarding().view(Plays::Dual, &setting).map_err(RigError::Gateway)
+    tech::ipv6_forwarding().view(Plays::Dual, &setting(scenario, hops, &flows, 0)).map_err(RigError::Gateway)
+}
+
+/// The traffic of a scenario between these Ethernet addresses.
+fn setting<'a>(scenario: &Scenario, [left, right]: [Hop; 2], flows: &'a Flows, connections: u64) -> Setting<'a> {
+    let traffic = &scenario.traffic;
+    let (frame_size, ttl, seed) = (traffic.frame_size, traffic.ttl, traffic.seed);
+    Setting { flows, frame_size, ttl, connections, seed, left, right, open: &files::open }
 }
 
 /// MTU of links outside this process.
@@ -144,10 +139,10 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
     let view = match (technology, dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports))) {
         (Some((plays, technology)), _) => technology::view_between(hops, scenario, plays, technology, point)?,
         (None, Some((pool, Ports::Range(ports, _)))) if pool.len() == 1 => {
-            let bed = cabled(scenario, hops, flow_space(scenario)?, point);
+            let bed = cabled(scenario, hops, scenario.traffic.flows.space()?, point);
             view::nat44(&bed, OuterRange { addrs: pool[0].1, ports })
         }
-        _ => view::forwarding(&cabled(scenario, hops, flow_space(scenario)?, point)),
+        _ => view::forwarding(&cabled(scenario, hops, scenario.traffic.flows.space()?, point)),
     };
     let view = with_traffic(view, hops, scenario)?;
     check_frames_fit(&view, MTU)?;
@@ -155,13 +150,14 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
 }
 
 /// IPv4 frames of these flows.
-pub fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, point: &Point) -> view::Bed {
+pub(crate) fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, point: &Point) -> view::Bed {
     view::Bed {
         left,
         right,
         frame_size: scenario.traffic.frame_size,
         ttl: scenario.traffic.ttl,
-        connections: connections(&flows, point),
+        // A stateless test has all flows.
+        connections: if point.connections == 0 { flows.size() } else { point.connections },
         flows,
         seed: scenario.traffic.seed,
     }
@@ -217,8 +213,18 @@ impl Default for Process {
     }
 }
 
+/// Words of what failed, or of doubts, that are known only at the end.
+pub type Words = Box<dyn FnOnce() -> Vec<String>>;
+
+/// Doubts about results from facts about a device. The facts of the tester, which runs on the same machine, have the others.
+fn doubts_of(facts: &[Fact]) -> Vec<String> {
+    let of_tester = ["governor", "simultaneous multithreading"];
+    let of_device = facts.iter().filter(|fact| !of_tester.contains(&fact.name.as_str()));
+    of_device.filter_map(|fact| fact.doubt.clone()).collect()
+}
+
 /// Cost of a frame.
-pub struct Price {
+struct Price {
     /// Nanoseconds that the device spent on frames, and the number of frames, since the last call.
     read: Box<dyn Fn() -> Option<(u64, u64)>>,
     /// Shortest window that the device's clock resolves.
@@ -234,7 +240,7 @@ impl Price {
 
 /// Device, links and engine, ready for trials.
 pub struct Rig {
-    bed: Bed,
+    runner: TrialRunner,
     /// Null device on the path of the device.
     null: Option<NullPath>,
     /// Frames that the path can buffer; 0 if unknown.
@@ -250,11 +256,11 @@ pub struct Rig {
     /// Cost of a frame; `None` for devices that do not report it.
     price: Option<Price>,
     /// Doubts that are known only after the trials, one sentence each.
-    pub afterwards: Option<Box<dyn FnOnce() -> Vec<String>>>,
+    pub afterwards: Option<Words>,
     /// Captures of the ports.
     pub captures: Captures,
     /// Restores everything that was set up; returns errors in words.
-    teardown: Option<Box<dyn FnOnce() -> Vec<String>>>,
+    teardown: Option<Words>,
 }
 
 impl Rig {
@@ -268,7 +274,10 @@ impl Rig {
         }
         match scenario.duts[point.dut].setup() {
             Setup::Gateway { plays, technology } => technology::build(scenario, plays, technology, point, process),
-            Setup::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
+            Setup::Simulated(device) => {
+                let device = simulated::device(device, scenario.widest_frame());
+                Ok(Rig::of(TrialRunner::Simulation(Box::new(device))))
+            }
             Setup::Boxes => {
                 let bed = scenario.bed_with(&scenario.duts[point.dut]).expect("such a device has a bed");
                 if scenario.sends_queries() {
@@ -280,9 +289,10 @@ impl Rig {
         }
     }
 
-    fn simulated(device: SimulatedDut) -> Rig {
+    /// A rig of which nothing else is known, and which has changed nothing.
+    fn of(runner: TrialRunner) -> Rig {
         Rig {
-            bed: Bed::Simulated(Box::new(device)),
+            runner,
             null: None,
             buffered: 0,
             facts: FactTable::new(),
@@ -305,25 +315,18 @@ impl Rig {
 
     /// Returns the settings that could not be restored, in words.
     pub fn teardown(mut self) -> Vec<String> {
+        self.restore()
+    }
+
+    fn restore(&mut self) -> Vec<String> {
         // The settings around engine and ports can be restored only without them.
-        self.bed = Bed::Gone;
-        self.teardown.take().map(|f| f()).unwrap_or_default()
+        self.runner = TrialRunner::Gone;
+        self.teardown.take().map(|restore| restore()).unwrap_or_default()
     }
-}
 
-impl Drop for Rig {
-    fn drop(&mut self) {
-        self.bed = Bed::Gone;
-        if let Some(teardown) = self.teardown.take() {
-            teardown();
-        }
-    }
-}
-
-impl Rig {
     /// The doubt about a device that this point's test frames cannot find to copy checksums.
     pub fn doubt_of_addresses(&self) -> Option<String> {
-        let Bed::Engine(engine) = &self.bed else { return None };
+        let TrialRunner::Engine(engine) = &self.runner else { return None };
         let hides = engine.view().hides_copied_checksums();
         hides.then(|| {
             "A device that copies the UDP checksum unchanged is not found: the addresses of test frames have the same checksum on both \
@@ -333,60 +336,53 @@ impl Rig {
     }
 }
 
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
 impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let result = self.bed.run(spec);
+        let result = self.runner.run(spec);
         self.captures.write().map_err(TrialError::Store)?;
         result
     }
 
     fn begin(&mut self, series: &str, before: u64) {
-        self.bed.begin(series, before);
+        self.runner.begin(series, before);
     }
 }
 
 /// Runs the trials of a rig.
-enum Bed {
+enum TrialRunner {
     /// The engine, with ports.
     Engine(Box<Engine>),
     /// A client of DNS queries.
-    Dns(Box<::dns::Tester<dns::InBed>>),
+    Client(Box<::dns::Tester<dns::InBed>>),
     /// A simulation, without frames.
-    Simulated(Box<SimulatedDut>),
+    Simulation(Box<SimulatedDut>),
     /// Nothing: the rig has been torn down.
     Gone,
 }
 
-impl Trials for Bed {
+impl Trials for TrialRunner {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         match self {
-            Bed::Engine(engine) => engine.run(spec),
-            Bed::Dns(tester) => tester.run(spec),
-            Bed::Simulated(device) => device.run(spec),
-            Bed::Gone => Err(TrialError::Tester("the rig has been torn down".into())),
+            TrialRunner::Engine(engine) => engine.run(spec),
+            TrialRunner::Client(tester) => tester.run(spec),
+            TrialRunner::Simulation(device) => device.run(spec),
+            TrialRunner::Gone => Err(TrialError::Tester("the rig has been torn down".into())),
         }
     }
 
     fn begin(&mut self, series: &str, before: u64) {
         match self {
-            Bed::Engine(engine) => engine.begin(series, before),
-            Bed::Simulated(device) => device.begin(series, before),
-            Bed::Dns(_) | Bed::Gone => {}
+            TrialRunner::Engine(engine) => engine.begin(series, before),
+            TrialRunner::Simulation(device) => device.begin(series, before),
+            TrialRunner::Client(_) | TrialRunner::Gone => {}
         }
     }
-}
-
-/// Flows of a scenario.
-///
-/// # Errors
-/// The ranges are inconsistent; the scenario parser prevents that.
-pub fn flow_space(scenario: &Scenario) -> Result<FlowSpace, wire::FlowError> {
-    scenario.traffic.flows.space()
-}
-
-/// Connections of the view at a point: all flows in a stateless test.
-pub fn connections(flows: &FlowSpace, point: &Point) -> u64 {
-    if point.connections == 0 { flows.size() } else { point.connections }
 }
 
 /// The engine's settings.

@@ -1,7 +1,7 @@
 //! The null device of a rig, on the path of the device: the same links, threads, cores and pools.
 //! Windows of device and null device can alternate on one rig.
 
-use super::{Bed, Price, Rig};
+use super::{Price, Rig, TrialRunner};
 use engine::overload::OverloadTraffic;
 use engine::{Engine, lane};
 use method::{Nanos, Rate, TrialError};
@@ -33,29 +33,18 @@ const ENOUGH: u64 = 10_000;
 type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 
 /// The null device on the path of a device.
-pub struct NullPath {
+pub(crate) struct NullPath {
     switch: Switch,
     /// Steering to several threads of the tester, left and right.
-    to_tester: Option<[Steer; 2]>,
-    received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
+    pub(super) to_tester: Option<[Steer; 2]>,
+    /// Returns the frames of each worker.
+    pub(super) received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 
 impl NullPath {
     /// A null device behind this switch, for one thread of the tester.
-    pub fn new(switch: impl Fn(bool) -> Result<(), TrialError> + 'static) -> NullPath {
+    pub(crate) fn new(switch: impl Fn(bool) -> Result<(), TrialError> + 'static) -> NullPath {
         NullPath { switch: Box::new(switch), to_tester: None, received: None }
-    }
-
-    /// Adds the steering for several threads of the tester.
-    #[must_use]
-    pub fn steered_by(self, to_tester: [Steer; 2]) -> NullPath {
-        NullPath { to_tester: Some(to_tester), ..self }
-    }
-
-    /// `received` returns the frames of each worker.
-    #[must_use]
-    pub fn counted_by(self, received: impl Fn() -> Option<Vec<u64>> + 'static) -> NullPath {
-        NullPath { received: Some(Box::new(received)), ..self }
     }
 
     fn received(&self) -> Vec<u64> {
@@ -78,7 +67,7 @@ impl NullPath {
 
 /// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NullRates {
+pub(crate) struct NullRates {
     /// Frame rate per direction.
     pub frames: Rate,
     /// Set-up rate of phase 1, per second; `None` without connections.
@@ -87,7 +76,7 @@ pub struct NullRates {
 
 /// Windows of device and null device in turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairs {
+pub(crate) struct Pairs {
     /// Forwarding rate of the device divided by that of the null device, of each pair.
     pub ratios: Vec<f64>,
     /// Nanoseconds a frame of each window of the device.
@@ -96,16 +85,13 @@ pub struct Pairs {
 
 impl Rig {
     /// Frames of this view can pass a null device.
-    pub fn has_null(&self, view: &View) -> bool {
+    pub(crate) fn has_null(&self, view: &View) -> bool {
         self.null.as_ref().is_some_and(|null| null.steers(view))
     }
 
     /// Frames per second and direction that the tester can send over the ports of a bed.
-    ///
-    /// # Errors
-    /// On an interrupt, or a port fails.
-    pub fn measure_sent(&mut self, cable: &OverloadTraffic) -> Result<Rate, TrialError> {
-        let Bed::Engine(engine) = &mut self.bed else { return Ok(Rate(0)) };
+    pub(crate) fn measure_sent(&mut self, cable: &OverloadTraffic) -> Result<Rate, TrialError> {
+        let TrialRunner::Engine(engine) = &mut self.runner else { return Ok(Rate(0)) };
         let sent = super::ceiling::most_sent(engine, cable);
         engine.forget();
         sent
@@ -114,10 +100,7 @@ impl Rig {
     /// Measures the null device with frames of a plain cable, after at most `fills` phases 1 if
     /// there are connections. `None` without a null device, or if its workers do not receive equal
     /// shares of these frames.
-    ///
-    /// # Errors
-    /// Those of [`Engine::overload`].
-    pub fn measure_null(
+    pub(crate) fn measure_null(
         &mut self,
         cable: &OverloadTraffic,
         counts: (usize, usize),
@@ -126,7 +109,7 @@ impl Rig {
         if !self.has_null(&cable.view) {
             return Ok(None);
         }
-        let (Bed::Engine(engine), Some(null)) = (&mut self.bed, &self.null) else { return Ok(None) };
+        let (TrialRunner::Engine(engine), Some(null)) = (&mut self.runner, &self.null) else { return Ok(None) };
         let before = null.received();
         let rates = null.in_place(|| null_rates(engine, cable, counts, window));
         // The state table has addresses that the device did not choose.
@@ -137,17 +120,14 @@ impl Rig {
 
     /// Measures the cost of a frame on the device, in several windows at least as long as its clock
     /// needs. Returns the nanoseconds per frame of each window.
-    ///
-    /// # Errors
-    /// Those of [`Engine::overload`].
-    pub fn measure_price(
+    pub(crate) fn measure_price(
         &mut self,
         like: &OverloadTraffic,
         phase1_rate: Option<Rate>,
         windows: usize,
         window: Nanos,
     ) -> Result<Vec<f64>, TrialError> {
-        let (Bed::Engine(engine), Some(price)) = (&mut self.bed, &self.price) else { return Ok(Vec::new()) };
+        let (TrialRunner::Engine(engine), Some(price)) = (&mut self.runner, &self.price) else { return Ok(Vec::new()) };
         let window = window.max(price.window);
         let own = OverloadTraffic { view: Arc::clone(engine.view()), ..like.clone() };
         if own.view.stateful {
@@ -166,10 +146,7 @@ impl Rig {
     /// Measures device and null device in alternating windows. The device gets frames of its `own`
     /// view, after a phase 1 at this rate if there are connections; the null device gets those of a
     /// plain cable.
-    ///
-    /// # Errors
-    /// Those of [`Engine::overload`].
-    pub fn measure_pairs(
+    pub(crate) fn measure_pairs(
         &mut self,
         cable: &OverloadTraffic,
         phase1_rate: Option<Rate>,
@@ -177,7 +154,7 @@ impl Rig {
         window: Nanos,
     ) -> Result<Option<Pairs>, TrialError> {
         let has_null = self.has_null(&cable.view);
-        let Bed::Engine(engine) = &mut self.bed else { return Ok(None) };
+        let TrialRunner::Engine(engine) = &mut self.runner else { return Ok(None) };
         let Some(null) = self.null.as_ref().filter(|_| has_null) else { return Ok(None) };
         let own = OverloadTraffic { view: Arc::clone(engine.view()), ..cable.clone() };
         if own.view.stateful {

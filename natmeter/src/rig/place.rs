@@ -17,7 +17,7 @@ use std::sync::Arc;
 use wire::Mac;
 
 /// Namespace of the ports, and what natmeter made for the boxes.
-pub struct Place {
+pub(crate) struct Place {
     tester: Netns,
     // The programs and the guests end before their links are removed.
     programs: Vec<Started>,
@@ -32,22 +32,15 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds or makes the ports of a bed.
-    ///
-    /// # Errors
-    /// The links cannot be made, or test frames through the user's interfaces would be dangerous.
-    pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
-        let place = |tester, queues, links| Place {
-            tester,
-            programs: Vec::new(),
-            guests: Vec::new(),
-            queues,
-            links,
-            backlog: None,
-        };
+    fn new(tester: Netns, links: Option<Links>) -> Place {
+        Place { tester, programs: Vec::new(), guests: Vec::new(), queues: Vec::new(), links, backlog: None }
+    }
+
+    /// Finds or makes the ports of a bed. Fails if test frames through the user's interfaces would be dangerous.
+    pub(crate) fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         if !bed.makes_links() {
             refuse_dangers(bed)?;
-            return Ok(place(Netns::current()?, Vec::new(), None));
+            return Ok(Place::new(Netns::current()?, None));
         }
         let connections = connections(bed);
         let sink = process.commands.sink("links");
@@ -58,29 +51,25 @@ impl Place {
                 queues.push((at, links.open_queues(at, number)?));
             }
         }
-        Ok(place(links.tester().clone(), queues, Some(links)))
+        Ok(Place { queues, ..Place::new(links.tester().clone(), Some(links)) })
     }
 
     /// A cable between the ports of a bed, whose links natmeter makes, in place of its boxes.
-    ///
-    /// # Errors
-    /// If the cable cannot be made.
-    pub fn of_cable(scenario: &Scenario, bed: &Bed, process: &Process) -> Result<Place, RigError> {
+    pub(crate) fn of_cable(scenario: &Scenario, bed: &Bed, process: &Process) -> Result<Place, RigError> {
         let (dir, sink) = (RunDir::of_this_user(), process.commands.sink("tester"));
         let links = Links::make(ends(bed), &[], bed.lanes(), &dir, &sink)?;
         let delivery = bed.boxes.iter().map(|(role, keys)| delivery(scenario, bed, (role, keys)));
         links.carry_out(0, &delivery.flatten().collect::<Vec<_>>(), &dir, &sink)?;
-        let (programs, guests, queues) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Place { tester: links.tester().clone(), programs, guests, queues, links: Some(links), backlog: None })
+        Ok(Place::new(links.tester().clone(), Some(links)))
     }
 
     /// Namespace of the tester's ends.
-    pub fn tester(&self) -> &Netns {
+    pub(crate) fn tester(&self) -> &Netns {
         &self.tester
     }
 
     /// Namespace or guest of a box, if natmeter made it.
-    pub fn device(&self, at: usize) -> Option<On> {
+    pub(crate) fn device(&self, at: usize) -> Option<On> {
         let namespace = || self.links.as_ref().map(|links| On::Namespace(links.boxes()[at].clone()));
         let guest = self.guests.iter().find(|(number, _)| *number == at);
         guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
@@ -88,10 +77,13 @@ impl Place {
 
     /// Boots the guests of a bed, and sets addresses and routes for a point in them and in the
     /// namespaces that natmeter configures.
-    ///
-    /// # Errors
-    /// No guest is built, one does not boot, or a step in it fails.
-    pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
+    pub(crate) fn boot(
+        &mut self,
+        scenario: &Scenario,
+        bed: &Bed,
+        point: &Point,
+        process: &Process,
+    ) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
         let is_steered_by_script = |(role, keys): &(&'static str, BoxKeys)| {
             keys.is_steered(role, &scenario.sweep.cores)
@@ -133,7 +125,7 @@ impl Place {
     }
 
     /// Facts about the guests, and about the queues in front of cores.
-    pub fn facts(&self, bed: &Bed) -> FactTable {
+    pub(super) fn facts(&self, bed: &Bed) -> FactTable {
         let of_guest = |(at, guest): &(usize, guest::Booted)| {
             let role = bed.boxes[*at].0;
             guest.facts.clone().into_iter().map(move |(name, words)| (named(role, &name), words))
@@ -143,12 +135,12 @@ impl Place {
     }
 
     /// Doubts about results here.
-    pub fn doubts(&self) -> Option<String> {
+    pub(crate) fn doubts(&self) -> Option<String> {
         self.backlog.as_ref().and_then(|(backlog, _)| backlog.doubt())
     }
 
     /// The interface of a side; for a TAP, the device's end.
-    pub fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
+    pub(crate) fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
         let is_right = side == "right";
         match self.links.as_ref().map(Links::boxes) {
             Some([first, .., last]) if keys.io == PortIo::Tap => {
@@ -160,15 +152,12 @@ impl Place {
     }
 
     /// Boxes' ends of the links to the tester, if natmeter made them: left, right.
-    pub fn macs(&self) -> Option<[Mac; 2]> {
+    pub(crate) fn macs(&self) -> Option<[Mac; 2]> {
         self.links.as_ref().map(|_| links::macs(0, 1).map(Mac))
     }
 
     /// Starts the programs of the boxes.
-    ///
-    /// # Errors
-    /// One cannot be started.
-    pub fn start(
+    pub(crate) fn start(
         &mut self,
         bed: &Bed,
         values: impl Fn(&str) -> Vec<(String, String)>,
@@ -190,7 +179,7 @@ impl Place {
     }
 
     /// The program that ended; `None` if all run.
-    pub fn ended(&mut self) -> Option<String> {
+    pub(crate) fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }
 }
@@ -201,7 +190,7 @@ pub(super) fn named(role: &str, name: &str) -> String {
 }
 
 /// If cores of this machine forward the packets of a box, they must not deliver the packets to the tester, too.
-pub fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
+pub(crate) fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
     if !keys.is_steered(role, &scenario.sweep.cores) {
         return Vec::new();
     }
@@ -212,14 +201,14 @@ pub fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) 
 }
 
 /// The steps that give a box in a namespace its addresses and routes.
-pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Vec<Step> {
+pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Vec<Step> {
     let network = guest::network(scenario, bed, point, at);
     let quiet = if network.has_ipv6() { with_ipv6() } else { Vec::new() };
     [quiet, network.steps()].concat()
 }
 
 /// How the tester is connected to natmeter's links.
-pub fn ends(bed: &Bed) -> [End<'_>; 2] {
+pub(crate) fn ends(bed: &Bed) -> [End<'_>; 2] {
     [&bed.left, &bed.right].map(|port| match port.io {
         PortIo::Tap => End::Queues(1),
         _ => End::Interface(&port.interface),
@@ -227,7 +216,7 @@ pub fn ends(bed: &Bed) -> [End<'_>; 2] {
 }
 
 /// How the boxes are connected to natmeter's links.
-pub fn connections(bed: &Bed) -> Vec<Connection> {
+pub(crate) fn connections(bed: &Bed) -> Vec<Connection> {
     bed.boxes.iter().map(|(_, keys)| connection(keys)).collect()
 }
 

@@ -10,6 +10,7 @@ use engine::Lane;
 use engine::calibrate::Ends;
 use gateway::neighbour::resolve;
 use gateway::{Own, Owns};
+use method::TrialError;
 use plane::Hop;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Copying, Select, XdpMode};
@@ -24,12 +25,14 @@ use scenario::{Dut, Scenario};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use wire::{AddrRange, Mac, Prefix6};
 
 /// Frames in the pool of each lane.
-pub const FRAMES: usize = 16_384;
+pub(crate) const FRAMES: usize = 16_384;
 /// Frames before a device of this machine's kernel: more would only wait in its queues.
-pub const FRAMES_HERE: usize = 4096;
+pub(crate) const FRAMES_HERE: usize = 4096;
 /// Entries of each ring of an XDP socket, whose frames cannot be sent.
 const XDP_RING: usize = 2048;
 /// Octets of the longest frame that the tester sends besides test frames.
@@ -38,7 +41,7 @@ const LONGEST_QUESTION: usize = 128;
 const RING: usize = 8192;
 
 /// The ports: for each lane one pool and at most one queue of each port.
-pub struct Opened {
+pub(crate) struct Opened {
     pools: Vec<Pool>,
     left: Vec<Box<dyn Port>>,
     right: Vec<Box<dyn Port>>,
@@ -55,10 +58,7 @@ type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
 /// Fails if an interface is missing or down, or the back-end does not work on it. The box's
 /// Ethernet addresses are 0 until [`Opened::resolve`].
-///
-/// # Errors
-/// If an interface is missing or down, or the back-end does not work on it.
-pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<Opened, RigError> {
+pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<Opened, RigError> {
     let here = place.tester().clone();
     let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
     // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
@@ -130,10 +130,7 @@ fn refuse_own(bed: &Bed, hops: [Hop; 2]) -> Result<(), RigError> {
 }
 
 /// Tester's ports: left, right; 0 for links that natmeter makes itself, because they do not exist yet.
-///
-/// # Errors
-/// An interface does not exist.
-pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
+pub(crate) fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
     if bed.makes_links() {
         return Ok([Mac::default(); 2]);
     }
@@ -143,7 +140,7 @@ pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
 }
 
 /// Frames per second of the slower port with frames of this size: from the bed file, or else from the link.
-pub fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
+pub(crate) fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
     let here = Netns::current().ok()?;
     let of_link = |keys: &PortKeys| LinkFacts::of(&here, &keys.interface).ok()?.frames_per_second(frame_size);
     let of_port = |keys: &PortKeys| match keys.line_rate {
@@ -199,16 +196,14 @@ fn ports(
         let config = AfXdpConfig { queues: keys.queues, mode, copying, steered, ..named };
         AfXdpPort::open(here, &config, clock, &mut pools[..queues])
     };
-    let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect();
-    let ports: Vec<Box<dyn Port>> = match keys.io {
+    let ports = match keys.io {
         PortIo::AfPacket => {
             let config = AfPacketConfig { queue: RING, steered, ..AfPacketConfig::named(interface) };
-            let ports = AfPacketPort::open_many(here, &config, queues, clock)?;
-            ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
+            boxed(AfPacketPort::open_many(here, &config, queues, clock)?)
         }
         PortIo::Tap => {
             let config = TapConfig { existing: true, steered, ..TapConfig::named(interface) };
-            vec![Box::new(TapPort::open(here, &config, clock)?)]
+            boxed(vec![TapPort::open(here, &config, clock)?])
         }
         PortIo::AfXdpGeneric => boxed(xdp(XdpMode::Generic, pools)?),
         PortIo::AfXdpNative => match xdp(XdpMode::Native, pools) {
@@ -222,9 +217,19 @@ fn ports(
             Err(_) => boxed(xdp(XdpMode::Generic, pools)?),
         },
     };
-    let Some(tag) = keys.vlan.and_then(Tag::new) else { return Ok(ports) };
-    let tagged = |port| Box::new(Vlan::new(port, tag, Arc::default())) as Box<dyn Port>;
-    Ok(ports.into_iter().map(tagged).collect())
+    Ok(in_vlan(ports, keys.vlan, &Arc::default()))
+}
+
+/// Ports of any back-end.
+pub(crate) fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
+    ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
+}
+
+/// Ports whose frames have the tag of this VLAN, if any; `other` counts the frames that they ignore.
+pub(crate) fn in_vlan(ports: Vec<Box<dyn Port>>, vlan: Option<u16>, other: &Arc<AtomicU64>) -> Vec<Box<dyn Port>> {
+    let Some(tag) = vlan.and_then(Tag::new) else { return ports };
+    let tagged = |port| Box::new(Vlan::new(port, tag, Arc::clone(other))) as Box<dyn Port>;
+    ports.into_iter().map(tagged).collect()
 }
 
 /// The refusal of zero-copy; the error itself if that is not the cause.
@@ -275,7 +280,7 @@ fn next_hop(
 }
 
 /// Whether the box's address of each side answers on the other one.
-pub fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
+pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
     let crossed = |keys: &PortKeys, gateway: Option<IpAddr>| PortKeys { gateway, mac: None, ..keys.clone() };
     let (left, right) = (&bed.left, &bed.right);
     if left.gateway.is_none() || right.gateway.is_none() {
@@ -288,11 +293,8 @@ pub fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
 }
 
 impl Opened {
-    /// Resolves the box's Ethernet addresses.
-    ///
-    /// # Errors
-    /// The box does not answer, or answers with an address of the tester's.
-    pub fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
+    /// Resolves the box's Ethernet addresses. Fails if it does not answer, or with an address of the tester's.
+    pub(crate) fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
         let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
         for (at, ((ports, own), (side, keys))) in ends.into_iter().zip(bed.ports()).enumerate() {
             let made = place.macs().filter(|_| keys.next_hop().is_none());
@@ -307,10 +309,7 @@ impl Opened {
     }
 
     /// Checks with one datagram and its answer that a box translates as its software was configured.
-    ///
-    /// # Errors
-    /// If a frame is missing or wrong.
-    pub fn see_that_it_translates(&mut self, bed: &Bed, dut: &Dut) -> Result<(), DutError> {
+    pub(super) fn see_that_it_translates(&mut self, bed: &Bed, dut: &Dut) -> Result<(), DutError> {
         let end = |at: usize| {
             let keys = bed.ports()[at].1;
             let is_of_version = |own: &IpAddr| keys.gateway.is_none_or(|gateway| gateway.is_ipv4() == own.is_ipv4());
@@ -337,7 +336,7 @@ impl Opened {
     }
 
     /// The ends of a cable between both ports, without a box, for one lane.
-    pub fn of_cable(self) -> Option<Ends> {
+    pub(crate) fn of_cable(self) -> Option<Ends> {
         let Opened { pools, left, right, .. } = self;
         let (mut pools, mut left, mut right) = (pools.into_iter(), left.into_iter(), right.into_iter());
         Some(Ends { pool: pools.next()?, left: left.next()?, right: right.next()? })
@@ -348,7 +347,7 @@ impl Opened {
     }
 
     /// Name and words of each port.
-    pub fn in_words(&self) -> Vec<(String, String)> {
+    pub(crate) fn in_words(&self) -> Vec<(String, String)> {
         let sides = [("left port", &self.left), ("right port", &self.right)];
         let words = |ports: &Vec<Box<dyn Port>>| {
             let facts = ports[0].facts();
@@ -360,35 +359,31 @@ impl Opened {
     }
 
     /// Name and words of each of the box's Ethernet addresses.
-    pub fn neighbours(&self) -> Vec<(String, String)> {
+    pub(crate) fn neighbours(&self) -> Vec<(String, String)> {
         let sides = ["left", "right"].into_iter().zip(self.hops);
         sides.map(|(side, hop)| (format!("{side} neighbour"), hop.next.to_string())).collect()
     }
 
-    /// Receives the frames that wait at both ports, and passes each to `show`: whether it came in
-    /// on the left, and its octets.
-    ///
-    /// # Errors
-    /// A port fails.
-    pub fn receive(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
-        let mut burst = port::burst();
-        for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
-            for (port, pool) in ports.iter_mut().zip(&mut self.pools) {
-                port.receive(pool, &mut burst)?;
-                for frame in &burst {
-                    show(is_left, frame.bytes());
-                }
-                pool.free_all(&mut burst);
+    /// Listens at both ports, and passes each frame to `show`: whether it came in on the left, and its octets. Answers
+    /// requests to the tester itself, and does not pass them. Fails on an interrupt.
+    pub(super) fn listen(
+        &mut self,
+        time: Duration,
+        process: &Process,
+        show: &mut dyn FnMut(bool, &[u8]),
+    ) -> Result<(), RigError> {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            if process.interrupted.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted.into());
             }
+            self.receive(show)?;
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
     }
 
-    /// As [`Self::receive`], but answers requests to the tester itself.
-    ///
-    /// # Errors
-    /// A port fails.
-    pub fn receive_foreign(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
+    fn receive(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
         let (mut burst, mut answers) = (port::burst(), port::burst());
         for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
             for (port, pool) in ports.iter_mut().zip(&mut self.pools) {
@@ -410,10 +405,7 @@ impl Opened {
     }
 
     /// Sends a frame from one port.
-    ///
-    /// # Errors
-    /// The port fails.
-    pub fn send(&mut self, from_left: bool, octets: &[u8]) -> Result<(), RigError> {
+    pub(super) fn send(&mut self, from_left: bool, octets: &[u8]) -> Result<(), RigError> {
         let port = if from_left { &mut self.left[0] } else { &mut self.right[0] };
         let pool = &mut self.pools[0];
         let mut burst = port::burst();
@@ -427,7 +419,7 @@ impl Opened {
     }
 
     /// The Ethernet address of one port.
-    pub fn own_mac(&self, of_left: bool) -> [u8; 6] {
+    pub(crate) fn own_mac(&self, of_left: bool) -> [u8; 6] {
         self.hops[usize::from(!of_left)].own.0
     }
 

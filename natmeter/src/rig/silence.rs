@@ -2,41 +2,27 @@
 
 use super::ports::Opened;
 use super::{Process, RigError, protocols};
-use method::TrialError;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Counts the frames that arrive on the left and on the right, by protocol, without requests to the
 /// tester, which it answers.
-///
-/// # Errors
-/// On an interrupt, or a port fails.
-pub fn listen(
+pub(crate) fn listen(
     opened: &mut Opened,
     time: Duration,
     process: &Process,
 ) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
-    let end = Instant::now() + time;
     let mut heard = [BTreeMap::new(), BTreeMap::new()];
-    while Instant::now() < end {
-        if process.interrupted.load(Ordering::Relaxed) {
-            return Err(TrialError::Interrupted.into());
-        }
-        opened.receive_foreign(&mut |is_left, frame| {
-            *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
-        })?;
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    opened.listen(time, process, &mut |is_left, frame| {
+        *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
+    })?;
     Ok(heard)
 }
 
 /// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports.
 /// Listens once in a run.
-///
-/// # Errors
-/// Frames arrive, on an interrupt, or a port fails.
-pub fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
+pub(super) fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
     if process.is_silent.load(Ordering::Relaxed) {
         return Ok(());
     }

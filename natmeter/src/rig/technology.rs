@@ -7,7 +7,7 @@ use super::embedded::{MTU, Path, wired};
 use super::files::open;
 use super::known_truth;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_traffic};
+use super::{Process, Rig, RigError, check_frames_fit, mac, setting, settings, with_traffic};
 use method::Loop;
 use plane::router6;
 use plane::{Hop, NativeIpv6, Router6, Side4, Side6};
@@ -15,7 +15,7 @@ use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use scenario::{Link, Point, Scenario};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
-use tech::{GatewayBuild, Job, Links, Plays, Setting, TableLoad, Technology};
+use tech::{GatewayBuild, Job, Links, Plays, TableLoad, Technology};
 use wire::View;
 
 /// Builds the rig of a technology.
@@ -119,25 +119,13 @@ fn hops() -> [Hop; 2] {
 }
 
 /// As [`view`], between these Ethernet addresses.
-///
-/// # Errors
-/// Those of [`build`].
-pub fn view_between(
-    [left, right]: [Hop; 2],
+pub(super) fn view_between(
+    hops: [Hop; 2],
     scenario: &Scenario,
     plays: Plays,
     technology: &dyn Technology,
     point: &Point,
 ) -> Result<View, RigError> {
-    let setting = Setting {
-        flows: &scenario.traffic.flows,
-        frame_size: scenario.traffic.frame_size,
-        ttl: scenario.traffic.ttl,
-        connections: point.connections,
-        seed: scenario.traffic.seed,
-        left,
-        right,
-        open: &open,
-    };
+    let setting = setting(scenario, hops, &scenario.traffic.flows, point.connections);
     technology.view(plays, &setting).map_err(RigError::Gateway)
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use wire::{Mac, PortRange, View};
 
 /// A box without the hook `clear`.
-pub struct Uncleared {
+pub(super) struct Uncleared {
     /// Time-out of an idle connection, with a margin.
     keeps: Duration,
     ports: Option<FreshPorts>,
@@ -32,10 +32,7 @@ impl Uncleared {
     /// `None` if the box has the hook `clear`, and in the check of a bed without fresh ports, whose
     /// frames may meet connections of an earlier one. `own` is the box's Ethernet address on the
     /// left.
-    ///
-    /// # Errors
-    /// The source ports are too few, or the record of their use cannot be read.
-    pub fn of(
+    pub(super) fn of(
         scenario: &Scenario,
         dut: &Dut,
         view: &View,
@@ -67,7 +64,7 @@ impl Uncleared {
     }
 
     /// The words for a report.
-    pub fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let (keeps, words) = (self.keeps.as_secs(), "No hook empties the table of the box");
         match &self.ports {
             None => format!("{words}: natmeter waits {keeps} s before each phase 1."),
@@ -81,10 +78,7 @@ impl Uncleared {
     }
 
     /// Waits until all connections that the next phase 1 could meet have timed out, and chooses its source ports.
-    ///
-    /// # Errors
-    /// On an interrupt, or when the use of the ports cannot be recorded.
-    pub fn before_phase1(&mut self) -> Result<(), TrialError> {
+    pub(super) fn before_phase1(&mut self) -> Result<(), TrialError> {
         let Some(ports) = &mut self.ports else { return wait(self.keeps, &self.interrupted) };
         let now = SystemTime::now();
         ports.used.leave(now).map_err(|e| failed(&e))?;
@@ -98,7 +92,7 @@ impl Uncleared {
     }
 
     /// Source ports of the next phase 1; `None` for all.
-    pub fn source_ports(&self) -> Option<PortRange> {
+    pub(super) fn source_ports(&self) -> Option<PortRange> {
         self.ports.as_ref()?.taken
     }
 }

@@ -17,7 +17,7 @@ const HELD_PER_SECOND: u64 = 5_000_000;
 const BEHIND_ETHERNET: usize = 14;
 
 /// Wraps the ports of a rig.
-pub struct Wires {
+pub(crate) struct Wires {
     impair: Option<scenario::Impair>,
     capture: Option<scenario::Capture>,
     octets: usize,
@@ -27,13 +27,13 @@ pub struct Wires {
 
 impl Wires {
     /// The wrappers of a scenario.
-    pub fn of(scenario: &Scenario, clock: Clock) -> Wires {
+    pub(crate) fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
     /// Wires without wrappers.
-    pub fn bare(clock: Clock) -> Wires {
+    pub(crate) fn bare(clock: Clock) -> Wires {
         Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
     }
 
@@ -43,13 +43,13 @@ impl Wires {
     }
 
     /// Frames in addition to the pool's own.
-    pub fn frames(&self) -> usize {
+    pub(crate) fn frames(&self) -> usize {
         // Two sides, duplicates included.
         4 * self.held()
     }
 
     /// The capture has the frames that the judge sees, impairment included.
-    pub fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
+    pub(crate) fn wrap(&mut self, side: &'static str, port: Box<dyn Port>) -> Box<dyn Port> {
         let mut port = port;
         if let Some(i) = &self.impair {
             let what = Impairment {
@@ -76,7 +76,7 @@ impl Wires {
     }
 
     /// The doubts for every report.
-    pub fn doubts(&self) -> Vec<String> {
+    pub(crate) fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = i.in_words();
             format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. Every figure includes this impairment.")
@@ -91,7 +91,7 @@ impl Wires {
     }
 
     /// The captures, to be written after each trial.
-    pub fn into_captures(self) -> Captures {
+    pub(crate) fn into_captures(self) -> Captures {
         Captures { pages: self.pages, target: None }
     }
 }
@@ -121,10 +121,7 @@ impl Captures {
     }
 
     /// One file for each port, named by measurement, trial and port.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn write(&mut self) -> Result<(), String> {
+    pub(crate) fn write(&mut self) -> Result<(), String> {
         let Some(target) = self.target.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
         let failed = |error: &dyn Display| format!("capture cannot be written: {error}");
         let folder = target.run.folder_or_new(CAPTURES).map_err(|e| failed(&e))?;

@@ -209,7 +209,7 @@ pub(super) fn cable(scenario: &Scenario, point: &Point, stateful: bool) -> Resul
 
 fn cable_between(hops: [Hop; 2], scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
     let refused = |e: FlowError| CalibrateError::from(TrialError::Refused(e.to_string()));
-    let flows = rig::flow_space(scenario).and_then(|flows| enough(scenario, flows, point.connections));
+    let flows = scenario.traffic.flows.space().and_then(|flows| enough(scenario, flows, point.connections));
     let flows = flows.map_err(refused)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
     let bed = rig::cabled(scenario, hops, flows, point);

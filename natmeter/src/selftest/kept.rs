@@ -33,11 +33,6 @@ impl<'a> TrialKeeper<'a> {
         self.trials.borrow().len()
     }
 
-    /// Skips the first `after` trials.
-    pub(super) fn any(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> bool {
-        self.trials.borrow().iter().skip(after).any(holds)
-    }
-
     pub(super) fn last(&self) -> Option<TrialRecord> {
         self.trials.borrow().iter().rfind(|trial| trial.measurement == self.check).cloned()
     }
@@ -67,7 +62,7 @@ impl<T: Trials> Trials for KeptTrials<'_, T> {
 }
 
 /// A trial with all facts that the trial's validity depends on, one a line.
-pub fn in_words(trial: &TrialRecord) -> Vec<String> {
+pub(crate) fn in_words(trial: &TrialRecord) -> Vec<String> {
     let TrialOutcome { forward, reverse, host, .. } = &trial.outcome;
     let legs = [("Left to Right", forward), ("Right to Left", reverse)].into_iter().filter(|(_, leg)| leg.planned > 0);
     let mut lines = vec![format!("trial {} at {}/s: {}", trial.seq, grouped(trial.spec.rate.0), verdict(trial))];

@@ -178,8 +178,8 @@ impl Comparison<'_> {
             }
         }
         // With the repeats.
-        let any_slow = self.kept.any(before, |trial| device_was_slow(trial, truth));
-        let disturbed = result.spoiled_by_host > 0 || any_slow;
+        let slow = self.kept.those(before, |trial| device_was_slow(trial, truth));
+        let disturbed = result.spoiled_by_host > 0 || !slow.is_empty();
         // The last contradiction decided the result.
         Ok(RateVerdict::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }

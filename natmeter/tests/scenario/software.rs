@@ -122,8 +122,7 @@ fn hooks(scenario: &Scenario, role: &str) -> Vec<(String, String)> {
     let bed = scenario.bed.as_ref().unwrap();
     let keys = bed.boxes.iter().find(|(name, _)| *name == role).map(|(_, keys)| keys).unwrap();
     let point = &Plan::new(scenario).measurements[0].point;
-    let of_point = boxes::of_point(scenario, bed, (role, keys), point).unwrap();
-    let orders = external::plan(&boxes::config_of(bed, (role, keys), None, of_point)).unwrap();
+    let orders = external::plan(&boxes::config_of(scenario, bed, (role, keys), point, None).unwrap()).unwrap();
     let of_order = |order: &dut::host::Order| {
         let Action::Command { args, .. } = &order.action else { panic!("{order:?}") };
         (order.why.clone(), args.last().unwrap().clone())

@@ -16,7 +16,7 @@ pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator
 }
 
 /// `None` for boxes that are elsewhere.
-pub fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<CoresHere> {
+pub(crate) fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<CoresHere> {
     if !bed.makes_links() {
         return None;
     }

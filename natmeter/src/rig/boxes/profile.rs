@@ -1,24 +1,25 @@
 //! Profiles of boxes with kernels of their own, for the engine.
 
+use super::RunningBoxes;
 use crate::rig::failed;
 use crate::rig::profile::{STACKS, profile_of};
-use dut::external::{External, OnBox};
+use dut::external::OnBox;
 use engine::Profiling;
 use method::TrialError;
 use method::trial::{Profile, Profiler};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Recordings in progress, with position and name of each box.
 struct OnBoxes {
-    all: Arc<Mutex<Vec<External>>>,
+    all: RunningBoxes,
     recordings: Vec<(usize, String, OnBox)>,
     frequency: u32,
 }
 
 /// None if `profiled` is set for no box. Fails if perf does not start on one of them, or a connection is lost.
 pub(super) fn on_boxes(
-    all: &Arc<Mutex<Vec<External>>>,
+    all: &RunningBoxes,
     profiled: &[bool],
     Profiler { frequency }: Profiler,
 ) -> Result<Option<Box<dyn Profiling>>, TrialError> {
