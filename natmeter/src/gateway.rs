@@ -2,12 +2,12 @@
 //! runs workers and answers its control socket.
 
 use crate::rig::files::open as open_file;
-use crate::rig::ports::{boxed, in_vlan};
+use crate::rig::ports::{boxed, in_vlan, own};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, PacketCounts, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
-use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
+use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Owns};
 use plane::lw4o6::Live;
 use plane::{Side4, Side6};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tech::{GatewayBuild, Job, Links};
-use wire::{AddrRange, Mac, Prefix6};
+use wire::Mac;
 
 mod ending;
 #[cfg(test)]
@@ -119,22 +119,14 @@ fn side6(side: &Side, mac: Mac, next_hop: Mac) -> Side6 {
 }
 
 fn owns(gateway: &Gateway, macs: Macs) -> Owns {
-    let mut owns = Owns { customer: own(&gateway.left, macs[0].0), internet: own(&gateway.right, macs[1].0) };
+    let of_side = |side: &Side, (mac, _)| own(mac, [side.address]);
+    let mut owns = Owns { customer: of_side(&gateway.left, macs[0]), internet: of_side(&gateway.right, macs[1]) };
     let [left, right] = gateway.technology.answers(gateway.plays);
     for (own, more) in [(&mut owns.customer, left), (&mut owns.internet, right)] {
         own.ipv4.extend(more.ipv4);
         own.ipv6.extend(more.ipv6);
     }
     owns
-}
-
-fn own(side: &Side, mac: Mac) -> Own {
-    let mut own = Own { mac, ..Own::default() };
-    match side.address {
-        IpAddr::V4(a) => own.ipv4.push(AddrRange::one(a)),
-        IpAddr::V6(addr) => own.ipv6.push(Prefix6 { addr, len: 128 }),
-    }
-    own
 }
 
 /// Passes the packets of capture files through the gateway, and returns the counters as text or JSON.

@@ -56,7 +56,7 @@ fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note
         return Some(note);
     }
     // A killed run may have raised it, so its note remains valid.
-    if note.is_new() {
+    if note.is_new {
         note.forget();
     }
     None
@@ -66,7 +66,7 @@ impl Drop for RaisedPriority {
     fn drop(&mut self) {
         let Some(mut note) = self.note.take() else { return };
         // The last run in the session restores it. If that fails, the note remains for `clean`.
-        if note.is_ours_alone() && note.before().apply(&note.own_process()) {
+        if note.is_ours_alone() && note.restore(Session::apply) {
             note.forget();
         }
     }
@@ -87,7 +87,7 @@ fn restored(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Vec<Strin
             continue;
         }
         let Some((process, now)) = note.session() else { continue };
-        let before = note.before();
+        let before = &note.before;
         // Otherwise the run was killed before it raised anything, or the user has changed the value since.
         let is_raised = now.nice == RAISED && before.nice != RAISED;
         if is_raised && !apply(before, &process) {

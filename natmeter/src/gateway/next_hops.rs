@@ -1,6 +1,7 @@
 //! Resolves the next hops of a gateway's sides before it starts, and again when its file is reloaded.
 
-use super::{BothPorts, Macs, own};
+use super::{BothPorts, Macs};
+use crate::rig::ports::own;
 use gateway::ControlQueue;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
 use plane::Side as PlaneSide;
@@ -46,7 +47,7 @@ pub(super) fn find(
             (Some(ip), _) => {
                 let ports = ports.iter_mut().map(|(left, right)| &mut **if i == 0 { left } else { right });
                 let mut lanes: Vec<_> = ports.zip(&mut *pools).map(|(p, pool)| (p as &mut dyn Port, pool)).collect();
-                resolve(&mut lanes, &own(side, own_macs[i]), (side.address, ip), stop)?
+                resolve(&mut lanes, &own(own_macs[i], [side.address]), (side.address, ip), stop)?
             }
             (None, Written::Mac(mac)) => mac,
             (None, Written::Ip(_)) => tun_neighbour(i as u8 + 1),

@@ -2,8 +2,6 @@
 //! whole. The tests use requests of the control socket, and packets over in-process links.
 
 use super::*;
-use plane::Boxed;
-use port::Frame;
 use port::link::{LinkPort, Steer, link};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -174,72 +172,53 @@ fn udp(out: bool, (src, sport): ([u8; 4], u16), (dst, dport): ([u8; 4], u16)) ->
 /// A test of a running gateway: gets the link ends, the file, and a function that sends requests.
 type Play<'a> = &'a mut dyn FnMut(&mut Ends, &Path, &mut dyn FnMut(&str) -> String);
 
-/// Runs a gateway on in-process links.
-struct InProcess<'a> {
-    gateway: &'a Gateway,
-    file: &'a Path,
-    macs: Macs,
-    live: Option<Arc<Live>>,
-    play: Play<'a>,
-}
-
-impl InProcess<'_> {
-    fn run(self, functions: Vec<Boxed<Frame>>) -> Result<(), GatewayError> {
-        let InProcess { gateway, file, macs, live, play } = self;
-        let (clock, workers) = (Clock::system(), gateway.workers);
-        let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048))?;
-        let pool = pools.remove(0);
-        // All packets arrive at the first worker, which must hand over those of the others.
-        let end = |name| link(name, clock, 64, (1, Steer::First), (workers, Steer::First));
-        let ((mut left, customer), (mut right, internet)) = (end("left"), end("right"));
-        let boxed = |p: LinkPort| Box::new(p) as Box<dyn Port>;
-        let ports = customer.into_iter().zip(internet).map(|(c, i)| (boxed(c), boxed(i))).collect();
-        let config = EmbeddedConfig {
-            preempt: false,
-            owns: Some(owns(gateway, macs)),
-            ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
-        };
-        let (embedded, queue) = Embedded::start(clock, config, functions);
-        embedded.rest();
-        let stop = Arc::new(AtomicBool::new(false));
-        let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
-        queue.learn(&next_hops).unwrap();
-        let gateway = gateway.clone();
-        let (other_vlan, embedded_) = (OtherVlan::default(), &embedded);
-        let mut running = Running {
-            gateway,
-            file,
-            macs,
-            next_hops,
-            other_vlan,
-            live,
-            clock,
-            embedded: embedded_,
-            workers: queue,
-            stop: &stop,
-        };
-        let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool, stop: Arc::clone(&stop) };
-        play(&mut ends, file, &mut |words| {
-            running.tidy();
-            running.answer(words)
-        });
-        Ok(embedded.stop()?)
-    }
-}
-
 fn running(technology: &str, workers: usize, play: Play) {
     running_at(SIDES, technology, workers, play);
 }
 
+/// Runs a gateway on in-process links.
 fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
-    let text = sides.replace("WORKERS", &workers.to_string()) + technology;
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, sides.replace("WORKERS", &workers.to_string()) + technology).unwrap();
     let gateway = scenario::gateway::read(&file, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
     let GatewayBuild { functions, live, .. } = build(&gateway, macs, workers, 7, None).unwrap();
-    InProcess { gateway: &gateway, file: &file, macs, live, play }.run(functions.boxed()).unwrap();
+    let clock = Clock::system();
+    let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048)).unwrap();
+    let pool = pools.remove(0);
+    // All packets arrive at the first worker, which must hand over those of the others.
+    let end = |name| link(name, clock, 64, (1, Steer::First), (workers, Steer::First));
+    let ((mut left, customer), (mut right, internet)) = (end("left"), end("right"));
+    let ports = boxed(customer).into_iter().zip(boxed(internet)).collect();
+    let config = EmbeddedConfig {
+        preempt: false,
+        owns: Some(owns(&gateway, macs)),
+        ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
+    };
+    let (embedded, queue) = Embedded::start(clock, config, functions.boxed());
+    embedded.rest();
+    let stop = Arc::new(AtomicBool::new(false));
+    let next_hops = Arc::new(next_hops::learnt(&gateway, &macs));
+    queue.learn(&next_hops).unwrap();
+    let mut running = Running {
+        gateway,
+        file: &file,
+        macs,
+        next_hops,
+        other_vlan: OtherVlan::default(),
+        live,
+        clock,
+        embedded: &embedded,
+        workers: queue,
+        stop: &stop,
+    };
+    let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool, stop: Arc::clone(&stop) };
+    play(&mut ends, &file, &mut |words| {
+        running.tidy();
+        running.answer(words)
+    });
+    embedded.stop().unwrap();
 }
 
 /// Replaces words in a file.
@@ -298,29 +277,18 @@ const OTHER_POOL: (&str, &str, &str) =
     ("pool = \"198.19.0.1\"", "pool = \"198.19.0.9\"", "pe: pool: cannot be changed");
 
 #[test]
-fn sessions_of_464xlat_stay_when_the_file_is_read_again() {
-    stays(XLAT464, "pe", "ce.ipv4-to-ipv6", OTHER_POOL);
-}
-
-#[test]
-fn sessions_of_ds_lite_stay_when_the_file_is_read_again() {
-    stays(DS_LITE, "pe", "ce.ipv4-to-ipv6", OTHER_POOL);
-}
-
-#[test]
-fn sessions_of_map_e_stay_when_the_file_is_read_again() {
-    // Another customer has other ports, and may have the same address.
-    stays(MAP_E, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
-}
-
-#[test]
-fn sessions_of_map_t_stay_when_the_file_is_read_again() {
-    stays(MAP_T, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 11", "ce: nat44: pool: cannot be changed"));
-}
-
-#[test]
-fn sessions_of_lw4o6_stay_when_the_file_is_read_again() {
-    stays(LW4O6, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed"));
+fn sessions_stay_when_the_file_is_read_again() {
+    for (technology, part, counter, refused) in [
+        (XLAT464, "pe", "ce.ipv4-to-ipv6", OTHER_POOL),
+        (DS_LITE, "pe", "ce.ipv4-to-ipv6", OTHER_POOL),
+        // Another customer has other ports, and may have the same address.
+        (MAP_E, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed")),
+        (MAP_T, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 11", "ce: nat44: pool: cannot be changed")),
+        (LW4O6, "ce.nat44", "pe.ipv6-to-ipv4", ("ce = 3", "ce = 4", "ce: nat44: port-set: cannot be changed")),
+    ] {
+        println!("{technology}");
+        stays(technology, part, counter, refused);
+    }
 }
 
 /// The NAT before the translator has only indexes of outside addresses. They remain if the addresses change, and change if maps
@@ -484,6 +452,16 @@ fn softwires(all: &[(u16, u16)]) -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
+/// Runs a lwAFTR with this table; the test gets the file of the table.
+fn lwaftr(softwires: &str, play: Play) {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("softwires.txt");
+    std::fs::write(&table, softwires).unwrap();
+    let lw4o6 = format!("[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\n", table.display());
+    let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
+    running_at(&sides, &lw4o6, 1, &mut |ends, _, say| play(ends, &table, say));
+}
+
 /// An empty or incomplete table is refused, and the softwires remain; a valid table is loaded, and its changes are reported.
 #[test]
 fn a_binding_table_is_loaded_completely_or_not_at_all() {
@@ -521,13 +499,8 @@ fn a_binding_table_is_loaded_completely_or_not_at_all() {
 /// A file that was cut at the end of a line looks complete, but lacks most softwires.
 #[test]
 fn a_binding_table_that_lacks_most_softwires_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = folder.path().join("softwires.txt");
-    let lw4o6 = format!("[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\n", table.display());
     let whole = softwires(&[(1, 1), (2, 2), (3, 3), (5, 5)]);
-    std::fs::write(&table, &whole).unwrap();
-    let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
-    running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
+    lwaftr(&whole, &mut |_, table, say| {
         let first = softwires(&[(1, 1)]);
         assert!(whole.starts_with(&first));
         let refused = format!(
@@ -536,23 +509,23 @@ fn a_binding_table_that_lacks_most_softwires_is_refused() {
             table.display()
         );
         for _ in 0..2 {
-            std::fs::write(&table, &first).unwrap();
+            std::fs::write(table, &first).unwrap();
             assert_eq!(say("reload"), refused, "also a second time");
         }
         // As many others do not make up for them.
-        std::fs::write(&table, softwires(&[(1, 1), (4, 4), (6, 6), (7, 7)])).unwrap();
+        std::fs::write(table, softwires(&[(1, 1), (4, 4), (6, 6), (7, 7)])).unwrap();
         let said = say("reload");
         assert!(said.contains("the file has 4 softwires, and lacks 3 of the 4 in use"), "{said}");
 
-        std::fs::write(&table, &whole).unwrap();
+        std::fs::write(table, &whole).unwrap();
         assert_eq!(say("reload"), "reloaded: 4 softwires, 0 added, 0 removed, 0 changed\n", "nothing was removed");
-        std::fs::write(&table, softwires(&[(1, 1), (2, 9)])).unwrap();
+        std::fs::write(table, softwires(&[(1, 1), (2, 9)])).unwrap();
         assert_eq!(say("reload"), "reloaded: 2 softwires, 0 added, 2 removed, 1 changed\n", "half of them");
-        std::fs::write(&table, &whole).unwrap();
+        std::fs::write(table, &whole).unwrap();
         assert_eq!(say("reload"), "reloaded: 4 softwires, 2 added, 0 removed, 1 changed\n");
-        std::fs::write(&table, &first).unwrap();
+        std::fs::write(table, &first).unwrap();
         assert_eq!(say("reload allow-removal"), "reloaded: 1 softwires, 0 added, 3 removed, 0 changed\n");
-        std::fs::write(&table, "# nothing\n").unwrap();
+        std::fs::write(table, "# nothing\n").unwrap();
         assert!(say("reload allow-removal").contains("the new binding table has no softwire"));
     });
 }
@@ -576,13 +549,8 @@ fn a_reload_does_not_outlast_the_gateway() {
 /// Without this check, a lwAFTR would load a table without softwires and lose all of them.
 #[test]
 fn a_binding_table_without_softwires_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = folder.path().join("softwires.txt");
-    let lw4o6 = format!("[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\n", table.display());
-    std::fs::write(&table, softwires(&[(1, 1), (2, 2), (5, 5)])).unwrap();
-    let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
-    running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
-        std::fs::write(&table, "# nothing\n").unwrap();
+    lwaftr(&softwires(&[(1, 1), (2, 2), (5, 5)]), &mut |_, table, say| {
+        std::fs::write(table, "# nothing\n").unwrap();
         let refused = "error: the new binding table has no softwire; the gateway keeps the old one with 3 softwires\n";
         assert_eq!(say("reload"), refused);
     });

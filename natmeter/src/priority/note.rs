@@ -18,18 +18,19 @@ const PREFIX: &str = "session-priority";
 const ATTEMPTS: u32 = 100;
 
 /// The notes of a user.
+#[derive(Clone)]
 pub(super) struct Notes {
     dir: RunDir,
     proc: PathBuf,
 }
 
 pub(super) struct Note {
-    dir: RunDir,
+    notes: Notes,
     path: PathBuf,
     file: File,
-    before: Session,
-    proc: PathBuf,
-    is_new: bool,
+    pub(super) before: Session,
+    /// No other run had a note of this session.
+    pub(super) is_new: bool,
 }
 
 /// A session, from the file's name.
@@ -117,22 +118,14 @@ impl Notes {
     }
 
     fn note(&self, path: PathBuf, file: File, before: Session, is_new: bool) -> Note {
-        Note { dir: self.dir.clone(), path, file, before, proc: self.proc.clone(), is_new }
+        Note { notes: self.clone(), path, file, before, is_new }
     }
 }
 
 impl Note {
-    pub(super) fn before(&self) -> &Session {
-        &self.before
-    }
-
-    /// No other run had a note of this session.
-    pub(super) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
-    pub(super) fn own_process(&self) -> PathBuf {
-        self.proc.join("self")
+    /// Restores the value of before.
+    pub(super) fn restore(&self, apply: impl Fn(&Session, &Path) -> bool) -> bool {
+        apply(&self.before, &self.notes.own_process())
     }
 
     fn is_about(&self, session: &Session) -> bool {
@@ -143,10 +136,10 @@ impl Note {
     pub(super) fn session(&self) -> Option<(PathBuf, Session)> {
         let key = self.path.file_name().and_then(|name| SessionKey::parse(name.to_str()?));
         // Group numbers restart at boot; a note may be older.
-        if key.is_some_and(|key| key.is_of_another_session(&self.proc)) {
+        if key.is_some_and(|key| key.is_of_another_session(&self.notes.proc)) {
             return None;
         }
-        let processes = fs::read_dir(&self.proc).ok()?.flatten().map(|entry| entry.path());
+        let processes = fs::read_dir(&self.notes.proc).ok()?.flatten().map(|entry| entry.path());
         let of_it = |process: PathBuf| {
             let now = Session::of(&process).filter(|now| now.group == self.before.group)?;
             key.is_none_or(|key| stat(&process).is_some_and(|s| s.session == key.session)).then_some((process, now))
@@ -162,7 +155,7 @@ impl Note {
     pub(super) fn forget(self) {
         // If this fails, `clean` finds a note of a value that is already restored.
         let _ = fs::remove_file(&self.path);
-        self.dir.tidy();
+        self.notes.dir.tidy();
     }
 }
 

@@ -74,7 +74,7 @@ impl Machine {
     /// Ends a run as dropping [`RaisedPriority`] does.
     fn end_run(&self, mut note: Note) {
         if note.is_ours_alone() {
-            assert!(self.apply(note.before(), &note.own_process()));
+            assert!(note.restore(|to, process| self.apply(to, process)));
             note.forget();
         }
     }
@@ -148,7 +148,7 @@ fn a_leader_that_ended_leaves_its_session() {
     }
     m.end(31);
     let note = m.raise().unwrap();
-    assert!(!note.is_new() && note.before().nice == 0, "the note of before its leader ended");
+    assert!(!note.is_new && note.before.nice == 0, "the note of before its leader ended");
 }
 
 #[test]

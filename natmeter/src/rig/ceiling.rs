@@ -31,16 +31,13 @@ pub(crate) fn over_cable(
     Ok(rates[WINDOWS / 2])
 }
 
-/// What must exist as long as the ports.
-type Held = (Vec<Mute>, Place);
-
-/// An engine without a box.
+/// An engine without a box, and what must exist as long as its ports.
 fn engine(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,
     process: &Process,
-) -> Result<(Engine, Held), RigError> {
+) -> Result<(Engine, (Vec<Mute>, Place)), RigError> {
     let place = Place::of(bed, process)?;
     let opened = open(scenario, bed, &place, process)?;
     let mut wires = Wires::bare(process.clock);

@@ -57,7 +57,7 @@ impl Booted {
     pub(crate) fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
         ends: &Nics<'_>,
-        network: &Network,
+        network: &[Step],
         sink: &Sink,
     ) -> Result<Booted, RigError> {
         let image = Cache::of_this_user()?.latest(kind_of(kind))?;
@@ -83,7 +83,7 @@ impl Booted {
         let running = SharedGuest::of(beside_tester_threads(ends.lanes, || Guest::boot(&config, &image, nics))?);
         let logged: Box<dyn Host> = Box::new(Log::over(running.clone(), Arc::clone(sink)));
         // The changes of these steps end with the guest.
-        Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&network.steps())?;
+        Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(network)?;
         let mut facts = FactTable::from([
             ("guest".to_owned(), in_words(&config)),
             ("guest image".to_owned(), image.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()),
@@ -132,27 +132,8 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}{booted}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Addresses and routes of a box.
-pub(crate) struct Network {
-    sides: [Side; 2],
-    /// Sides of native IPv6 beside other frames.
-    native: Option<[Side; 2]>,
-}
-
-impl Network {
-    /// Whether the box has IPv6.
-    pub(crate) fn has_ipv6(&self) -> bool {
-        self.native.is_some() || self.sides.iter().any(|side| side.own.0.is_ipv6())
-    }
-
-    /// Steps that configure addresses and routes.
-    pub(crate) fn steps(&self) -> Vec<Step> {
-        dut::guest::network::steps(&self.sides, self.native.as_ref())
-    }
-}
-
-/// Addresses and routes of box number `at`, from the left and from 0, at a point.
-pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Network {
+/// Steps that give box number `at`, from the left and from 0, its addresses and routes at a point, and whether it has IPv6.
+pub(super) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> (Vec<Step>, bool) {
     let dut = &scenario.duts[point.dut];
     let forwarded = dut.forwarded_ipv6();
     let six = dut.technology().map(|(_, technology)| technology).or(forwarded.as_deref());
@@ -190,7 +171,8 @@ pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) 
         };
         Some([of_side(0)?, of_side(1)?])
     });
-    Network { sides, native }
+    let has_ipv6 = native.is_some() || sides.iter().any(|side| side.own.0.is_ipv6());
+    (dut::guest::network::steps(&sides, native.as_ref()), has_ipv6)
 }
 
 /// Numbers of the neighbours; `None` for the tester.

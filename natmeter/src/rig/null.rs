@@ -68,7 +68,7 @@ impl NullPath {
 /// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NullRates {
-    /// Frame rate per direction.
+    /// Per direction.
     pub frames: Rate,
     /// Set-up rate of phase 1, per second; `None` without connections.
     pub set_up: Option<Rate>,

@@ -107,18 +107,16 @@ impl Place {
                 links.carry_out(at, &steps, &RunDir::of_this_user(), &sink)?;
                 continue;
             };
-            let network = guest::network(scenario, bed, point, at);
-            let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
+            let cores = &scenario.sweep.cores;
+            let is_booted = keys.cores_by() == Some(CoresBy::Boot) && cores.sets(role);
             let ends = guest::Nics {
                 namespace: &links.boxes()[at],
                 macs: links::macs(at, bed.boxes.len()),
-                queues,
-                cores: None,
+                queues: self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues),
+                cores: is_booted.then(|| cores.of_box(role, point.cores)),
                 lanes: bed.lanes(),
             };
-            let cores = &scenario.sweep.cores;
-            let is_booted = keys.cores_by() == Some(CoresBy::Boot) && cores.sets(role);
-            let ends = guest::Nics { cores: is_booted.then(|| cores.of_box(role, point.cores)), ..ends };
+            let (network, _) = guest::network(scenario, bed, point, at);
             self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())
@@ -202,9 +200,9 @@ pub(crate) fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &Box
 
 /// The steps that give a box in a namespace its addresses and routes.
 pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> Vec<Step> {
-    let network = guest::network(scenario, bed, point, at);
-    let quiet = if network.has_ipv6() { with_ipv6() } else { Vec::new() };
-    [quiet, network.steps()].concat()
+    let (network, has_ipv6) = guest::network(scenario, bed, point, at);
+    let quiet = if has_ipv6 { with_ipv6() } else { Vec::new() };
+    [quiet, network].concat()
 }
 
 /// How the tester is connected to natmeter's links.

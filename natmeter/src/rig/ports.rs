@@ -85,7 +85,9 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Proc
             format!("{} {} {}", first.backend, first.name, first.mode).trim().to_owned(),
         );
         facts.extend(link_facts(name, &LinkFacts::of(namespace, interface)?));
-        Ok((ports, Hop { own: mac, next: Mac::default() }, own(keys, mac, tested)))
+        let mut own = own(mac, keys.addresses.iter().map(|(address, _)| *address));
+        own.ipv4.push(tested);
+        Ok((ports, Hop { own: mac, next: Mac::default() }, own))
     };
     let [inside, remote] = flows.ends();
     let (left, left_hop, customer) = side("left", &bed.left, inside)?;
@@ -247,11 +249,11 @@ fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigErro
     ))
 }
 
-/// The tester's own addresses, and those of its test frames.
-fn own(keys: &PortKeys, mac: Mac, tested: AddrRange) -> Own {
-    let mut own = Own { mac, ipv4: vec![tested], ipv6: Vec::new() };
-    for (address, _) in &keys.addresses {
-        match *address {
+/// The addresses of a port.
+pub(crate) fn own(mac: Mac, addresses: impl IntoIterator<Item = IpAddr>) -> Own {
+    let mut own = Own { mac, ..Own::default() };
+    for address in addresses {
+        match address {
             IpAddr::V4(address) => own.ipv4.push(AddrRange::one(address)),
             IpAddr::V6(addr) => own.ipv6.push(Prefix6 { addr, len: 128 }),
         }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 /// The trials of one check, each judged as in a search.
 pub(super) struct TrialKeeper<'a> {
-    check: &'a str,
+    pub(super) check: &'a str,
     trials: &'a RefCell<Vec<TrialRecord>>,
 }
 

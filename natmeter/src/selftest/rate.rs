@@ -46,8 +46,7 @@ impl Tester<'_> {
     pub(super) fn capacity(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { capacity: truth.0, ..TruthConfig::default() };
         let settings = self.settings(truth);
-        self.near(
-            KnownRate { name: CAPACITY, truth, unit: "frames/s" },
+        self.comparison(CAPACITY, truth, "frames/s").make(
             || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
@@ -58,8 +57,7 @@ impl Tester<'_> {
         let connections = self.depth.connections;
         let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
         let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
-        self.near(
-            KnownRate { name: SET_UP_RATE, truth, unit: "connections/s" },
+        self.comparison(SET_UP_RATE, truth, "connections/s").make(
             || self.nat(config, connections, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
             |mut trials| establishment::measure(&mut trials, &settings, phase1, &mut |_| {}),
         )
@@ -76,27 +74,13 @@ impl Tester<'_> {
         }
     }
 
-    /// Checks a rate on new devices.
-    fn near<T: Trials>(
-        &self,
-        known: KnownRate,
-        device: impl Fn() -> Result<T, TrialError>,
-        search: impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
-    ) -> SelfTestCheck {
-        let kept = TrialKeeper::new(known.name, &self.trials);
-        Comparison { known, end: self.end, kept: &kept }.make(device, search)
+    fn comparison<'a>(&'a self, name: &'a str, truth: Rate, unit: &'a str) -> Comparison<'a> {
+        Comparison { truth, unit, end: self.end, kept: TrialKeeper::new(name, &self.trials) }
     }
 }
 
 fn tester(error: &RigError) -> TrialError {
     TrialError::Tester(error.to_string())
-}
-
-#[derive(Clone, Copy)]
-struct KnownRate<'a> {
-    name: &'a str,
-    truth: Rate,
-    unit: &'a str,
 }
 
 /// The result of one search.
@@ -109,10 +93,12 @@ enum RateVerdict {
     Else { deciding: Option<Box<TrialRecord>>, disturbed: bool },
 }
 
+/// Compares a rate with the truth on new devices.
 struct Comparison<'a> {
-    known: KnownRate<'a>,
+    truth: Rate,
+    unit: &'a str,
     end: Option<Instant>,
-    kept: &'a TrialKeeper<'a>,
+    kept: TrialKeeper<'a>,
 }
 
 impl Comparison<'_> {
@@ -123,10 +109,10 @@ impl Comparison<'_> {
         device: impl Fn() -> Result<T, TrialError>,
         search: impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
     ) -> SelfTestCheck {
-        let KnownRate { name, truth, unit } = self.known;
+        let truth = si(self.truth.0 as f64, 4);
         let mut check = SelfTestCheck {
-            name: name.to_owned(),
-            truth: format!("{}{unit} within {BELOW} below and {SLACK} above", si(truth.0 as f64, 4)),
+            name: self.kept.check.to_owned(),
+            truth: format!("{truth}{} within {BELOW} below and {SLACK} above", self.unit),
             measured: NO_TIME.to_owned(),
             ..SelfTestCheck::default()
         };
@@ -163,11 +149,10 @@ impl Comparison<'_> {
         search: &impl Fn(&mut dyn Trials) -> Result<SearchResult, TrialError>,
         measured: &mut String,
     ) -> Result<RateVerdict, TrialError> {
-        let KnownRate { truth, unit, .. } = self.known;
-        let before = self.kept.count();
-        let mut trials = KeptTrials { inner: Until { inner: device()?, end: self.end }, kept: self.kept };
+        let (truth, before) = (self.truth, self.kept.count());
+        let mut trials = KeptTrials { inner: Until { inner: device()?, end: self.end }, kept: &self.kept };
         let result = search(&mut trials)?;
-        *measured = in_words(&result, unit);
+        *measured = in_words(&result, self.unit);
         if is_right(&result, truth) {
             return Ok(RateVerdict::Truth);
         }
@@ -186,7 +171,7 @@ impl Comparison<'_> {
 
     /// The contradiction, if it is reproducible.
     fn reproduced(&self, trials: &mut impl Trials, trial: &TrialRecord) -> Result<Option<TrialRecord>, TrialError> {
-        let (before, truth) = (self.kept.count(), self.known.truth);
+        let (before, truth) = (self.kept.count(), self.truth);
         let mut judged = TrialJudge::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
@@ -266,11 +251,10 @@ mod tests {
     /// The same with trials of this length.
     fn lasting<T: Trials>(duration: Nanos, device: impl Fn(u64) -> Result<T, TrialError>) -> SelfTestCheck {
         let (trials, made) = (RefCell::default(), std::cell::Cell::new(0));
-        let known = KnownRate { name: "x", truth: TRUTH, unit: "frames/s" };
         // Half of it is a rate below the truth.
         let precision = Precision::Relative(PRECISION);
         let settings = SearchSettings { hi: Rate(1_100_000), precision, duration, ..SearchSettings::default() };
-        Comparison { known, end: None, kept: &TrialKeeper::new("x", &trials) }.make(
+        Comparison { truth: TRUTH, unit: "frames/s", end: None, kept: TrialKeeper::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
             |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
