@@ -1,6 +1,6 @@
 //! The links of a bed for DNS: addresses, permanent neighbours and routes of client, device and server.
 
-use super::Between;
+use super::QueryPath;
 use crate::interface::{quiet, quiet6};
 use crate::side::{LEFT, RIGHT, Side};
 use crate::step::words;
@@ -66,13 +66,13 @@ impl End {
 }
 
 /// Steps in order.
-pub(super) fn steps(between: &Between) -> Vec<Step> {
+pub(super) fn steps(between: &QueryPath) -> Vec<Step> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
     let used = match between {
-        Between::Nothing => &sides[..1],
-        Between::Ports(_) => &sides[..0],
-        Between::Dns64 { .. } | Between::Program(_) => &sides[..],
+        QueryPath::Nothing => &sides[..1],
+        QueryPath::Ports(_) => &sides[..0],
+        QueryPath::Dns64 { .. } | QueryPath::Program(_) => &sides[..],
     };
     let ends: Vec<[End; 2]> = used.iter().map(|(side, target)| End::pair(side, *target)).collect();
     for [outer, dut] in &ends {
@@ -80,16 +80,16 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
         steps.extend(outer.prepared().into_iter().chain(dut.prepared()));
     }
     match between {
-        Between::Ports(_) => {}
-        Between::Nothing => steps.extend(addresses_of_cable(&ends[0])),
-        Between::Dns64 { .. } => {
+        QueryPath::Ports(_) => {}
+        QueryPath::Nothing => steps.extend(addresses_of_cable(&ends[0])),
+        QueryPath::Dns64 { .. } => {
             let [[client, dut], right] = [&ends[0], &ends[1]];
             let [own, other] = [CLIENT6, DUT6].map(|address| address.to_string());
             steps.extend(client.addressed(&format!("{own}/64"), &other));
             steps.extend(dut.addressed(&format!("{other}/64"), &own));
             steps.extend(addresses(&RIGHT, right));
         }
-        Between::Program(program) => {
+        QueryPath::Program(program) => {
             for (side, [outer, _]) in [LEFT, RIGHT].iter().zip(&ends) {
                 let [own, other] = [side.tester, side.dut].map(|address| Ipv4Addr::from(address).to_string());
                 steps.extend(outer.addressed(&format!("{own}/24"), &other));
@@ -101,14 +101,14 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
 }
 
 /// Stops unsolicited packets; only a DNS64 server has IPv6.
-fn quiet_everywhere(between: &Between) -> Vec<Step> {
+fn quiet_everywhere(between: &QueryPath) -> Vec<Step> {
     let targets = [Target::Tester, Target::Dut, Target::Server];
     let mut steps: Vec<Step> = match between {
-        Between::Dns64 { .. } => {
+        QueryPath::Dns64 { .. } => {
             targets[..2].iter().flat_map(|&target| quiet6(target)).chain(quiet(Target::Server)).collect()
         }
-        Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
-        Between::Program(_) | Between::Ports(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
+        QueryPath::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
+        QueryPath::Program(_) | QueryPath::Ports(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
     };
     let on =
         |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };

@@ -32,8 +32,9 @@ const DNS: u16 = 53;
 pub const SERVERS: &[(&str, &str)] =
     &[("unbound", "Unbound, a DNS64 server"), ("knot", "Knot DNS, the authoritative server of beds for DNS")];
 
+/// What queries pass between client and server.
 #[derive(Clone, Debug)]
-pub enum Between {
+pub enum QueryPath {
     /// Connects client and server by a cable.
     Nothing,
     /// Puts Unbound between client and server.
@@ -78,12 +79,12 @@ pub fn interfaces() -> [Interface; 2] {
     [LEFT, RIGHT].map(|side| Interface { name: side.name, address: side.dut.into(), neighbour: side.tester_mac() })
 }
 
-impl Between {
+impl QueryPath {
     fn line(&self) -> Option<String> {
         match self {
-            Between::Nothing | Between::Ports(_) => None,
-            Between::Dns64 { .. } => Some(unbound::line()),
-            Between::Program(program) => Some(program.line.clone()),
+            QueryPath::Nothing | QueryPath::Ports(_) => None,
+            QueryPath::Dns64 { .. } => Some(unbound::line()),
+            QueryPath::Program(program) => Some(program.line.clone()),
         }
     }
 
@@ -94,30 +95,30 @@ impl Between {
 
     fn tools(&self) -> Vec<Tool> {
         let own: &[Tool] = match self {
-            Between::Nothing | Between::Program(_) | Between::Ports(_) => &[],
-            Between::Dns64 { .. } => &[UNBOUND],
+            QueryPath::Nothing | QueryPath::Program(_) | QueryPath::Ports(_) => &[],
+            QueryPath::Dns64 { .. } => &[UNBOUND],
         };
         [&[IP, ETHTOOL, KNOT][..], own].concat()
     }
 
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
-            Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
-            Between::Ports(ports) => (ports[0].address.into(), self.server()),
-            Between::Nothing | Between::Program(_) => (client().into(), self.server()),
+            QueryPath::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
+            QueryPath::Ports(ports) => (ports[0].address.into(), self.server()),
+            QueryPath::Nothing | QueryPath::Program(_) => (client().into(), self.server()),
         }
     }
 
     pub fn server(&self) -> SocketAddr {
         match self {
-            Between::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),
+            QueryPath::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),
             _ => server(),
         }
     }
 
     /// Place of the server: without a device, the other end of the client's cable.
     fn place_of_server(&self) -> Target {
-        if matches!(self, Between::Nothing) { Target::Dut } else { Target::Server }
+        if matches!(self, QueryPath::Nothing) { Target::Dut } else { Target::Server }
     }
 }
 
@@ -132,7 +133,7 @@ fn server() -> SocketAddr {
 
 /// Dropping it ends the programs and undoes the steps.
 pub struct Bed {
-    between: Between,
+    between: QueryPath,
     knot: Option<Started>,
     device: Option<Started>,
     changes: Changes,
@@ -150,7 +151,7 @@ impl Bed {
     ///
     /// # Errors
     /// A program is missing or cannot be started, or a step fails; everything has been undone.
-    pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
+    pub fn build(between: QueryPath, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
         let lock = Lock::take(dir, What::Bed)?;
@@ -158,7 +159,7 @@ impl Bed {
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
         let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
         bring_up(&mut changes, &between)?;
-        if let Between::Ports(ports) = &between {
+        if let QueryPath::Ports(ports) = &between {
             for (port, target) in ports.iter().zip([Target::Tester, Target::Server]) {
                 port.attach(host.at(target).expect("made with a server"), dir, sink)?;
             }
@@ -167,17 +168,17 @@ impl Bed {
         folder.write_with(knot::ZONE_FILE, |out| zone.write(out, between.server()))?;
         folder.write(knot::CONFIG, &knot::config(folder.path(), zone.name, between.server()))?;
         match &between {
-            Between::Dns64 { threads, prefix } => {
+            QueryPath::Dns64 { threads, prefix } => {
                 folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
             }
-            Between::Program(program) => folder.write(PROGRAM_CONFIG, &program.config)?,
-            Between::Nothing | Between::Ports(_) => {}
+            QueryPath::Program(program) => folder.write(PROGRAM_CONFIG, &program.config)?,
+            QueryPath::Nothing | QueryPath::Ports(_) => {}
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);
         let mut bed = Bed { between, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
         bed.knot = Some(bed.start("the authoritative server", bed.between.place_of_server(), &knot::line())?);
-        if matches!(bed.between, Between::Program(_)) {
+        if matches!(bed.between, QueryPath::Program(_)) {
             bed.start_device()?;
         }
         Ok(bed)
@@ -193,7 +194,7 @@ impl Bed {
 
     fn start_device(&mut self) -> Result<(), DutError> {
         self.device = None;
-        let name = if matches!(self.between, Between::Dns64 { .. }) { "the DNS64 server" } else { "the device" };
+        let name = if matches!(self.between, QueryPath::Dns64 { .. }) { "the DNS64 server" } else { "the device" };
         self.device = self.between.line().map(|line| self.start(name, Target::Dut, &line)).transpose()?;
         Ok(())
     }
@@ -215,7 +216,7 @@ impl Bed {
         self.host.at(self.between.place_of_server()).expect("made with a server")
     }
 
-    pub fn between(&self) -> &Between {
+    pub fn between(&self) -> &QueryPath {
         &self.between
     }
 
@@ -237,7 +238,7 @@ impl Bed {
 }
 
 /// Returns the actions of [`Bed::build`] and the programs that it would start.
-pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
+pub fn plan(between: &QueryPath) -> Result<(Vec<Order>, Vec<String>), DutError> {
     let host = DryRun::over(Here::new());
     let orders = host.orders();
     // A dry run keeps no journal: the folder is never read.
@@ -248,11 +249,11 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
 }
 
 /// Checks that the programs for this bed are installed.
-pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
+pub fn see_that_tools_are_there(between: &QueryPath) -> Result<(), DutError> {
     Ok(tool::require(&between.tools())?)
 }
 
-fn bring_up(changes: &mut Changes, between: &Between) -> Result<(), DutError> {
+fn bring_up(changes: &mut Changes, between: &QueryPath) -> Result<(), DutError> {
     if changes.is_journal_left() {
         changes.begin_journal()?;
     }

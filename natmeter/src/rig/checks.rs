@@ -1,7 +1,7 @@
 //! Checks whether this machine supports the devices of a scenario, before any change.
 
 use super::{RigError, configuration, dns};
-use dut::dns::Between;
+use dut::dns::QueryPath;
 use dut::tool::{self, ETHTOOL, IP, Tool};
 use dut::{Configuration, DutError};
 use scenario::bed::{Bed, PortIo};
@@ -12,7 +12,7 @@ pub(crate) fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), R
     let mut needed: Vec<Tool> = Vec::new();
     let mut has_taps = false;
     for point in points {
-        let between = dns::between(scenario, point).or(scenario.sends_queries().then_some(Between::Nothing));
+        let between = dns::between(scenario, point).or(scenario.sends_queries().then_some(QueryPath::Nothing));
         if let Some(between) = between {
             dut::dns::see_that_tools_are_there(&between)?;
         }

@@ -11,7 +11,7 @@ use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
 use dns::{Device, Names, QueryPlan, Tester};
 use dut::RunDir;
-use dut::dns::{Bed, Between, Interface, Port, Program, Record, Zone};
+use dut::dns::{Bed, Interface, Port, Program, QueryPath, Record, Zone};
 use method::{Count, Nanos, Rate, TrialError};
 use procedure::dns::{self as queries, DNS64_RESOLUTION_RATE, Dns};
 use record::folder::FactTable;
@@ -32,11 +32,11 @@ const _: () = assert!(
 const TRUE_SIZE: u64 = 768;
 
 /// The device between client and server; `None` for the boxes of a bed, and for one that gets test frames.
-pub(crate) fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
+pub(crate) fn between(scenario: &Scenario, point: &Point) -> Option<QueryPath> {
     match scenario.duts[point.dut].setup() {
-        Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
+        Setup::Dns64 => Some(QueryPath::Dns64 { threads: point.cores, prefix: PREFIX }),
         _ if !scenario.sends_queries() => None,
-        Setup::Gateway { technology, .. } => Some(Between::Program(gateway(scenario, technology))),
+        Setup::Gateway { technology, .. } => Some(QueryPath::Program(gateway(scenario, technology))),
         _ => None,
     }
 }
@@ -86,8 +86,13 @@ fn defaults(technology: &dyn Technology) -> Vec<(String, String)> {
 }
 
 /// Builds the rig. If a program or a privilege is missing, or no query is answered, everything set up until then is restored.
-pub(super) fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
-    let is_dns64 = matches!(between, Between::Dns64 { .. });
+pub(super) fn build(
+    scenario: &Scenario,
+    between: QueryPath,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let is_dns64 = matches!(between, QueryPath::Dns64 { .. });
     let bed = stand(between, names(scenario, is_dns64), process, scenario.duts[point.dut].name())?;
     joined(scenario, point, bed, None, Box::new(Vec::new), process)
 }
@@ -103,7 +108,7 @@ pub(super) fn build_over(
     place.boot(scenario, bed, point, process)?;
     let mut boxes = boxes::prepare(scenario, bed, point, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
-    let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
+    let between = QueryPath::Ports(Box::new(ends(scenario, bed, &place)?));
     let stood = stand(between, names(scenario, false), process, "dns");
     let stood = stood.map_err(|error| place.ended().map_or(error, RigError::Ended))?;
     let facts = facts_of(scenario, bed, &boxes, &place);
@@ -158,7 +163,7 @@ fn joined(
     restore: Words,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    let is_dns64 = matches!(bed.between(), Between::Dns64 { .. });
+    let is_dns64 = matches!(bed.between(), QueryPath::Dns64 { .. });
     let names = names(scenario, is_dns64);
     let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
     let ports = ports(scenario, point);
@@ -203,7 +208,7 @@ fn ports(scenario: &Scenario, point: &Point) -> Ports {
 }
 
 /// Waits until the bed's authoritative server has loaded the zone.
-fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Result<Bed, RigError> {
+fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Result<Bed, RigError> {
     let records = || -> Box<dyn Iterator<Item = Record>> {
         let text = |label: [u8; dns::names::LABEL]| label.map(char::from).iter().collect::<String>();
         Box::new(names.records().map(move |(label, a, aaaa)| (text(label), a, aaaa)))
@@ -285,7 +290,7 @@ const NAMES: u32 = 65_536;
 pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
     let keys = scenario.procedures.get::<Dns>();
     let names = Names { count: NAMES, existing_ppm: 1_000_000 };
-    let bed = stand(Between::Nothing, names, process, "tester")?;
+    let bed = stand(QueryPath::Nothing, names, process, "tester")?;
     let client = client(&bed, ports(scenario, point))?;
     let try_at = |rate: Rate| -> Result<Option<Observation>, TrialError> {
         let timeout = Nanos(keys.timeout.0 / PART_OF_TIMEOUT);
@@ -350,7 +355,7 @@ mod tests {
             format!("name = \"dns\"\n{device}\n[measure]\nmetrics = \"dns_queries_resolved\"\nrepetitions = 1\n{more}");
         let loaded = scenario::parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
         let point = loaded.scenario.points().next().unwrap();
-        let Some(Between::Program(program)) = between(&loaded.scenario, &point) else { panic!("no program: {text}") };
+        let Some(QueryPath::Program(program)) = between(&loaded.scenario, &point) else { panic!("no program: {text}") };
         let gateway = scenario::gateway::parse("device.toml", &program.config, tech::ALL);
         (program.config.clone(), gateway.unwrap_or_else(|e| panic!("{e}")))
     }
