@@ -43,6 +43,14 @@ impl From<Nanos> for std::time::Duration {
 }
 
 impl Rate {
+    /// So many in this time, rounded down.
+    pub fn of(count: Count, time: Nanos) -> Rate {
+        Rate(u64::try_from(in_seconds(count) / u128::from(time.0.max(1))).unwrap_or(u64::MAX))
+    }
+    /// The lowest rate with so many in this time.
+    pub fn at_least(count: Count, time: Nanos) -> Rate {
+        Rate(u64::try_from(in_seconds(count).div_ceil(u128::from(time.0.max(1)))).unwrap_or(u64::MAX))
+    }
     /// floor(rate × duration), saturating.
     pub fn frames_in(self, duration: Nanos) -> Count {
         u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
@@ -66,6 +74,10 @@ impl Rate {
     }
 }
 
+fn in_seconds(count: Count) -> u128 {
+    u128::from(count) * u128::from(Nanos::SECOND.0)
+}
+
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -81,6 +93,13 @@ mod tests {
         // 40 Mfps for a day: far above 2^32.
         assert_eq!(Rate(40_000_000).frames_in(Nanos::from_secs(86_400)), 3_456_000_000_000);
         assert_eq!(Rate(u64::MAX).frames_in(Nanos::from_secs(3)), u64::MAX);
+    }
+
+    #[test]
+    fn a_rate_of_frames_in_a_time_is_rounded() {
+        let time = Nanos::from_secs(3);
+        assert_eq!((Rate::of(10, time), Rate::at_least(10, time)), (Rate(3), Rate(4)));
+        assert_eq!((Rate::of(u64::MAX, Nanos(1)), Rate::at_least(1, Nanos(0))), (Rate(u64::MAX), Rate(1_000_000_000)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! loss. It shows the buffer in front of the bottleneck, so the throughput must be below that rate.
 
 use crate::known::{self, KnownPoint, of_search};
-use crate::metric::{Metric, Origin, Unit};
+use crate::metric::{Metric, Origin, TrialKind, Unit};
 use crate::{Context, KeyTable, Known, Procedure, Watch};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
@@ -53,6 +53,8 @@ pub const BACK_TO_BACK_FRAMES: Metric = Metric {
     // Section 5.4: the number of repetitions is reported, and no longer fixed.
     origin: Origin::Measured { repetitions: 1 },
     definition: "The longest burst per direction at the highest rate that is forwarded without loss.",
+    trials: TrialKind::AtSizes,
+    averaged: true,
     ..Metric::USUAL
 };
 

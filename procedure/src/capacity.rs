@@ -6,7 +6,7 @@
 use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
 use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Gives, Metric, Unit};
+use crate::metric::{Gives, Metric, TrialKind, Unit};
 use crate::validation::Validation;
 use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Sends, Watch};
 use document::number;
@@ -15,11 +15,11 @@ use key::quantity::show_grouped;
 use key::{Fault, computed, or};
 use method::judged::{Decision, Patience, probe_connections};
 use method::ratio::Ratio;
-use method::search::{CapacityRates, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings};
+use method::search::{CapacityRates, Decider, Phase2, Precision, Progress, ResultKind, SearchResult, SearchSettings};
 use method::simulated::{Truth, WhenFull};
 use method::trial::{TrialError, Trials};
 use method::units::{Count, Rate};
-use method::validity::{Invalid, Spoiler};
+use method::validity::Invalid;
 
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
@@ -48,6 +48,7 @@ pub const CONN_TABLE_CAPACITY: Metric = Metric {
                  of fewer connections.",
     gives: Some(Gives::TableSize),
     validated: true,
+    trials: TrialKind::Phase1,
     ..Metric::USUAL
 };
 
@@ -137,7 +138,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
 }
 
 /// Width of a search for a rate: 2.5 % of the rate that passed, as in published runs.
-const RATE_ERROR: Ratio = Ratio::from_ppm(25_000);
+const RATE_ERROR: Precision = Precision::Relative(Ratio::from_ppm(25_000));
 /// First search for a rate: its lower end, as a part of the upper end.
 const LOWEST_PART: u64 = 4096;
 
@@ -236,7 +237,7 @@ impl Search<'_, '_> {
         loop {
             let rate = match failed {
                 None => top,
-                Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.of(passed).0.max(1) => {
+                Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.width(passed).0 => {
                     passed.halfway(failed)
                 }
                 Some(_) => return Ok(Found { rate: passed, undecided }),
@@ -253,9 +254,7 @@ impl Search<'_, '_> {
     }
 
     fn decide(&mut self, connections: Count, rate: Rate, (lo, hi): (Rate, Rate)) -> Result<Decision, TrialError> {
-        let width = RATE_ERROR.of(lo).0.max(1);
-        let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
-        (self.watch)(&Progress { lo, hi, rate, steps_left: (u64::BITS - (intervals - 1).leading_zeros()).max(1) });
+        (self.watch)(&Progress { lo, hi, rate, steps_left: RATE_ERROR.halvings(lo, hi).max(1) });
         let (alpha, at_most) = (self.settings.alpha, self.validate_at_most);
         let spec = trial(rate, connections, alpha, at_most);
         let (few, slow) = probe_connections(connections, rate);
@@ -275,17 +274,9 @@ impl Search<'_, '_> {
         undecided: Option<Invalid>,
         rates: CapacityRates,
     ) -> SearchResult {
-        let by_host = undecided.is_some_and(|reason| reason.spoiler() == Spoiler::Host);
-        let kind = match (broken, undecided) {
-            (Some(_), None) => ResultKind::Exact,
-            (Some(_), Some(_)) => ResultKind::Between,
-            (None, None) => ResultKind::AtUpperLimit,
-            (None, Some(_)) if by_host => ResultKind::HostLimit,
-            (None, Some(_)) => ResultKind::TesterLimit,
-        };
         SearchResult {
             rate: Rate(safe.connections),
-            kind,
+            kind: ResultKind::of_ends(true, broken.is_some(), undecided.as_ref()),
             error: Rate(broken.map_or(0, |broken| broken.connections - safe.connections)),
             tester_limit: undecided,
             capacity: Some(rates),

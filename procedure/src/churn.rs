@@ -138,17 +138,15 @@ pub struct Limits {
 impl Limits {
     /// Rate of frames on `held` connections: [`REFRESHES`] of each in a time-out.
     pub fn held_frames(&self, held: Count) -> Rate {
-        let refreshes = u128::from(held) * u128::from(REFRESHES) * u128::from(Nanos::SECOND.0);
-        let refreshes = refreshes.div_ceil(u128::from(self.timeout.0.max(1)));
-        self.held_rate.max(Rate(u64::try_from(refreshes).unwrap_or(u64::MAX))).max(Rate(1))
+        let refreshes = Rate::at_least(held.saturating_mul(REFRESHES), self.timeout);
+        self.held_rate.max(refreshes).max(Rate(1))
     }
 
     /// Highest rate of new connections, in trials of this length, at which the DUT has forgotten a
     /// connection, within two time-outs, before it is opened again.
     pub fn most_arrivals(&self, duration: Nanos) -> Rate {
-        let again_after = duration.0.min(self.timeout.0.saturating_mul(2)).max(1);
-        let most = u128::from(self.different) * u128::from(Nanos::SECOND.0) / u128::from(again_after);
-        Rate(u64::try_from(most).unwrap_or(u64::MAX))
+        let again_after = duration.0.min(self.timeout.0.saturating_mul(2));
+        Rate::of(self.different, Nanos(again_after))
     }
 
     /// Connections that have not timed out at the end of a trial.

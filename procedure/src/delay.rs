@@ -8,7 +8,7 @@ mod section;
 use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
 use crate::known::{self, EXACT, KnownPoint};
-use crate::metric::{Metric, Origin, Unit};
+use crate::metric::{Metric, Origin, TrialKind, Unit};
 use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, number, rate};
 use key::quantity::WrittenRate;
@@ -79,6 +79,8 @@ pub const LATENCY: Metric = Metric {
     origin: Origin::Measured { repetitions: 20 },
     higher_is_better: false,
     definition: "The time from sending a tagged frame to receiving it, at the throughput, in each direction.",
+    trials: TrialKind::AtSizes,
+    averaged: true,
     ..Metric::USUAL
 };
 
@@ -143,6 +145,7 @@ pub const PDV: Metric = Metric {
     title: "Packet delay variation",
     reference: "RFC 8219 section 7.3.1",
     definition: "The 99.9th percentile minus the minimum of the delays of all frames, at the throughput, in each direction.",
+    averaged: false,
     ..LATENCY
 };
 
@@ -202,6 +205,7 @@ pub const IPDV: Metric = Metric {
     title: "Inter packet delay variation",
     reference: "RFC 8219 section 7.3.2",
     definition: "Minimum, median and maximum of the differences between the delays of successive frames, at the throughput.",
+    averaged: false,
     ..LATENCY
 };
 

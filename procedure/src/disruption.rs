@@ -6,7 +6,7 @@ use crate::churn::{Churn, Limits};
 use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
 use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Metric, STILL_LOST, Unit};
+use crate::metric::{Metric, STILL_LOST, TrialKind, Unit};
 use crate::results::{MetricResult, Results, line, names};
 use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, churn, single};
 use document::{Section, Table, number};
@@ -75,6 +75,8 @@ pub const RESET: Metric = Metric {
     higher_is_better: false,
     definition: "The frames that are lost because of a reset, divided by their rate; of the slower direction.",
     bounded_by: Some(STILL_LOST),
+    trials: TrialKind::Data,
+    averaged: true,
     ..Metric::USUAL
 };
 
@@ -164,6 +166,8 @@ pub const FAILOVER: Metric = Metric {
     title: "Dark time of a failover",
     reference: "METHODOLOGY.md, failover",
     definition: "The longest time without a right frame around the switch-over; of the slower direction.",
+    trials: TrialKind::Own,
+    averaged: false,
     ..RESET
 };
 

@@ -170,7 +170,7 @@ fn search(
         }
         Ok(judgement)
     };
-    let least = Rate(1_000_000_000u64.div_ceil(settings.duration.0.max(1)));
+    let least = Rate::at_least(1, settings.duration);
     let by = (settings.precision, &settings.criteria);
     let ends = (settings.lo, settings.hi);
     let result = binary::search(settings.warm, ends, (least, least), by, decide, watch)?;

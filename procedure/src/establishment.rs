@@ -2,7 +2,7 @@
 //! A trial has one frame per connection, no duration, and starts from an empty table.
 
 use crate::known::{self, CONNECTIONS, HELD, KnownPoint, of_search};
-use crate::metric::{Gives, Metric, Unit};
+use crate::metric::{Gives, Metric, TrialKind, Unit};
 use crate::validation::Validation;
 use crate::{Asked, Context, Known, Procedure, Sends, Watch};
 use key::Fault;
@@ -38,6 +38,7 @@ pub const MAX_CONN_EST_RATE: Metric = Metric {
     definition: "The highest rate at which the first frame of each of N new connections passes, starting from an empty \
                  connection tracking table.",
     gives: Some(Gives::SetUpRate),
+    trials: TrialKind::Phase1,
     ..Metric::USUAL
 };
 
@@ -51,6 +52,7 @@ pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
                  alpha times that rate, arrives too.",
     gives: Some(Gives::SetUpRate),
     validated: true,
+    trials: TrialKind::Phase1,
     ..Metric::USUAL
 };
 
@@ -116,9 +118,8 @@ pub fn measure(
 /// trials. Slower trials, one for each halving, would take many times as long, on a host whose
 /// noise left all faster ones undecided.
 fn least_strict(connections: Count, at_most: Option<Nanos>) -> Rate {
-    let Some(time) = at_most.filter(|time| time.0 > 0) else { return Rate(1) };
-    let rate = (u128::from(connections) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(time.0));
-    Rate(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+    let time = at_most.filter(|time| time.0 > 0);
+    time.map_or(Rate(1), |time| Rate::at_least(connections, time).max(Rate(1)))
 }
 
 /// alpha × R, capped, at least 1.

@@ -2,7 +2,7 @@
 //! fails; invalid ones are repeated.
 
 use crate::known::{self, EXACT, KnownPoint};
-use crate::metric::{Metric, Unit};
+use crate::metric::{Metric, TrialKind, Unit};
 use crate::results::{MetricResult, Results, names};
 use crate::throughput::THROUGHPUT;
 use crate::{Context, KeyTable, Known, Procedure, Watch};
@@ -43,6 +43,7 @@ pub const FRAME_LOSS_RATE: Metric = Metric {
     definition: "The share of the frames sent that are not received right, at each of a series of falling loads; the \
                  value is that at the highest load.",
     by_kind: true,
+    trials: TrialKind::AtLoads,
     ..Metric::USUAL
 };
 

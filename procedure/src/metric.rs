@@ -81,6 +81,23 @@ pub enum Gives {
     MemoryOfConnection,
 }
 
+/// What the trials of a metric are, for the requirements of RFCs. Trials of each kind have what is asked of the next ones, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrialKind {
+    /// Data at a rate that is searched (RFC 2544, section 26.1).
+    Searched,
+    /// Data at a series of loads.
+    AtLoads,
+    /// Data of any size.
+    AtSizes,
+    /// Data of one size.
+    Data,
+    /// First frames of connections (RFC 9693).
+    Phase1,
+    /// Of no RFC.
+    Own,
+}
+
 /// What a value is a total of: it compares only at the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TotalOf {
@@ -110,6 +127,10 @@ pub struct Metric {
     pub definition: &'static str,
     /// What other measurements take from the metric.
     pub gives: Option<Gives>,
+    /// What its trials are.
+    pub trials: TrialKind,
+    /// Whether RFCs report its average (RFC 2544, sections 26.2, 26.4 and 26.5; RFC 6201, section 1.4; RFC 9004, section 6.4).
+    pub averaged: bool,
     /// Whether trials validate connections.
     pub validated: bool,
     /// Metric whose baseline, of a device without the function under test, it is.
@@ -138,6 +159,8 @@ impl Metric {
         higher_is_better: true,
         definition: "",
         gives: None,
+        trials: TrialKind::Own,
+        averaged: false,
         validated: false,
         baseline_of: None,
         total_of: None,

@@ -3,7 +3,7 @@
 //! million.
 
 use crate::known::KnownPoint;
-use crate::metric::{Metric, Unit};
+use crate::metric::{Metric, TrialKind, Unit};
 use crate::results::{MetricResult, line, names};
 use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Results, Watch, throughput};
 use document::{Form, Quantity, Section, Table, number};
@@ -44,6 +44,7 @@ pub const OVERLOAD_SCALABILITY: Metric = Metric {
     reference: "RFC 8219 section 10.2",
     higher_is_better: false,
     definition: "The throughput with one flow, or with a few, the throughput with all flows, and how much less that is.",
+    trials: TrialKind::Searched,
     ..Metric::USUAL
 };
 

@@ -3,7 +3,7 @@
 
 use crate::keys::LENGTHS;
 use crate::known::{self, KnownPoint};
-use crate::metric::{Metric, STILL_LOST, Unit};
+use crate::metric::{Metric, STILL_LOST, TrialKind, Unit};
 use crate::{Context, KeyTable, Known, Procedure, Watch, single};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
@@ -57,6 +57,8 @@ pub const SYSTEM_RECOVERY_TIME: Metric = Metric {
     higher_is_better: false,
     definition: "The time from halving an overload of 110 % of the throughput to the due time of the last lost frame.",
     bounded_by: Some(STILL_LOST),
+    trials: TrialKind::AtSizes,
+    averaged: true,
     ..Metric::USUAL
 };
 

@@ -21,11 +21,10 @@ mod rfc9971;
 pub use assessment::{Assessment, Compliance, Departure};
 pub use check::Finding;
 pub use conditions::{Conditions, Device, Goal, Nature, Path, Phase1, Repetitions, Run, Search, Traffic, Trial};
-pub use metrics::AVERAGED;
+pub use metrics::Metrics;
 pub use page::{of_metrics, page};
 
 use crate::Metric;
-use metrics::EVERY;
 
 /// A document with its requirements.
 #[derive(Debug)]
@@ -72,7 +71,7 @@ pub struct Requirement {
     /// What the requirement asks, in one sentence.
     pub asks: &'static str,
     /// The metrics of which it asks this; none if natmeter measures nothing of the kind.
-    pub of: &'static [Metric],
+    pub of: Metrics,
     /// How compliance is checked.
     pub check: Check,
 }
@@ -116,22 +115,22 @@ const fn rules(name: &'static str, title: &'static str, requirements: &'static [
 const fn requirement(
     level: Level,
     section: &'static str,
-    of: &'static [Metric],
+    of: Metrics,
     asks: &'static str,
     check: Check,
 ) -> Requirement {
     Requirement { section, level, asks, of, check }
 }
 
-const fn must(section: &'static str, of: &'static [Metric], asks: &'static str, check: Check) -> Requirement {
+const fn must(section: &'static str, of: Metrics, asks: &'static str, check: Check) -> Requirement {
     requirement(Level::Must, section, of, asks, check)
 }
 
-const fn defines(section: &'static str, of: &'static [Metric], asks: &'static str, check: Check) -> Requirement {
+const fn defines(section: &'static str, of: Metrics, asks: &'static str, check: Check) -> Requirement {
     requirement(Level::Defines, section, of, asks, check)
 }
 
-const fn should(section: &'static str, of: &'static [Metric], asks: &'static str, check: Check) -> Requirement {
+const fn should(section: &'static str, of: Metrics, asks: &'static str, check: Check) -> Requirement {
     requirement(Level::Should, section, of, asks, check)
 }
 
@@ -140,9 +139,8 @@ fn all() -> impl Iterator<Item = (&'static Document, &'static Requirement)> {
 }
 
 /// The requirements of a metric, with their documents.
-pub fn of(metric: &Metric) -> impl Iterator<Item = (&'static Document, &'static Requirement)> {
-    let metric = *metric;
-    all().filter(move |(_, row)| row.of == EVERY || row.of.contains(&metric))
+pub fn of(metric: &Metric) -> impl Iterator<Item = (&'static Document, &'static Requirement)> + '_ {
+    all().filter(move |(_, row)| row.of.has(metric))
 }
 
 /// Whether an RFC defines a metric.

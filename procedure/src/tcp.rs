@@ -169,19 +169,13 @@ impl Life {
 
     /// Highest rate of new connections, in trials of this length, at which none is used twice.
     fn most_connections(&self, duration: Nanos) -> Rate {
-        per_second(self.different, duration)
+        Rate::of(self.different, duration)
     }
 }
 
 /// Highest rate of exchanges on `held` connections, in trials of this length, within the octets that each can send.
 fn most_exchanges(held: Count, payload: Count, duration: Nanos) -> Rate {
-    per_second(held.saturating_mul((MOST_OCTETS - 2) / payload.max(1)), duration)
-}
-
-/// `count` in this time, as a rate per second.
-fn per_second(count: Count, duration: Nanos) -> Rate {
-    let rate = u128::from(count) * u128::from(Nanos::SECOND.0) / u128::from(duration.0.max(1));
-    Rate(u64::try_from(rate).unwrap_or(u64::MAX))
+    Rate::of(held.saturating_mul((MOST_OCTETS - 2) / payload.max(1)), duration)
 }
 
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
@@ -279,7 +273,7 @@ fn find(
         Ok(judgement)
     };
     let ends = (settings.lo.min(Rate(most.0 - 1)), most);
-    let least = per_second(1, settings.duration).max(Rate(1));
+    let least = Rate::of(1, settings.duration).max(Rate(1));
     let mut result =
         binary::search(None, ends, (least, least), (settings.precision, &settings.criteria), decide, watch)?;
     let best = best.filter(|(rate, _)| *rate == result.rate).map(|(_, outcome)| outcome);

@@ -4,7 +4,7 @@
 //! is that of the command.
 
 use crate::known::{self, CONNECTIONS, EXACT, HELD, KnownPoint};
-use crate::metric::{Gives, Metric, TotalOf, Unit};
+use crate::metric::{Gives, Metric, TotalOf, TrialKind, Unit};
 use crate::results::{MetricResult, Results, line, names};
 use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
 use document::{Form, Quantity, Section, Table, number, row};
@@ -12,14 +12,13 @@ use key::kind::number;
 use key::or;
 use method::Criteria;
 use method::judged::{Decision, Patience};
+use method::search::keep::sample;
 use method::search::{
     BelowResolution, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe,
 };
 use method::simulated::ControlTruth;
 use method::stats::{Line, median};
-use method::trial::{
-    Direction, Emptied, Load, Observed, TableMemory, TearDown, TrialError, TrialOptions, TrialSpec, Trials,
-};
+use method::trial::{Emptied, Observed, TableMemory, TearDown, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
@@ -79,6 +78,7 @@ pub const CONN_TEAR_DOWN_RATE: Metric = Metric {
     definition: "The connections of a table, divided by the time to empty it beyond that to empty an empty table of the \
                  same size.",
     bounded_by: Some("the time to remove the connections is below resolution"),
+    trials: TrialKind::Phase1,
     ..Metric::USUAL
 };
 
@@ -163,10 +163,6 @@ pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
     ..Metric::USUAL
 };
 
-/// Connections of the sample.
-const SAMPLE: Count = 10_000;
-/// Rate of the sample, at most that of phase 1.
-const SAMPLE_RATE: Rate = Rate(10_000);
 /// A net time below this many spreads of the empty table is unresolved.
 const RESOLVED: u64 = 5;
 
@@ -203,8 +199,7 @@ fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> Se
     ]);
     // An unresolved net time is at most one spread longer.
     let at_most = if is_resolved { net } else { net.saturating_add(spread).max(1) };
-    let rate = u128::from(connections) * u128::from(Nanos::SECOND.0) / u128::from(at_most);
-    result.rate = Rate(u64::try_from(rate).unwrap_or(u64::MAX));
+    result.rate = Rate::of(connections, Nanos(at_most));
     result.kind = if is_resolved { ResultKind::Observed } else { ResultKind::AtUpperLimit };
     result.evidence.below_resolution =
         (!is_resolved).then_some(BelowResolution { net: Nanos(net), spread: Nanos(spread) });
@@ -254,18 +249,12 @@ fn filled(
     let phase2 = context.connected("without connections there is nothing to remove")?;
     // Every connection must exist.
     let settings = SearchSettings { verify: None, criteria: Criteria::default(), ..context.settings.clone() };
-    let (hi, sampled) = (phase2.phase1_rate, phase2.connections.min(SAMPLE));
-    let spec = TrialSpec {
-        rate: hi.min(SAMPLE_RATE),
-        load: Load::Frames(sampled),
-        direction: Direction::Reverse,
-        options,
-        ..data_trial(&settings, Some(phase2))?
-    };
+    let spec = TrialSpec { options, ..sample(&data_trial(&settings, Some(phase2))?) };
+    let rate = phase2.phase1_rate;
     let mut decider = Decider::new(trials, &settings);
     let (mut result, mut observed) = (SearchResult::empty(), Vec::new());
     for left in (1..=times).rev() {
-        watch(&Progress { lo: hi, hi, rate: hi, steps_left: left });
+        watch(&Progress { lo: rate, hi: rate, rate, steps_left: left });
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(spec.rate, &judgement);
         let outcome = &judgement.last().outcome;
@@ -276,8 +265,9 @@ fn filled(
             }
             Decision::Fail(_) => {
                 return Err(TrialError::Phase1(format!(
-                    "{} of {sampled} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate",
-                    outcome.reverse.lost()
+                    "{} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate",
+                    outcome.reverse.lost(),
+                    spec.frames()
                 )));
             }
         }

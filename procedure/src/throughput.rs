@@ -3,7 +3,7 @@
 //! conditional throughput and must be printed with its acceptance.
 
 use crate::known::{self, EXACT, FRAMES, KnownPoint, of_search};
-use crate::metric::{Gives, Metric, Unit};
+use crate::metric::{Gives, Metric, TrialKind, Unit};
 use crate::{Context, Known, Procedure, Watch};
 use method::judged::Patience;
 use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial, keep, mlr, probe};
@@ -33,6 +33,7 @@ pub const THROUGHPUT: Metric = Metric {
     definition: "The highest rate per direction at which the number of right frames received equals the number sent.",
     gives: Some(Gives::Throughput),
     by_kind: true,
+    trials: TrialKind::Searched,
     ..Metric::USUAL
 };
 
@@ -45,6 +46,7 @@ pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
     definition: "The throughput of the same device with the same ports and frames when it only forwards IPv4.",
     gives: Some(Gives::Throughput),
     baseline_of: Some(THROUGHPUT.key),
+    trials: TrialKind::Searched,
     ..Metric::USUAL
 };
 
@@ -76,9 +78,7 @@ pub fn measure(
     };
     let shortest = mlr::shortest(&settings.goals).unwrap_or(settings.duration);
     // Below it some direction would send no frame.
-    let least =
-        (u128::from(settings.direction.least_frames()) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(shortest.0));
-    let least = Rate(u64::try_from(least).unwrap_or(u64::MAX));
+    let least = Rate::at_least(settings.direction.least_frames(), shortest);
     let ends = (settings.lo, settings.hi);
     if !settings.goals.is_empty() {
         let measure = |rate, duration| decide(rate, duration, Patience::Repeat);

@@ -144,10 +144,7 @@ impl Bracket {
     }
 
     fn progress(&self, rate: Rate, (lo, hi): (Rate, Rate), precision: Precision) -> Progress {
-        let width = precision.width(lo).0;
-        let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
-        // Halvings until one interval is left.
-        let halvings = u64::BITS - (intervals - 1).leading_zeros();
+        let halvings = precision.halvings(lo, hi);
         let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
         Progress { lo, hi, rate, steps_left: steps_left.max(1) }
     }
@@ -171,22 +168,13 @@ impl Bracket {
             result.validation_failed = failure.stream() == Stream::Validation;
             rate
         });
-        let by_host = undecided.is_some_and(|reason| reason.spoiler() == Spoiler::Host);
         result.error = Rate(failed.unwrap_or(self.hi).0 - result.rate.0);
-        result.kind = match (self.passed, failed, undecided) {
-            (Some(_), Some(_), None) => ResultKind::Exact,
-            (Some(_), Some(_), Some(_)) => ResultKind::Between,
-            (Some(_), None, _) if by_host => ResultKind::HostLimit,
-            (Some(_), None, _) => ResultKind::TesterLimit,
-            (None, Some(_), None) => ResultKind::NothingPassed,
-            (None, _, Some(_)) if !strict.decided && strict.rate.0 > 0 => {
-                result.rate = strict.rate;
-                result.error = strict.below.map_or(Rate(0), |below| Rate(below.0 - strict.rate.0));
-                ResultKind::Strict
-            }
-            (None, Some(_), Some(_)) => ResultKind::Below,
-            (None, None, _) => ResultKind::NothingMeasured,
-        };
+        result.kind = ResultKind::of_ends(self.passed.is_some(), failed.is_some(), undecided.as_ref());
+        if self.passed.is_none() && undecided.is_some() && !strict.decided && strict.rate.0 > 0 {
+            result.kind = ResultKind::Strict;
+            result.rate = strict.rate;
+            result.error = strict.below.map_or(Rate(0), |below| Rate(below.0 - strict.rate.0));
+        }
         result
     }
 }

@@ -16,16 +16,16 @@ const SAMPLE_RATE: Rate = Rate(10_000);
 /// # Errors
 /// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
 pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, TrialError> {
-    let (lost, entries) = sample(decider, trial)?;
+    let (lost, entries) = lost_in_sample(decider, trial)?;
     if lost > 0 {
         return Err(TrialError::Phase1(format!(
             "{lost} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate, or remove keep-table",
-            sampled(trial)
+            sample(trial).frames()
         )));
     }
     decider.keep(true);
     Ok(KeptTable {
-        sampled: sampled(trial),
+        sampled: sample(trial).frames(),
         lost_before: lost,
         lost_after: 0,
         entries_before: entries,
@@ -41,7 +41,7 @@ pub fn close(
     before: KeptTable,
     result: &mut SearchResult,
 ) -> Result<(), TrialError> {
-    let (lost_after, entries_after) = sample(decider, trial)?;
+    let (lost_after, entries_after) = lost_in_sample(decider, trial)?;
     let kept = KeptTable { lost_after, entries_after, phases1: decider.phases1, ..before };
     result.evidence.kept_table = Some(kept);
     if !kept.is_proven() {
@@ -56,19 +56,20 @@ pub fn close(
     Ok(())
 }
 
-fn sampled(trial: &TrialSpec) -> Count {
-    trial.connections.min(SAMPLE)
-}
-
-/// Returns how many of the sample have no answer, and the DUT's count.
-fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
-    let spec = TrialSpec {
+/// Frames in reverse on a sample of the connections, which prove that these exist.
+pub fn sample(trial: &TrialSpec) -> TrialSpec {
+    TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
-        load: Load::Frames(sampled(trial)),
+        load: Load::Frames(trial.connections.min(SAMPLE)),
         direction: Direction::Reverse,
         options: TrialOptions::default(),
         ..trial.clone()
-    };
+    }
+}
+
+/// Lost frames of a sample, and entries of the DUT.
+fn lost_in_sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
+    let spec = sample(trial);
     let judgement = decider.decide(&spec, &spec, Patience::Repeat)?;
     let outcome = &judgement.last().outcome;
     let store = outcome.store.as_ref();

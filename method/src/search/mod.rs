@@ -75,6 +75,12 @@ impl Precision {
             Precision::Relative(share) => share.of(passed).max(Rate(1)),
         }
     }
+
+    /// Halvings of the interval between these rates until it has the width.
+    pub fn halvings(self, lo: Rate, hi: Rate) -> u32 {
+        let intervals = hi.0.saturating_sub(lo.0).div_ceil(self.width(lo).0).max(1);
+        u64::BITS - (intervals - 1).leading_zeros()
+    }
 }
 
 /// Loss verification (ETSI GS NFV-TST 009): a failed rate is tried again.

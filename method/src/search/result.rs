@@ -43,6 +43,21 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
+    /// The kind of a search by whether a rate passed and one failed, and why rates between these are undecided.
+    pub fn of_ends(passed: bool, failed: bool, undecided: Option<&Invalid>) -> ResultKind {
+        let spoiler = undecided.map(Invalid::spoiler);
+        match (passed, failed, spoiler) {
+            (true, true, None) => ResultKind::Exact,
+            (true, true, Some(_)) => ResultKind::Between,
+            (true, false, None) => ResultKind::AtUpperLimit,
+            (true, false, Some(Spoiler::Host)) => ResultKind::HostLimit,
+            (true, false, Some(_)) => ResultKind::TesterLimit,
+            (false, true, None) => ResultKind::NothingPassed,
+            (false, true, Some(_)) => ResultKind::Below,
+            (false, false, _) => ResultKind::NothingMeasured,
+        }
+    }
+
     /// The least informative first.
     pub const WEAKEST_FIRST: [ResultKind; 10] = [
         ResultKind::NothingMeasured,

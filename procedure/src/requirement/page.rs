@@ -1,6 +1,6 @@
 //! The requirements as Markdown: the page of all, and the table of METHODOLOGY.md.
 
-use super::{Check, DOCUMENTS, Document, Level, Requirement, all, is_of_an_rfc, metrics::EVERY, of};
+use super::{Check, DOCUMENTS, Document, Level, Metrics, Requirement, all, is_of_an_rfc, metrics::EVERY, of};
 use crate::Metric;
 use std::fmt::Write;
 
@@ -13,7 +13,8 @@ pub fn page() -> String {
         page.push_str("| section | level | what it asks | metrics | natmeter |\n| --- | --- | --- | --- | --- |\n");
         for requirement in document.requirements {
             let Requirement { section, level, asks, of, .. } = requirement;
-            let _ = writeln!(page, "| {section} | {} | {asks} | {} | {} |", word(*level), keys(of), state(requirement));
+            let _ =
+                writeln!(page, "| {section} | {} | {asks} | {} | {} |", word(*level), keys(*of), state(requirement));
         }
     }
     page
@@ -23,12 +24,13 @@ fn word(level: Level) -> &'static str {
     level.key_word().unwrap_or("defines")
 }
 
-fn keys(metrics: &[Metric]) -> String {
-    if metrics == EVERY {
-        return "all".to_owned();
+fn keys(metrics: Metrics) -> String {
+    let keys: Vec<String> = metrics.all().map(|metric| format!("`{}`", metric.key)).collect();
+    match keys.len() {
+        0 => "–".to_owned(),
+        n if n == EVERY.all().count() => "all".to_owned(),
+        _ => keys.join(", "),
     }
-    let keys: Vec<String> = metrics.iter().map(|metric| format!("`{}`", metric.key)).collect();
-    if keys.is_empty() { "–".to_owned() } else { keys.join(", ") }
 }
 
 fn state(requirement: &Requirement) -> String {

@@ -5,7 +5,7 @@ use super::Check::{If, Met, Named, NotApplicable};
 use super::check::{
     Finding, all, at_least, counted, departure, met_if, never, repeated, throughput_is_measured, where_it_applies,
 };
-use super::metrics::{AT_LOADS, AT_SIZES, BURSTS, DELAY, LOSS, OF_DATA, RECOVERY, RESETS, SEARCHED, TRIALS};
+use super::metrics::{AT_LOADS, AT_SIZES, BURSTS, DELAY, LOSS, NONE, OF_DATA, RECOVERY, RESETS, SEARCHED, TRIALS};
 use super::{Conditions, Document, defines, must, rfc, should};
 use crate::back_to_back::BackToBack;
 use crate::frame_loss::FrameLoss;
@@ -30,8 +30,8 @@ pub(super) const RFC: Document = rfc("RFC 2544", "Benchmarking Methodology for N
     should("9", AT_SIZES, "At least five frame sizes are measured, the smallest and the largest among them.",
         If(|c| where_it_applies(c.traffic.mix.is_none(), met_if!(c.traffic.sizes >= 5, "frames of {}, fewer than five", counted(c.traffic.sizes as u64, "size", "sizes"))))),
     should("9.1", AT_SIZES, "64, 128, 256, 512, 1024, 1280 and 1518 octets.", Met("`frame-size = \"rfc2544\"`")),
-    should("9.2–9.3", &[], "Frame sizes of token ring and FDDI.", NotApplicable("natmeter has ports of Ethernet alone")),
-    should("9.4", &[], "With links of different MTUs, the sizes of the larger one.", NotApplicable("both ports of a bed have one MTU")),
+    should("9.2–9.3", NONE, "Frame sizes of token ring and FDDI.", NotApplicable("natmeter has ports of Ethernet alone")),
+    should("9.4", NONE, "With links of different MTUs, the sizes of the larger one.", NotApplicable("both ports of a bed have one MTU")),
     should("10", OF_DATA, "Frames that are no test frames are not counted.", Met("by the tag of each frame")),
     should("10", OF_DATA, "The length of received frames is verified.", Met("each frame has the length of its trial")),
     should("10", OF_DATA, "Frames have sequence numbers; the report has reordered and duplicate frames and gaps.", Met("in each trial of the run folder, and in the JSON report")),
@@ -39,7 +39,7 @@ pub(super) const RFC: Document = rfc("RFC 2544", "Benchmarking Methodology for N
     should("11.1", OF_DATA, "1 % of the frames are broadcasts.", Named("natmeter sends no broadcast frame")),
     should("11.2", OF_DATA, "One management query a second.", Named("natmeter sends no management query")),
     should("11.3", OF_DATA, "Routing updates are sent in the trial.", Named("natmeter sends no routing update")),
-    must("11.3", &[], "Two different routing updates alternate.", NotApplicable("natmeter sends no routing update")),
+    must("11.3", NONE, "Two different routing updates alternate.", NotApplicable("natmeter sends no routing update")),
     should("11.4", OF_DATA, "One filter, then 25 filters.", Named("filters are what is configured on the device")),
     should("12", OF_DATA, "One pair of addresses first.", Met("the default of `networks`, `inside` and `remote`")),
     should("12", OF_DATA, "Then random addresses, for routers in 256 networks.", Named("in a further run with `networks = 256`")),
@@ -51,13 +51,13 @@ pub(super) const RFC: Document = rfc("RFC 2544", "Benchmarking Methodology for N
     should("14", OF_DATA, "Both directions (RFC 9693, section 4.7, has one direction as a case of phase 2).",
         If(|c| where_it_applies(c.device.stateless, met_if!(!c.traffic.one_way, "one direction only")))),
     should("15", OF_DATA, "One port in, one port out; all kinds of paths one by one.", Met("a bed has two ports")),
-    must("16", &[], "Several ports.", NotApplicable("a bed has two ports")),
-    should("17", &[], "Several protocols.", NotApplicable("the RFC leaves them open")),
+    must("16", NONE, "Several ports.", NotApplicable("a bed has two ports")),
+    should("17", NONE, "Several protocols.", NotApplicable("the RFC leaves them open")),
     defines("18", AT_SIZES, "The frames of a trial have one size; mixes are left open.",
         If(|c| departure(c.traffic.mix.as_ref().map(|mix| format!("frames of several sizes in one trial, {mix}, as of RFC 6985"))))),
     should("20", OF_DATA, "The highest rate is the theoretical one of the medium.", Named("of ports it is their line rate, or what the tester reaches; in-process and veth links have none")),
     should("21", OF_DATA, "Bursts of 16, 64, 256 and 1,024 frames, too.", Named("natmeter has no bursty traffic")),
-    should("22", &[], "Frames per token.", NotApplicable("natmeter has ports of Ethernet alone")),
+    should("22", NONE, "Frames per token.", NotApplicable("natmeter has ports of Ethernet alone")),
     should("23", TRIALS, "Two seconds before a trial.", If(|c| at_least("the wait before sending is", c.trial.start_delay, Nanos::from_secs(2)))),
     should("23", TRIALS, "Nothing but routing updates and learning frames before a trial.",
         If(|c| departure(c.trial.warm_up.map(|time| format!("{} of traffic that is not counted precede each trial", show_duration(time)))))),

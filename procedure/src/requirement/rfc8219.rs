@@ -2,7 +2,7 @@
 
 use super::Check::{If, Met, Named};
 use super::check::{Finding, all, at_least, met_if, never, repeated};
-use super::metrics::{AT_LOADS, DELAY, DELAYS, DNS64, IPDVS, OF_DATA, OVERLOAD, PDVS, VARIATIONS};
+use super::metrics::{AT_LOADS, DELAY, DELAYS, DNS64, IPDVS, NONE, OF_DATA, OVERLOAD, PDVS, VARIATIONS};
 use super::{Conditions, Document, defines, must, rfc, should};
 use crate::delay::Latency;
 use crate::dns::Dns;
@@ -60,8 +60,8 @@ pub(super) const RFC: Document = rfc("RFC 8219", "Benchmarking Methodology for I
     should("7.3.2", IPDVS, "Minimum, median and maximum; of each the median of the repetitions.", Met("three parts")),
     must("7.3.2", IPDVS, "The test is repeated at least 20 times.", If(|c| repeated(c, 20))),
     should("7.4–7.7", OF_DATA, "Loss, bursts and recovery are those of RFC 2544, reset that of RFC 6201.", Met("see there")),
-    should("8.1", &[], "Concurrent TCP connection capacity, as of RFC 3511, section 5.2.", Named("not measured: `conn_table_capacity` is that of RFC 9693, with UDP")),
-    should("8.2", &[], "Maximum TCP connection establishment rate, as of RFC 3511, section 5.3.", Named("`max_tcp_conn_rate` is defined by natmeter: no stacks, no retransmission, no HTTP")),
+    should("8.1", NONE, "Concurrent TCP connection capacity, as of RFC 3511, section 5.2.", Named("not measured: `conn_table_capacity` is that of RFC 9693, with UDP")),
+    should("8.2", NONE, "Maximum TCP connection establishment rate, as of RFC 3511, section 5.3.", Named("`max_tcp_conn_rate` is defined by natmeter: no stacks, no retransmission, no HTTP")),
     should("9.1", DNS64, "Six messages: query, empty answer, query, answer.", Met("by Unbound and Knot DNS")),
     must("9.1", DNS64, "IPv6 between client and server.", Met("always")),
     should("9.2", DNS64, "A trial lasts at least 60 seconds.", If(|c| at_least("trials of queries last", c.trial.length, Nanos::from_secs(60)))),

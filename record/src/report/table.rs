@@ -10,7 +10,7 @@ use crate::folder::{Cost, Spread};
 use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, distinct, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
-use procedure::requirement::AVERAGED;
+use procedure::metric::by_key;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues, in_words};
 use std::collections::BTreeSet;
@@ -337,7 +337,7 @@ fn ratios(axis: Axis, results: &Columns) -> Vec<Row> {
 
 /// Average and standard deviation of a metric of which RFCs report them.
 pub(super) fn averages(metric: &str, results: &Columns) -> Vec<Row> {
-    if !AVERAGED.iter().any(|of| of.key == parts::measured(metric)) {
+    if !by_key(parts::measured(metric)).is_some_and(|of| of.averaged) {
         return Vec::new();
     }
     // Bounds scatter for other reasons than the device.

@@ -8,7 +8,7 @@ use super::{GoalResult, Precision, Progress, ResultKind, SearchResult};
 use crate::judged::{Attempt, Decision, Judgement};
 use crate::trial::{Leg, TrialError};
 use crate::units::{Nanos, Rate};
-use crate::validity::{Invalid, Spoiler};
+use crate::validity::Invalid;
 use std::collections::BTreeMap;
 
 /// Searches in `[lo, hi]` for all goals; the result is the relevant lower bound of the first.
@@ -177,8 +177,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
     fn progress(&self, rate: Rate, target: &Goal) -> Progress {
         let Bounds { lower, upper } = self.bounds(target);
         let (lo, hi) = (lower.unwrap_or(self.lo), upper.unwrap_or(self.hi));
-        let intervals = hi.0.saturating_sub(lo.0).div_ceil(target.width.width(lo).0).max(1);
-        Progress { lo, hi, rate, steps_left: (u64::BITS - (intervals - 1).leading_zeros()).max(1) }
+        Progress { lo, hi, rate, steps_left: target.width.halvings(lo, hi).max(1) }
     }
 
     fn conclude(mut self, goals: &[Goal]) -> SearchResult {
@@ -189,17 +188,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         let failed = self.loads().filter(|load| lower.is_none_or(|lower| *load > lower)).find(is_real);
         let reason = upper.filter(|upper| !is_real(upper)).and_then(|upper| self.blocked.get(&upper).copied());
         let reason = reason.or(self.stopped);
-        let by_host = reason.is_some_and(|reason| reason.spoiler() == Spoiler::Host);
-        let kind = match (lower, failed, reason) {
-            (Some(lower), None, None) if lower == self.hi => ResultKind::AtUpperLimit,
-            (Some(_), Some(_), None) => ResultKind::Exact,
-            (Some(_), Some(_), Some(_)) => ResultKind::Between,
-            (Some(_), None, _) if by_host => ResultKind::HostLimit,
-            (Some(_), None, _) => ResultKind::TesterLimit,
-            (None, Some(_), None) => ResultKind::NothingPassed,
-            (None, Some(_), Some(_)) => ResultKind::Below,
-            (None, None, _) => ResultKind::NothingMeasured,
-        };
+        let kind = ResultKind::of_ends(lower.is_some(), failed.is_some(), reason.as_ref());
         let end = failed.or(upper).unwrap_or(self.hi);
         let mut result = self.result;
         result.rate = lower.unwrap_or_default();
