@@ -1,17 +1,10 @@
 //! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without
 //! loss. It shows the buffer in front of the bottleneck, so the throughput must be below that rate.
 
-use crate::known::{self, KnownPoint, of_search};
-use crate::metric::{Metric, Origin, TrialKind, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
-use key::kind::{duration, maybe, rate};
-use key::quantity::WrittenRate;
-use key::{computed, or};
-use method::judged::Patience;
-use method::search::{Decider, Precision, ResultKind, SearchResult, SearchSettings, binary, data_trial, probe};
-use method::simulated::Truth;
-use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Count, Nanos, Rate};
+use crate::known::{self};
+use crate::prelude::*;
+use key::kind::rate;
+use method::search::{Precision, probe};
 use std::collections::BTreeMap;
 
 /// Entry in the list.

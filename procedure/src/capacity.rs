@@ -3,22 +3,18 @@
 //! for the validated establishment rate at every number of connections, and the table counts as
 //! full where this rate breaks down.
 
+use crate::Keys;
 use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
-use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Gives, Metric, TrialKind, Unit};
+use crate::known::{self};
+use crate::prelude::*;
 use crate::validation::Validation;
-use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Sends, Watch};
 use document::number;
-use key::kind::{maybe, number, share};
+use key::kind::{number, share};
 use key::quantity::show_grouped;
-use key::{Fault, computed, or};
-use method::judged::{Decision, Patience, probe_connections};
-use method::ratio::Ratio;
-use method::search::{CapacityRates, Decider, Phase2, Precision, Progress, ResultKind, SearchResult, SearchSettings};
-use method::simulated::{Truth, WhenFull};
-use method::trial::{TrialError, Trials};
-use method::units::{Count, Rate};
+use method::judged::probe_connections;
+use method::search::{CapacityRates, Precision};
+use method::simulated::WhenFull;
 use method::validity::Invalid;
 
 /// Entry in the list.

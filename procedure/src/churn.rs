@@ -3,16 +3,11 @@
 //! connections are one stream Left to Right, in which each held connection has a frame before it
 //! times out. Frames Right to Left are on held connections only.
 
-use crate::known::{self, CONNECTIONS, HELD, KnownPoint, of_search};
-use crate::metric::{Metric, Unit};
-use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
-use key::kind::{maybe, number, rate, seconds_from, share};
-use key::quantity::WrittenRate;
-use key::{Fault, computed, or};
-use method::judged::Patience;
-use method::search::{Decider, Phase2, SearchResult, binary, data_trial, probe};
-use method::trial::{self, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Count, Nanos, Rate};
+use crate::known::{self};
+use crate::prelude::*;
+use key::kind::{number, rate, seconds_from, share};
+use method::search::probe;
+use method::trial::{self};
 
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {

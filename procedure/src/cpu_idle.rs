@@ -1,23 +1,15 @@
 //! CPU idle time per core: the throughput trial once more, while the cores of one device are sampled. It shows what
 //! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
-use crate::keys::LENGTHS;
-use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Metric, Origin, Unit};
-use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Known, Procedure, Watch, single};
+use crate::known::{self};
+use crate::prelude::*;
+use crate::results::Results;
 use document::scale::Axis;
 use document::svg::{Strip, Strips};
-use document::{Drawing, Figure, Section};
-use key::kind::{duration, maybe, rate};
-use key::quantity::WrittenRate;
-use key::{computed, or};
-use method::ratio::Ratio;
+use document::{Drawing, Figure};
+use key::kind::rate;
 use method::search::bottleneck::{CoreLoads, Limit, Symptoms};
-use method::search::{ResultKind, SearchResult};
-use method::simulated::ControlTruth;
-use method::trial::{self, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Nanos, Rate};
+use method::trial::{self, Sampler};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.

@@ -6,17 +6,10 @@
 mod section;
 
 use crate::frame_loss::loss_ppm;
-use crate::keys::LENGTHS;
-use crate::known::{self, EXACT, KnownPoint};
-use crate::metric::{Metric, Origin, TrialKind, Unit};
-use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, single};
-use key::kind::{duration, maybe, number, rate};
-use key::quantity::WrittenRate;
-use key::{Fault, computed, or};
-use method::search::{ResultKind, SearchResult};
-use method::simulated::Truth;
-use method::trial::{Delays, Direction, DirectionRatio, Stamps, TrialError, Trials};
-use method::units::{Count, Nanos, Rate};
+use crate::known::{self};
+use crate::prelude::*;
+use key::kind::{number, rate};
+use method::trial::{Delays, Direction, DirectionRatio, Stamps};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 

@@ -2,22 +2,16 @@
 //! takes over. The disruption begins in mid-trial, at a rate forwarded without loss. If the DUT is
 //! stateful, one frame on each connection afterwards shows which connections survived.
 
+use crate::churn;
 use crate::churn::{Churn, Limits};
 use crate::frame_loss::loss_ppm;
-use crate::keys::LENGTHS;
-use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Metric, STILL_LOST, TrialKind, Unit};
-use crate::results::{MetricResult, Results, line, names};
-use crate::{Asked, Context, KeyTable, Known, Procedure, Watch, churn, single};
-use document::{Section, Table, number};
-use key::kind::{duration, maybe, rate};
-use key::quantity::WrittenRate;
-use key::{Fault, computed, or};
-use method::ratio::Ratio;
-use method::search::{ResultKind, SearchResult};
-use method::simulated::ControlTruth;
-use method::trial::{self, Acted, Action, Disruption, Losses, Observed, ResponderTable, TrialError, TrialSpec, Trials};
-use method::units::{Nanos, Rate};
+use crate::known::{self};
+use crate::metric::STILL_LOST;
+use crate::prelude::*;
+use crate::results::Results;
+use document::number;
+use key::kind::rate;
+use method::trial::{self, Acted, Action, Disruption, Losses, Observed, ResponderTable};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 

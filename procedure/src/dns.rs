@@ -1,19 +1,12 @@
 //! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at
 //! which all are answered correctly and in time. A frame is a query, Left to Right.
 
-use crate::known::{KnownPoint, of_search};
-use crate::metric::{Metric, Origin, Unit};
-use crate::results::{MetricResult, Results, line, names};
-use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
-use document::{Form, Quantity, Row, Section, Table, number};
-use key::kind::{duration, maybe, number, share_or_none};
-use key::{computed, or};
-use method::judged::{Decision, Patience};
-use method::ratio::Ratio;
-use method::search::{Decider, SearchResult, SearchSettings, binary, data_trial, probe};
-use method::simulated::Truth;
-use method::trial::{Answers, Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Count, Nanos, Rate};
+use crate::prelude::*;
+use crate::results::Results;
+use document::{Row, number};
+use key::kind::{number, share_or_none};
+use method::search::probe;
+use method::trial::{Answers, Direction, Observed, Queries};
 
 /// Entry of DNS64.
 pub static DNS64_PROCEDURE: Procedure = Procedure {

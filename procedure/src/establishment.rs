@@ -1,17 +1,10 @@
 //! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6).
 //! A trial has one frame per connection, no duration, and starts from an empty table.
 
-use crate::known::{self, CONNECTIONS, HELD, KnownPoint, of_search};
-use crate::metric::{Gives, Metric, TrialKind, Unit};
+use crate::known::{self};
+use crate::prelude::*;
 use crate::validation::Validation;
-use crate::{Asked, Context, Known, Procedure, Sends, Watch};
-use key::Fault;
-use method::judged::{Patience, probe_connections};
-use method::ratio::Ratio;
-use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary};
-use method::simulated::Truth;
-use method::trial::{TrialError, TrialSpec, Trials};
-use method::units::{Count, Nanos, Rate};
+use method::judged::probe_connections;
 use method::validity::check_buffers;
 
 /// Entry in the list.

@@ -1,22 +1,16 @@
 //! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at falling loads. No trial
 //! fails; invalid ones are repeated.
 
-use crate::known::{self, EXACT, KnownPoint};
-use crate::metric::{Metric, TrialKind, Unit};
-use crate::results::{MetricResult, Results, names};
+use crate::known::{self};
+use crate::prelude::*;
+use crate::results::Results;
 use crate::throughput::THROUGHPUT;
-use crate::{Context, KeyTable, Known, Procedure, Watch};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, highest, in_words};
-use document::{Drawing, Figure, Form, Quantity, Section, Table, number, row};
-use key::kind::{list, maybe, rate, share};
-use key::quantity::WrittenRate;
-use key::{computed, or};
+use document::{Drawing, Figure, number};
+use key::kind::{list, rate, share};
 use method::SearchStep;
-use method::judged::{Decision, Patience};
-use method::search::{Decider, Progress, ResultKind, SearchResult, StepVerdict, data_trial, probe};
-use method::trial::{TrialError, TrialSpec, Trials};
-use method::units::{Count, Rate};
+use method::search::{StepVerdict, probe};
 use std::collections::BTreeMap;
 
 /// Entry in the list.

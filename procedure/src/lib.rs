@@ -21,6 +21,7 @@ mod keys;
 mod known;
 pub mod metric;
 pub mod overload;
+mod prelude;
 pub mod profiling;
 pub mod recovery;
 pub mod requirement;

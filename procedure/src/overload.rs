@@ -2,19 +2,12 @@
 //! which begin at once (10.2.1) or one after the other (10.2.2), is than with a few, in parts per
 //! million.
 
-use crate::known::KnownPoint;
-use crate::metric::{Metric, TrialKind, Unit};
-use crate::results::{MetricResult, line, names};
-use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Results, Watch, throughput};
-use document::{Form, Quantity, Section, Table, number};
-use key::kind::{duration, maybe, number};
+use crate::prelude::*;
+use crate::{Keys, Results, throughput};
+use document::number;
+use key::kind::number;
 use key::quantity::show_count;
-use key::{Fault, computed, or};
-use method::ratio::Ratio;
-use method::search::{Phase2, ResultKind, SearchResult, SearchSettings};
-use method::simulated::Truth;
-use method::trial::{Ramp, TrialError, TrialOptions, Trials};
-use method::units::{Count, Nanos, Rate};
+use method::trial::Ramp;
 use std::collections::BTreeMap;
 
 /// Entry in the list.

@@ -2,23 +2,15 @@
 //! shows which functions take the time, and which share of it is spent waiting for locks. Sampling takes CPU time, so
 //! that the frames of this trial give no result.
 
-use crate::keys::LENGTHS;
-use crate::known::{self, EXACT, HELD, KnownPoint};
-use crate::metric::{Metric, Origin, Unit};
-use crate::results::{MetricResult, Results};
-use crate::{Context, KeyTable, Known, Procedure, Watch};
+use crate::known::{self};
+use crate::prelude::*;
+use crate::results::Results;
 use document::flame::Flame;
-use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, number, row};
-use key::kind::{duration, maybe, number, rate};
-use key::quantity::WrittenRate;
-use key::{computed, or};
-use method::judged::{Decision, Patience};
-use method::ratio::Ratio;
+use document::{Drawing, Figure, Finding, number};
+use key::kind::{number, rate};
 use method::search::bottleneck::{CoreLoads, LockWait, Symptoms};
-use method::search::{Decider, Progress, ResultKind, SearchResult, SearchSettings, probe};
-use method::simulated::ControlTruth;
-use method::trial::{Profile, Profiler, TrialError, Trials};
-use method::units::{Count, Nanos, Rate};
+use method::search::probe;
+use method::trial::{Profile, Profiler};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.

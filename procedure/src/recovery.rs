@@ -1,18 +1,11 @@
 //! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has
 //! ended, when the rate is halved.
 
-use crate::keys::LENGTHS;
-use crate::known::{self, KnownPoint};
-use crate::metric::{Metric, STILL_LOST, TrialKind, Unit};
-use crate::{Context, KeyTable, Known, Procedure, Watch, single};
-use key::kind::{duration, maybe, rate};
-use key::quantity::WrittenRate;
-use key::{computed, or};
-use method::ratio::Ratio;
-use method::search::{ResultKind, SearchResult};
-use method::simulated::Truth;
-use method::trial::{RateStep, TrialError, Trials};
-use method::units::{Nanos, Rate};
+use crate::known::{self};
+use crate::metric::STILL_LOST;
+use crate::prelude::*;
+use key::kind::rate;
+use method::trial::RateStep;
 use std::collections::BTreeMap;
 
 /// Entry in the list.

@@ -2,21 +2,13 @@
 //! are held, and the throughput of segments on held connections. Trials count connections and
 //! exchanges.
 
-use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, KnownPoint, of_search};
-use crate::metric::{Metric, Unit};
-use crate::results::{MetricResult, Results};
-use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
-use document::{Cell, Quantity, Section, Table, number, row};
-use key::kind::{choice, maybe, number, seconds_from, share};
+use crate::known::{self, FRAMES};
+use crate::prelude::*;
+use crate::results::Results;
+use document::{Cell, number};
+use key::kind::{choice, number, seconds_from, share};
 use key::quantity::show_grouped;
-use key::{Fault, computed, or};
-use method::judged::Patience;
-use method::search::{Decider, Phase2, SearchResult, SearchSettings, binary, data_trial};
-use method::simulated::Truth;
-use method::trial::{
-    Direction, Emptying, Load, Tcp, TcpClose, TcpCounts, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
-};
-use method::units::{Count, Nanos, Rate};
+use method::trial::{Direction, Emptying, Tcp, TcpClose, TcpCounts, TrialOutcome};
 
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {

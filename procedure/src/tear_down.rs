@@ -3,23 +3,17 @@
 //! exist, and empty the table. The time to empty an empty table of the same size is subtracted: it
 //! is that of the command.
 
-use crate::known::{self, CONNECTIONS, EXACT, HELD, KnownPoint};
-use crate::metric::{Gives, Metric, TotalOf, TrialKind, Unit};
-use crate::results::{MetricResult, Results, line, names};
-use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
-use document::{Form, Quantity, Section, Table, number, row};
+use crate::known::{self};
+use crate::metric::TotalOf;
+use crate::prelude::*;
+use crate::results::Results;
+use document::number;
 use key::kind::number;
-use key::or;
 use method::Criteria;
-use method::judged::{Decision, Patience};
 use method::search::keep::sample;
-use method::search::{
-    BelowResolution, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe,
-};
-use method::simulated::ControlTruth;
+use method::search::{BelowResolution, probe};
 use method::stats::{Line, median};
-use method::trial::{Emptied, Observed, TableMemory, TearDown, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Count, Nanos, Rate};
+use method::trial::{Emptied, Observed, TableMemory, TearDown};
 use std::collections::BTreeMap;
 
 /// Entry of the tear-down rate.

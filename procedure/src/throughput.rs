@@ -2,14 +2,10 @@
 //! 26.1), stateless or in phase 2 (RFC 9693 section 4.7). With an acceptance below 1 it is a
 //! conditional throughput and must be printed with its acceptance.
 
-use crate::known::{self, EXACT, FRAMES, KnownPoint, of_search};
-use crate::metric::{Gives, Metric, TrialKind, Unit};
-use crate::{Context, Known, Procedure, Watch};
-use method::judged::Patience;
-use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial, keep, mlr, probe};
-use method::simulated::Truth;
-use method::trial::{EarlyEnd, Load, TrialError, TrialSpec, Trials};
-use method::units::{Nanos, Rate};
+use crate::known::{self, FRAMES};
+use crate::prelude::*;
+use method::search::{keep, mlr, probe};
+use method::trial::EarlyEnd;
 
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {

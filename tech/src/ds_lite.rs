@@ -1,30 +1,20 @@
 //! DS-Lite (RFC 6333): B4 and AFTR.
 
-use crate::Functions;
-use crate::axis::{Fit, MOST_SUBSCRIBERS};
-use crate::fragments::{FragmentStore, Reassembly};
-use crate::gateway::{Answers, GatewayBuild, Job, why};
+use crate::prelude::*;
+use crate::axis::MOST_SUBSCRIBERS;
+use crate::fragments::Reassembly;
 use crate::laboratory::is_for_laboratories;
 use crate::nat::{Pool, statics};
-use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
 use crate::rows::{b4_in_row, b4s};
-use crate::state::State;
-use crate::table::Open;
-use crate::outside::Outside;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
 use crate::tunnel::TunnelEnd;
-use key::kind::{ip6, list, prefix4, prefix6};
-use key::{Chapter, Fault, Table, computed, needed, or};
-use plane::Side;
+use key::kind::{ip6, prefix4};
 use plane::aftr::{Aftr, Config as AftrConfig, Host};
 use plane::nat44::config::StaticMapping;
 use plane::side::Side6;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::view::{self, Tunnelled, ce, pe};
+use plane::view::{Tunnelled, self};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use wire::{FlowSpace, Prefix4, Prefix6, View};
+use wire::{FlowSpace, Prefix4};
 
 key::table! {
     /// DS-Lite: a B4 puts the customer's IPv4 packets into a tunnel, the AFTR at its end is a stateful NAT44.

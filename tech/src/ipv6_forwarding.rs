@@ -1,20 +1,13 @@
 //! Plain IPv6 forwarding (RFC 5180), the baseline of IPv6 technologies.
 
-use crate::Functions;
+use crate::prelude::*;
 use crate::fragments::Errors;
-use crate::gateway::{GatewayBuild, Job};
-use crate::parts::{Names, Plays};
-use crate::table::Open;
-use crate::technology::{Entry, Technology};
-use crate::tester::Setting;
-use key::kind::{Simple, own, prefix6};
-use key::{Chapter, Fault, Kind, Table, Value, Wrong, or};
-use plane::Steering;
+use key::kind::{Simple, own};
+use key::{Kind, Value, Wrong};
 use plane::router6::{Config, Router6};
-use plane::view::{Subscriber6, Translated, forwarding6};
+use plane::view::{Subscriber6, forwarding6};
 use serde_json::json;
 use std::net::Ipv6Addr;
-use wire::{Prefix6, View};
 
 key::table! {
     /// Plain IPv6 forwarding: a router. The tester's hosts have the addresses that end in ::2, ::1:2, ::2:2 and so on, one for

@@ -16,6 +16,7 @@ mod map;
 mod nat;
 mod outside;
 mod parts;
+mod prelude;
 mod row;
 mod rows;
 mod softwire;

@@ -1,32 +1,29 @@
 //! Lightweight 4over6 (RFC 7596): lwB4 and lwAFTR.
 
-use crate::Functions;
+use crate::prelude::*;
 use crate::address_sharing::{listed, seen, sharing};
-use crate::axis::{ALL_SUBSCRIBERS, Fit};
+use crate::axis::ALL_SUBSCRIBERS;
 use crate::ds_lite::grows_out;
-use crate::gateway::{Answers, GatewayBuild, Job, TableLoad, why};
+use crate::gateway::TableLoad;
 use crate::laboratory::is_for_laboratories;
-use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
 use crate::rows::{b4_in_row, b4s};
 use crate::softwire::SoftwireKeys;
-use crate::table::{Open, in_file};
-use crate::outside::{Outside, Ports};
-use crate::technology::{Entry, Technology, steering_of_edge};
-use crate::tester::{Flows, Setting};
-use key::kind::{any_number, ip6, maybe, number, path, prefix4};
+use crate::table::in_file;
+use crate::outside::Ports;
+use crate::technology::steering_of_edge;
+use key::kind::{any_number, ip6, number, path, prefix4};
 use key::quantity::show_grouped;
-use key::{At, Chapter, Fault, Section, Table, computed, needed, or};
+use key::At;
 use plane::lw4o6::{Builder, Live, Softwire, Table as BindingTable, read_into};
 use plane::nat44::Nat44;
 use plane::tunnel::{OneTunnel, Tunnel};
-use plane::view::{self, Bed, Subscriber6, Tunnelled, ce, pe};
-use plane::{Chain, Steering};
+use plane::view::{Bed, Subscriber6, Tunnelled, self};
+use plane::Chain;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{AddrRange, PortSet, Prefix4, View};
+use wire::{AddrRange, PortSet, Prefix4};
 
 key::table! {
     /// Lightweight 4over6: the lwB4 is a NAT44 with the ports of a set in front of a tunnel, the lwAFTR keeps a binding table and

@@ -1,22 +1,20 @@
 //! A MAP domain (RFC 7597, RFC 7599): its rules, and the CE's customer.
 
 use crate::address_sharing::{listed, seen, sharing, used_ports};
-use crate::axis::Fit;
 use crate::customers::Customers;
-use crate::gateway::{TableLoad, why};
+use crate::gateway::TableLoad;
 use crate::laboratory::overlap;
-use crate::outside::{Outside, Ports};
-use crate::parts::Plays;
-use crate::row::{CustomerRow, RuleRow};
-use crate::tester::Flows;
-use key::kind::{any_number, any_prefix4, maybe, number, prefix6, yes_or_no};
-use key::{At, Chapter, Fault, Key, Section, Table, computed, needed, or};
+use crate::outside::Ports;
+use crate::prelude::*;
+use crate::row::RuleRow;
+use key::kind::{any_number, any_prefix4, number, yes_or_no};
+use key::{At, Key};
 use plane::map::{Customer, Domain, DomainError, Psid, Rule, RuleError};
 use plane::view::{self, Bed, Subscriber6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{AddrRange, FlowSpace, Prefix4, Prefix6};
+use wire::{AddrRange, FlowSpace, Prefix4};
 
 key::table! {
     /// A mapping rule (RFC 7597, section 5). A domain with one rule has its keys in the technology's own table, one with several

@@ -1,24 +1,17 @@
 //! MAP-E (RFC 7597): CE and border relay (BR).
 
-use crate::Functions;
-use crate::gateway::{Answers, GatewayBuild, Job, why};
-use crate::map::{self, CeKeys, Map, MapEdges};
-use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
+use crate::prelude::*;
+use crate::map::{CeKeys, Map, MapEdges, self};
 use crate::softwire::SoftwireKeys;
-use crate::table::Open;
-use crate::technology::{Entry, Technology, steering_of_edge};
-use crate::tester::{Flows, Setting};
+use crate::technology::steering_of_edge;
 use key::kind::ip6;
-use key::{Fault, Section, Table, needed};
 use plane::map::{MapEBr, MapECe};
 use plane::nat44::Nat44;
 use plane::tunnel::Tunnel;
-use plane::view::{self, Tunnelled, ce, pe};
-use plane::{Chain, Steering};
+use plane::view::{Tunnelled, self};
+use plane::Chain;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
-use wire::{Prefix6, View};
 
 key::table! {
     /// MAP-E: the CE is a NAT44 with the ports of a set in front of a tunnel, the BR follows mapping rules and keeps no state.

@@ -1,27 +1,18 @@
 //! MAP-T (RFC 7599): CE and border relay (BR), both translators.
 
-use crate::Functions;
-use crate::fragments::{FragmentOctets, FragmentStore};
-use crate::gateway::{GatewayBuild, Job, why};
-use crate::map::{self, CeKeys, Map, MapEdges};
-use crate::nat::{Inside, Static};
-use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
+use crate::prelude::*;
+use crate::fragments::FragmentOctets;
+use crate::map::{CeKeys, Map, MapEdges, self};
+use crate::nat::Static;
 use crate::rows::behind;
-use crate::state::State;
-use crate::table::Open;
-use crate::technology::{Entry, Technology, steering_of_edge};
-use crate::tester::{Flows, Setting};
-use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
-use key::kind::prefix6;
-use key::{Fault, Section, Table, needed};
+use crate::technology::steering_of_edge;
+use crate::translator::{Private, Translator, behind_well_known};
 use plane::map::{MapTBr, MapTCe};
 use plane::nat44::Nat44;
 use plane::translate::{Config, Hairpinning, Pref64, Translate};
-use plane::view::{self, Translated, ce, pe};
-use plane::{Chain, Side, Steering};
+use plane::view::{self};
+use plane::Chain;
 use std::sync::Arc;
-use wire::{Prefix6, View};
 
 key::table! {
     /// MAP-T: the CE is a NAT44 with the ports of a set in front of a translator, the BR translates by mapping rules and keeps no

@@ -1,20 +1,11 @@
 //! Stateful NAT44 (RFC 4787, 5382, 5508, 6888).
 
-use crate::Functions;
-use crate::axis::{Fit, inside_addresses};
-use crate::fragments::FragmentStore;
-use crate::gateway::{Answers, GatewayBuild, Job, why};
-use crate::nat::{Inside, Pool, Static};
-use crate::parts::{Names, Plays};
-use crate::state::State;
-use crate::outside::Outside;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use key::{Chapter, Table};
+use crate::prelude::*;
+use crate::axis::inside_addresses;
+use crate::nat::{Pool, Static};
 use plane::nat44::Nat44 as Function;
 use plane::nat44::config::Config;
 use plane::view;
-use wire::View;
 
 key::table! {
     /// Stateful NAT44: IPv4 on both sides.

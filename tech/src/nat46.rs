@@ -1,25 +1,14 @@
 //! Stateful NAT46 (RFC 9693): customers with IPv4, remote hosts with IPv6.
 
-use crate::Functions;
-use crate::axis::{Fit, inside_addresses};
-use crate::fragments::FragmentStore;
-use crate::gateway::{Answers, GatewayBuild, Job, why};
-use crate::nat::{Inside, Pool6};
-use crate::parts::{Names, Plays};
+use crate::prelude::*;
+use crate::axis::inside_addresses;
+use crate::nat::Pool6;
 use crate::rows::{by_map_or_prefix, remotes};
 use crate::siit::{listed_maps, missing_eam, pair};
-use crate::state::State;
-use crate::table::Open;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use crate::translator::{LowestMtu, embeds_nothing};
-use key::kind::{list, maybe, prefix6};
-use key::{Chapter, Fault, Section, Table, computed};
-use plane::Steering;
+use crate::translator::LowestMtu;
 use plane::nat46::Config;
 use plane::translate::Pair;
 use plane::view::natxy;
-use wire::{Prefix6, View};
 
 key::table! {
     /// Stateful NAT46: IPv4 on the left, IPv6 on the right. It needs `eam` or `pref64`.

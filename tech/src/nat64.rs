@@ -1,25 +1,16 @@
 //! Stateful NAT64 (RFC 6146): a provider edge alone.
 
-use crate::Functions;
-use crate::axis::{ALL_SUBSCRIBERS, Fit, inside_addresses};
-use crate::fragments::{FragmentStore, Reassembly};
-use crate::gateway::{Answers, GatewayBuild, Job, why};
+use crate::prelude::*;
+use crate::axis::{ALL_SUBSCRIBERS, inside_addresses};
+use crate::fragments::Reassembly;
 use crate::nat::{Pool, statics};
-use crate::parts::{Names, Plays};
 use crate::rows::{behind, hosts};
-use crate::state::State;
-use crate::outside::Outside;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
-use key::kind::{list, maybe, prefix_length, prefix6};
-use key::{Chapter, Fault, Table, computed, needed};
+use crate::translator::{Private, Translator, behind_well_known};
+use key::kind::prefix_length;
 use plane::affinity::SUBSCRIBER_PREFIX;
 use plane::nat44::config::StaticMapping;
 use plane::nat64::{Config, Nat64 as Function};
-use plane::view::{Translated, pe};
 use std::net::Ipv6Addr;
-use wire::{Prefix6, View};
 
 key::table! {
     /// Subscribers with IPv6 addresses.

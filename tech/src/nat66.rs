@@ -1,21 +1,12 @@
 //! Stateful NAT66 (RFC 9693): IPv6 on both sides.
 
-use crate::Functions;
-use crate::axis::Fit;
+use crate::prelude::*;
 use crate::fragments::FragmentOctets;
-use crate::gateway::{Answers, GatewayBuild, Job, why};
 use crate::nat::Pool6;
 use crate::nat64::{SubscriberPrefix, fit_of_hosts};
-use crate::parts::{Names, Plays};
 use crate::rows::{hosts, remotes};
-use crate::state::State;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use key::kind::{list, prefix6};
-use key::{Chapter, Fault, Table, computed};
 use plane::nat66::{Config, Nat66 as Function};
-use plane::view::{Translated, natxy};
-use wire::{Prefix6, View};
+use plane::view::natxy;
 
 key::table! {
     /// Stateful NAT66: IPv6 on both sides.

@@ -1,23 +1,16 @@
 //! SIIT (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
 
-use crate::Functions;
+use crate::prelude::*;
 use crate::fragments::Errors;
-use crate::gateway::{GatewayBuild, Job, why};
-use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
-use crate::table::{Lines, Open, in_file};
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use crate::translator::{Private, Translator, behind_well_known, embeds_nothing};
-use key::kind::{Choice, Simple, addresses, choice, list, maybe, own, path, prefix6, text_of};
-use key::{At, Chapter, Fault, Section, Table, Value, Wrong, computed, or};
-use plane::Side;
+use crate::table::{Lines, in_file};
+use crate::translator::{Private, Translator, behind_well_known};
+use key::kind::{Choice, Simple, addresses, choice, own, path, text_of};
+use key::{At, Value, Wrong};
 use plane::translate::{Config, Eam, Hairpinning, Pair, Pref64, Siit as Addressing, eam};
-use plane::view::{Translated, ce, pe};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use wire::{AddrRange, Prefix6, View};
+use wire::AddrRange;
 
 const SIDES: &[Choice<bool>] = &[("left", true, ""), ("right", false, "")];
 

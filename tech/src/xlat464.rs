@@ -1,24 +1,12 @@
 //! 464XLAT (RFC 6877): CLAT and PLAT.
 
-use crate::Functions;
-use crate::axis::{ALL_SUBSCRIBERS, Fit};
-use crate::gateway::{Answers, GatewayBuild, Job, why};
-use crate::nat::Inside;
+use crate::prelude::*;
+use crate::axis::ALL_SUBSCRIBERS;
 use crate::nat64::{Embedding, Nat};
-use crate::parts::{Names, Plays};
-use crate::row::{CustomerRow, embedded};
+use crate::row::embedded;
 use crate::rows::{behind, subscribers};
-use crate::table::Open;
-use crate::outside::Outside;
-use crate::technology::{Entry, Technology};
-use crate::tester::{Flows, Setting};
-use crate::translator::embeds_nothing;
-use key::kind::prefix6;
-use key::{Chapter, Fault, Table, needed};
-use plane::Side;
 use plane::translate::{Clat, Config, Hosts, Pref64, Translate};
-use plane::view::{self, Translated, ce, pe};
-use wire::{Prefix6, View};
+use plane::view::{self};
 
 key::table! {
     /// 464XLAT: a CLAT translates the customer's IPv4 packets without state, the PLAT is a stateful NAT64.

@@ -1,0 +1,19 @@
+//! What the file of a procedure is written with.
+
+pub(crate) use crate::keys::LENGTHS;
+pub(crate) use crate::known::{CONNECTIONS, EXACT, HELD, KnownPoint, of_search};
+pub(crate) use crate::metric::{Gives, Metric, Origin, TrialKind, Unit};
+pub(crate) use crate::results::{MetricResult, line, names};
+pub(crate) use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch, single};
+pub(crate) use document::{Form, Quantity, Section, Table, row};
+pub(crate) use key::kind::{duration, maybe};
+pub(crate) use key::quantity::WrittenRate;
+pub(crate) use key::{Fault, computed, or};
+pub(crate) use method::judged::{Decision, Patience};
+pub(crate) use method::ratio::Ratio;
+pub(crate) use method::search::{
+    Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, binary, data_trial,
+};
+pub(crate) use method::simulated::{ControlTruth, Truth};
+pub(crate) use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
+pub(crate) use method::units::{Count, Nanos, Rate};
