@@ -1,7 +1,7 @@
 //! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without
 //! loss. It shows the buffer in front of the bottleneck, so the throughput must be below that rate.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
 use key::kind::rate;
 use method::search::{Precision, probe};

@@ -6,7 +6,7 @@
 use crate::Keys;
 use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
 use crate::validation::Validation;
 use document::number;

@@ -3,7 +3,7 @@
 //! connections are one stream Left to Right, in which each held connection has a frame before it
 //! times out. Frames Right to Left are on held connections only.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
 use key::kind::{number, rate, seconds_from, share};
 use method::search::probe;

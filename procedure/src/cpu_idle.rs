@@ -1,9 +1,8 @@
 //! CPU idle time per core: the throughput trial once more, while the cores of one device are sampled. It shows what
 //! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
-use crate::results::Results;
 use document::scale::Axis;
 use document::svg::{Strip, Strips};
 use document::{Drawing, Figure};
@@ -113,17 +112,16 @@ fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[CPU_IDLE.key]);
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "CPU idle time".to_owned(),
-        about: "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time."
-            .to_owned(),
-        findings: results.bottlenecks.clone(),
-        figures: all.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
-        ..Section::default()
-    })
+    section_of(
+        &all,
+        "CPU idle time",
+        "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time.",
+        |named| Section {
+            findings: results.bottlenecks.clone(),
+            figures: all.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
+            ..named
+        },
+    )
 }
 
 /// Idle times of the last repetition that has any.

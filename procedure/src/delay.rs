@@ -6,7 +6,7 @@
 mod section;
 
 use crate::frame_loss::loss_ppm;
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
 use key::kind::{number, rate};
 use method::trial::{Delays, Direction, DirectionRatio, Stamps};
@@ -41,6 +41,10 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
         search(context, (keys.duration, keys.stamps()), latency, trials, watch)
     },
     sections: &[section::section],
+    both_ways: &[
+        ("typical latency", ["latency_typical_forward", "latency_typical_reverse"]),
+        ("worst-case latency", ["latency_worst_case_forward", "latency_worst_case_reverse"]),
+    ],
     known: &[
         Known {
             metric: "latency_typical_forward",
@@ -121,6 +125,7 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         let Pdv { duration, timeout, .. } = *context.keys.get();
         search(context, (duration, Stamps::All { timeout }), |delays| pdv(delays, timeout), trials, watch)
     },
+    both_ways: &[("packet delay variation", ["pdv_forward", "pdv_reverse"])],
     known: &[Known {
         metric: "pdv_forward",
         device: UNEVEN,

@@ -5,10 +5,9 @@
 use crate::churn;
 use crate::churn::{Churn, Limits};
 use crate::frame_loss::loss_ppm;
-use crate::known::{self};
+use crate::known;
 use crate::metric::STILL_LOST;
 use crate::prelude::*;
-use crate::results::Results;
 use document::number;
 use key::kind::rate;
 use method::trial::{self, Acted, Action, Disruption, Losses, Observed, ResponderTable};
@@ -353,9 +352,6 @@ fn known_point<T: Debug + Send + Sync + 'static>(keys: T, control: ControlTruth)
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[RESET.key, FAILOVER.key]);
-    if results.is_empty() {
-        return None;
-    }
     let rows = [
         line("the command took", &results, |r| spread(r, |acted| Some(acted.took.0), number::duration)),
         line("connections before", &results, |r| connections(r, |c| c.all)),
@@ -363,14 +359,13 @@ fn section(results: &Results<'_>) -> Option<Section> {
         line("another outside address or port", &results, |r| connections(r, |c| c.moved)),
         line("no frame passes", &results, |r| connections(r, |c| c.all - c.same - c.moved)),
     ];
-    Some(Section {
-        title: "Resets and failovers".to_owned(),
-        about: "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
-                opened a connection again before, which then counts by the port that it got."
-            .to_owned(),
-        tables: vec![Table::new("Connections", "disruption", names(&results)).rows(rows)],
-        ..Section::default()
-    })
+    section_of(
+        &results,
+        "Resets and failovers",
+        "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
+                opened a connection again before, which then counts by the port that it got.",
+        |named| Section { tables: vec![Table::new("Connections", "disruption", names(&results)).rows(rows)], ..named },
+    )
 }
 
 fn connections(result: &MetricResult<'_>, count: fn(trial::Survivors) -> u64) -> Option<String> {

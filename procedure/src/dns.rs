@@ -2,7 +2,6 @@
 //! which all are answered correctly and in time. A frame is a query, Left to Right.
 
 use crate::prelude::*;
-use crate::results::Results;
 use document::{Row, number};
 use key::kind::{number, share_or_none};
 use method::search::probe;
@@ -172,17 +171,13 @@ fn search(
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[DNS64_RESOLUTION_RATE.key, DNS_QUERIES_RESOLVED.key]);
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "DNS".to_owned(),
-        about: "Answers in the trials at the lowest rate that failed, over all repetitions. An answer is valid if it has the right AAAA \
-                record and arrives within the time-out of its own query."
-            .to_owned(),
-        tables: vec![table(results.keys.get(), &all)],
-        ..Section::default()
-    })
+    section_of(
+        &all,
+        "DNS",
+        "Answers in the trials at the lowest rate that failed, over all repetitions. An answer is valid if it has the right AAAA \
+                record and arrives within the time-out of its own query.",
+        |named| Section { tables: vec![table(results.keys.get(), &all)], ..named },
+    )
 }
 
 fn table(dns: &Dns, results: &[&MetricResult<'_>]) -> Table {

@@ -1,7 +1,7 @@
 //! Maximum connection establishment rate (RFC 9693 section 4.5), and with validation (section 4.6).
 //! A trial has one frame per connection, no duration, and starts from an empty table.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
 use crate::validation::Validation;
 use method::judged::probe_connections;

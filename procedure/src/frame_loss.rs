@@ -1,9 +1,8 @@
 //! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at falling loads. No trial
 //! fails; invalid ones are repeated.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
-use crate::results::Results;
 use crate::throughput::THROUGHPUT;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, highest, in_words};
@@ -126,17 +125,13 @@ pub fn falling(highest: Rate, step_ppm: u32) -> Vec<Rate> {
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[FRAME_LOSS_RATE.key]);
-    if results.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Frame loss rate".to_owned(),
-        about: "Loss in percent of the frames sent, at each offered load in percent of the highest (RFC 2544, section 26.3). \
-                Marks are medians of the repetitions; bars reach from the smallest to the largest."
-            .to_owned(),
-        figures: vec![curve(&results)],
-        ..Section::default()
-    })
+    section_of(
+        &results,
+        "Frame loss rate",
+        "Loss in percent of the frames sent, at each offered load in percent of the highest (RFC 2544, section 26.3). \
+                Marks are medians of the repetitions; bars reach from the smallest to the largest.",
+        |named| Section { figures: vec![curve(&results)], ..named },
+    )
 }
 
 fn curve(results: &[&MetricResult<'_>]) -> Figure {
@@ -193,17 +188,13 @@ fn points(result: &MetricResult<'_>, kind: Kind) -> Vec<Point> {
 fn by_kind(results: &Results<'_>) -> Option<Section> {
     let mut all = results.of(&[THROUGHPUT.key]);
     all.retain(|result| result.steps().any(is_mixed));
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Frame loss of each kind".to_owned(),
-        about: "The throughput is that of foreground and native frames together. Here is what of each kind was lost at the lowest \
-                rate that failed: medians of the repetitions (RFC 8219, section 5.3)."
-            .to_owned(),
-        tables: vec![lowest(&all)],
-        ..Section::default()
-    })
+    section_of(
+        &all,
+        "Frame loss of each kind",
+        "The throughput is that of foreground and native frames together. Here is what of each kind was lost at the lowest \
+                rate that failed: medians of the repetitions (RFC 8219, section 5.3).",
+        |named| Section { tables: vec![lowest(&all)], ..named },
+    )
 }
 
 fn lowest(all: &[&MetricResult<'_>]) -> Table {

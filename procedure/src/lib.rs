@@ -111,6 +111,8 @@ pub struct Procedure {
     pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
     /// What a summary says of single points.
     pub findings: fn(&Results<'_>) -> Vec<Finding>,
+    /// Values of both directions that a summary names: in words, and the keys from left to right and from right to left.
+    pub both_ways: &'static [(&'static str, [&'static str; 2])],
     /// Devices of known truth.
     pub known: &'static [Known],
 }
@@ -136,6 +138,7 @@ impl Procedure {
         conditions: |_| Vec::new(),
         sections: &[],
         findings: |_| Vec::new(),
+        both_ways: &[],
         known: &[],
     };
 

@@ -189,19 +189,16 @@ fn degradation_ppm(few: Rate, all: Rate) -> i64 {
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[OVERLOAD_DEGRADATION.key]);
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Overload scalability".to_owned(),
-        about: format!(
+    section_of(
+        &all,
+        "Overload scalability",
+        format!(
             "Medians of the throughput with a few flows (X1) and with all flows (Xn), {}, and the degradation in percent: \
              100 × (X1 − Xn) / X1.",
             beginning(results.keys)
         ),
-        tables: vec![table(results, &all)],
-        ..Section::default()
-    })
+        |named| Section { tables: vec![table(results, &all)], ..named },
+    )
 }
 
 fn beginning(keys: &Keys) -> String {

@@ -2,9 +2,8 @@
 //! shows which functions take the time, and which share of it is spent waiting for locks. Sampling takes CPU time, so
 //! that the frames of this trial give no result.
 
-use crate::known::{self};
+use crate::known;
 use crate::prelude::*;
-use crate::results::Results;
 use document::flame::Flame;
 use document::{Drawing, Figure, Finding, number};
 use key::kind::{number, rate};
@@ -88,20 +87,19 @@ const WIDTH: f64 = 1000.0;
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let profiled: Vec<(&MetricResult, &Profile)> = of(results).collect();
-    if profiled.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Profile".to_owned(),
-        about: "Call stacks, sampled in a trial at the throughput, whose frames give no result, because sampling takes CPU time. An \
+    section_of(
+        &profiled,
+        "Profile",
+        "Call stacks, sampled in a trial at the throughput, whose frames give no result, because sampling takes CPU time. An \
                 idle core has no samples. In a flame graph, a function stands on the one that called it, and is as wide as its share \
-                of the samples."
-            .to_owned(),
-        findings: findings(results),
-        tables: profiled.iter().flat_map(|(result, profile)| tables(result, profile)).collect(),
-        figures: profiled.iter().enumerate().map(|(at, (result, profile))| figure(at, result, profile)).collect(),
-        ..Section::default()
-    })
+                of the samples.",
+        |named| Section {
+            findings: findings(results),
+            tables: profiled.iter().flat_map(|(result, profile)| tables(result, profile)).collect(),
+            figures: profiled.iter().enumerate().map(|(at, (result, profile))| figure(at, result, profile)).collect(),
+            ..named
+        },
+    )
 }
 
 /// The profile of each point that has one: of its last repetition.

@@ -1,7 +1,7 @@
 //! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has
 //! ended, when the rate is halved.
 
-use crate::known::{self};
+use crate::known;
 use crate::metric::STILL_LOST;
 use crate::prelude::*;
 use key::kind::rate;

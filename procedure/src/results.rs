@@ -2,7 +2,7 @@
 //! repetitions observed.
 
 use crate::{Keys, Metric};
-use document::{Cell, Finding, Row, row};
+use document::{Cell, Finding, Row, Section, row};
 use method::search::{Evidence, SearchStep};
 use method::trial::Observed;
 use method::{Count, StepVerdict};
@@ -80,6 +80,17 @@ impl<'a> Results<'a> {
         let is_beside = |other: &&MetricResult| other.point == found.point && other.metric == metric.key;
         self.all.iter().find(is_beside).map_or(Cell::Nothing, |other| other.cell.clone())
     }
+}
+
+/// A section with this title and these words about it, if there is anything to show.
+pub(crate) fn section_of<T>(
+    all: &[T],
+    title: &str,
+    about: impl Into<String>,
+    show: impl FnOnce(Section) -> Section,
+) -> Option<Section> {
+    let named = Section { title: title.to_owned(), about: about.into(), ..Section::default() };
+    (!all.is_empty()).then(|| show(named))
 }
 
 /// The names of columns, one for each result.

@@ -4,7 +4,6 @@
 
 use crate::known::{self, FRAMES};
 use crate::prelude::*;
-use crate::results::Results;
 use document::{Cell, number};
 use key::kind::{choice, number, seconds_from, share};
 use key::quantity::show_grouped;
@@ -292,18 +291,14 @@ struct Connections {
 fn section(results: &Results<'_>) -> Option<Section> {
     let all = results.of(&[MAX_TCP_CONN_RATE.key, TCP_THROUGHPUT.key]);
     let all: Vec<Connections> = all.into_iter().filter_map(connections).collect();
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "TCP connections".to_owned(),
-        about: "Segments of the trial at the rate found, without those of phase 1, in the first repetition. A connection counts \
+    section_of(
+        &all,
+        "TCP connections",
+        "Segments of the trial at the rate found, without those of phase 1, in the first repetition. A connection counts \
                 if its last segment arrived. Reading the table of the device takes time, so that a time to forget closed \
-                connections is too long by one interval at most."
-            .to_owned(),
-        tables: vec![table(&all)],
-        ..Section::default()
-    })
+                connections is too long by one interval at most.",
+        |named| Section { tables: vec![table(&all)], ..named },
+    )
 }
 
 fn connections(result: &MetricResult<'_>) -> Option<Connections> {

@@ -3,10 +3,9 @@
 //! exist, and empty the table. The time to empty an empty table of the same size is subtracted: it
 //! is that of the command.
 
-use crate::known::{self};
+use crate::known;
 use crate::metric::TotalOf;
 use crate::prelude::*;
-use crate::results::Results;
 use document::number;
 use key::kind::number;
 use method::Criteria;
@@ -271,9 +270,6 @@ fn filled(
 
 fn section(results: &Results<'_>) -> Option<Section> {
     let results = results.of(&[CONN_TEAR_DOWN_RATE.key]);
-    if results.is_empty() {
-        return None;
-    }
     let rows = [
         line("table is emptied by", &results, |r| last(r).map(|emptied| emptied.how.clone())),
         line("times are of the clock of the", &results, |r| last(r).map(|emptied| emptied.clock.clone())),
@@ -281,15 +277,17 @@ fn section(results: &Results<'_>) -> Option<Section> {
         line("times of the empty table, all repetitions", &results, empty_times),
         line("below resolution", &results, below_resolution),
     ];
-    Some(Section {
-        title: CONN_TEAR_DOWN_RATE.title.to_owned(),
-        about: "The net time is that to empty the full table without that to empty an empty one of the same size. It is resolved if it \
+    section_of(
+        &results,
+        CONN_TEAR_DOWN_RATE.title,
+        "The net time is that to empty the full table without that to empty an empty one of the same size. It is resolved if it \
                 is at least five times the spread of the latter; otherwise the rate is a lower bound. Rates are comparable only \
-                between equal commands."
-            .to_owned(),
-        tables: vec![Table::new("Times to empty the table", "tear-down", names(&results)).rows(rows)],
-        ..Section::default()
-    })
+                between equal commands.",
+        |named| Section {
+            tables: vec![Table::new("Times to empty the table", "tear-down", names(&results)).rows(rows)],
+            ..named
+        },
+    )
 }
 
 fn last<'a>(result: &MetricResult<'a>) -> Option<&'a Emptied> {
@@ -318,17 +316,13 @@ struct Fit<'a> {
 /// The section of all devices with two numbers of connections or more.
 fn memory_section(results: &Results<'_>) -> Option<Section> {
     let fits = fits(results);
-    if fits.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Memory of a connection by regression".to_owned(),
-        about: "The least squares line through the medians of the memory of all connections, over their numbers. Its slope is \
-                the memory of a further connection; R² is 1 if all points are on the line."
-            .to_owned(),
-        tables: vec![regression(&fits)],
-        ..Section::default()
-    })
+    section_of(
+        &fits,
+        "Memory of a connection by regression",
+        "The least squares line through the medians of the memory of all connections, over their numbers. Its slope is \
+                the memory of a further connection; R² is 1 if all points are on the line.",
+        |named| Section { tables: vec![regression(&fits)], ..named },
+    )
 }
 
 fn fits<'a>(results: &'a Results<'_>) -> Vec<Fit<'a>> {

@@ -1,10 +1,10 @@
 //! DS-Lite (RFC 6333): B4 and AFTR.
 
-use crate::prelude::*;
 use crate::axis::MOST_SUBSCRIBERS;
 use crate::fragments::Reassembly;
 use crate::laboratory::is_for_laboratories;
 use crate::nat::{Pool, statics};
+use crate::prelude::*;
 use crate::rows::{b4_in_row, b4s};
 use crate::tunnel::TunnelEnd;
 use key::kind::{ip6, prefix4};
@@ -12,7 +12,7 @@ use plane::aftr::{Aftr, Config as AftrConfig, Host};
 use plane::nat44::config::StaticMapping;
 use plane::side::Side6;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::view::{Tunnelled, self};
+use plane::view::{self, Tunnelled};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{FlowSpace, Prefix4};
 

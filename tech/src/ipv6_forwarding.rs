@@ -1,7 +1,7 @@
 //! Plain IPv6 forwarding (RFC 5180), the baseline of IPv6 technologies.
 
-use crate::prelude::*;
 use crate::fragments::Errors;
+use crate::prelude::*;
 use key::kind::{Simple, own};
 use key::{Kind, Value, Wrong};
 use plane::router6::{Config, Router6};
@@ -85,8 +85,11 @@ impl Technology for Ipv6Forwarding {
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
-        let (hosts, host): (_, fn(Prefix6, u32) -> u128) =
-            if bed.flows.has_networks() { (bed.flows.subscribers(), in_network) } else { (bed.flows.remote().count, host) };
+        let (hosts, host): (_, fn(Prefix6, u32) -> u128) = if bed.flows.has_networks() {
+            (bed.flows.subscribers(), in_network)
+        } else {
+            (bed.flows.remote().count, host)
+        };
         let subscriber = |i| Subscriber6 { address: host(self.left, i) };
         let subscribers: Vec<_> = (0..bed.flows.subscribers()).map(subscriber).collect();
         let remotes: Vec<_> = (0..hosts).map(|i| host(self.right, i)).collect();

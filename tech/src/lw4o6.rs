@@ -1,24 +1,24 @@
 //! Lightweight 4over6 (RFC 7596): lwB4 and lwAFTR.
 
-use crate::prelude::*;
 use crate::address_sharing::{listed, seen, sharing};
 use crate::axis::ALL_SUBSCRIBERS;
 use crate::ds_lite::grows_out;
 use crate::gateway::TableLoad;
 use crate::laboratory::is_for_laboratories;
+use crate::outside::Ports;
+use crate::prelude::*;
 use crate::rows::{b4_in_row, b4s};
 use crate::softwire::SoftwireKeys;
 use crate::table::in_file;
-use crate::outside::Ports;
 use crate::technology::steering_of_edge;
+use key::At;
 use key::kind::{any_number, ip6, number, path, prefix4};
 use key::quantity::show_grouped;
-use key::At;
+use plane::Chain;
 use plane::lw4o6::{Builder, Live, Softwire, Table as BindingTable, read_into};
 use plane::nat44::Nat44;
 use plane::tunnel::{OneTunnel, Tunnel};
-use plane::view::{Bed, Subscriber6, Tunnelled, self};
-use plane::Chain;
+use plane::view::{self, Bed, Subscriber6, Tunnelled};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,15 +1,15 @@
 //! MAP-E (RFC 7597): CE and border relay (BR).
 
+use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::prelude::*;
-use crate::map::{CeKeys, Map, MapEdges, self};
 use crate::softwire::SoftwireKeys;
 use crate::technology::steering_of_edge;
 use key::kind::ip6;
+use plane::Chain;
 use plane::map::{MapEBr, MapECe};
 use plane::nat44::Nat44;
 use plane::tunnel::Tunnel;
-use plane::view::{Tunnelled, self};
-use plane::Chain;
+use plane::view::{self, Tunnelled};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 

@@ -1,17 +1,17 @@
 //! MAP-T (RFC 7599): CE and border relay (BR), both translators.
 
-use crate::prelude::*;
 use crate::fragments::FragmentOctets;
-use crate::map::{CeKeys, Map, MapEdges, self};
+use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::Static;
+use crate::prelude::*;
 use crate::rows::behind;
 use crate::technology::steering_of_edge;
 use crate::translator::{Private, Translator, behind_well_known};
+use plane::Chain;
 use plane::map::{MapTBr, MapTCe};
 use plane::nat44::Nat44;
 use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use plane::view::{self};
-use plane::Chain;
 use std::sync::Arc;
 
 key::table! {

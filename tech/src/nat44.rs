@@ -1,8 +1,8 @@
 //! Stateful NAT44 (RFC 4787, 5382, 5508, 6888).
 
-use crate::prelude::*;
 use crate::axis::inside_addresses;
 use crate::nat::{Pool, Static};
+use crate::prelude::*;
 use plane::nat44::Nat44 as Function;
 use plane::nat44::config::Config;
 use plane::view;

@@ -1,8 +1,8 @@
 //! Stateful NAT46 (RFC 9693): customers with IPv4, remote hosts with IPv6.
 
-use crate::prelude::*;
 use crate::axis::inside_addresses;
 use crate::nat::Pool6;
+use crate::prelude::*;
 use crate::rows::{by_map_or_prefix, remotes};
 use crate::siit::{listed_maps, missing_eam, pair};
 use crate::translator::LowestMtu;

@@ -1,9 +1,9 @@
 //! Stateful NAT64 (RFC 6146): a provider edge alone.
 
-use crate::prelude::*;
 use crate::axis::{ALL_SUBSCRIBERS, inside_addresses};
 use crate::fragments::Reassembly;
 use crate::nat::{Pool, statics};
+use crate::prelude::*;
 use crate::rows::{behind, hosts};
 use crate::translator::{Private, Translator, behind_well_known};
 use key::kind::prefix_length;

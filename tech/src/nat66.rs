@@ -1,9 +1,9 @@
 //! Stateful NAT66 (RFC 9693): IPv6 on both sides.
 
-use crate::prelude::*;
 use crate::fragments::FragmentOctets;
 use crate::nat::Pool6;
 use crate::nat64::{SubscriberPrefix, fit_of_hosts};
+use crate::prelude::*;
 use crate::rows::{hosts, remotes};
 use plane::nat66::{Config, Nat66 as Function};
 use plane::view::natxy;

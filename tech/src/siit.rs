@@ -1,7 +1,7 @@
 //! SIIT (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
 
-use crate::prelude::*;
 use crate::fragments::Errors;
+use crate::prelude::*;
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
 use crate::table::{Lines, in_file};
 use crate::translator::{Private, Translator, behind_well_known};

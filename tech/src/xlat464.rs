@@ -1,8 +1,8 @@
 //! 464XLAT (RFC 6877): CLAT and PLAT.
 
-use crate::prelude::*;
 use crate::axis::ALL_SUBSCRIBERS;
 use crate::nat64::{Embedding, Nat};
+use crate::prelude::*;
 use crate::row::embedded;
 use crate::rows::{behind, subscribers};
 use plane::translate::{Clat, Config, Hosts, Pref64, Translate};

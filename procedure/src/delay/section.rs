@@ -1,7 +1,7 @@
 //! The distribution of the delays of each direction: a table, and the share of frames with a longer
 //! delay, on logarithmic axes, so that rare delays are visible.
 
-use crate::results::{MetricResult, Results};
+use crate::results::{MetricResult, Results, section_of};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series};
 use document::{Cell, Drawing, Figure, Quantity, Section, Table, number, row};
@@ -20,19 +20,14 @@ const SHOWN: [(&str, &str, &str); 6] = [
 
 pub(super) fn section(results: &Results<'_>) -> Option<Section> {
     let all: Vec<Distribution> = results.all.iter().filter_map(distribution).collect();
-    if all.is_empty() {
-        return None;
-    }
-    Some(Section {
-        title: "Delays".to_owned(),
-        about: "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Latency \
+    section_of(
+        &all,
+        "Delays",
+        "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Latency \
                 is that of store and forward devices (RFC 1242, section 3.8). Nothing is subtracted: the tester's own floor without \
-                a device is printed beside."
-            .to_owned(),
-        tables: vec![table(results.floor.as_deref(), &all)],
-        figures: figures(&all),
-        ..Section::default()
-    })
+                a device is printed beside.",
+        |named| Section { tables: vec![table(results.floor.as_deref(), &all)], figures: figures(&all), ..named },
+    )
 }
 
 fn distribution(result: &MetricResult<'_>) -> Option<Distribution> {

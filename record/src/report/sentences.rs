@@ -52,7 +52,8 @@ fn all_found(report: &Report) -> Vec<String> {
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
         let headline = headline(&results);
         let several = results.iter().any(|c| c.cores != first.cores);
-        let parts: Vec<String> = found(report, &headline, several).into_iter().chain(delays(&results)).collect();
+        let parts: Vec<String> =
+            found(report, &headline, several).into_iter().chain(both_ways(report, &results)).collect();
         if parts.is_empty() {
             continue;
         }
@@ -165,26 +166,19 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
     parts
 }
 
-/// "typical latency 12 µs left to right and 13 µs right to left", and likewise the other delays, at the headline point.
-fn delays(results: &[&PointResult]) -> Vec<String> {
-    let of = |(key, what): (&str, &str)| {
-        let ways = [("forward", "left to right"), ("reverse", "right to left")].into_iter();
-        let said = ways.filter_map(|(way, words)| {
-            let result = at_headline(results, &format!("{key}_{way}"))?;
-            Some(format!("{} {words}", value::between(result, result.median()?, 2).unsigned()))
+/// "typical latency 12 µs left to right and 13 µs right to left", and other values of both directions, at the headline point.
+fn both_ways(report: &Report, results: &[&PointResult]) -> Vec<String> {
+    let of = |(what, [forward, reverse]): &(&str, [&str; 2])| {
+        let said = [(forward, "left to right"), (reverse, "right to left")].into_iter().filter_map(|(key, way)| {
+            let result = at_headline(results, key)?;
+            Some(format!("{} {way}", value::between(result, result.median()?, 2).unsigned()))
         });
         let said: Vec<String> = said.collect();
         (!said.is_empty()).then(|| format!("{what} {}", said.join(" and ")))
     };
-    DELAYS.into_iter().filter_map(of).collect()
+    let procedures = report.header.scenario.procedures.list();
+    procedures.iter().flat_map(|procedure| procedure.both_ways).filter_map(of).collect()
 }
-
-/// Delays that the sentences name: their keys without the direction, and their names.
-const DELAYS: [(&str, &str); 3] = [
-    ("latency_typical", "typical latency"),
-    ("latency_worst_case", "worst-case latency"),
-    ("pdv", "packet delay variation"),
-];
 
 fn at_headline<'a>(results: &[&'a PointResult], metric: &str) -> Option<&'a PointResult> {
     // Words have no order of size: the one with the smallest code, such as `both`, is the headline.
