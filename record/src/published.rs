@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The files of `published/`, compressed by `build.rs`.
-const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.csv.deflate"));
-const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.toml.deflate"));
-const ERRATA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errata.toml.deflate"));
+const VALUES_FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.csv.deflate"));
+const DOCUMENTS_FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.toml.deflate"));
+const ERRATA_FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errata.toml.deflate"));
 
 fn text(packed: &[u8]) -> String {
     let text = miniz_oxide::inflate::decompress_to_vec(packed).expect("build.rs compressed it");
@@ -117,10 +117,10 @@ pub struct Erratum {
     pub note: Option<String>,
 }
 
-static ALL: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES)));
-static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| list(&text(SOURCES)));
-static TABLE_LIST: LazyLock<Vec<Table>> = LazyLock::new(|| list(scenario::PUBLISHED));
-static ERRATUMS: LazyLock<Vec<Erratum>> = LazyLock::new(|| list(&text(ERRATA)));
+pub static VALUES: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES_FILE)));
+pub static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| list(&text(DOCUMENTS_FILE)));
+pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| list(scenario::PUBLISHED));
+pub static ERRATA: LazyLock<Vec<Erratum>> = LazyLock::new(|| list(&text(ERRATA_FILE)));
 
 /// The tables of a file that has one array of them.
 fn list<T: DeserializeOwned>(text: &str) -> Vec<T> {
@@ -128,30 +128,14 @@ fn list<T: DeserializeOwned>(text: &str) -> Vec<T> {
     arrays.into_values().flatten().collect()
 }
 
-pub fn values() -> &'static [Value] {
-    &ALL
-}
-
-pub fn documents() -> &'static [Document] {
-    &DOCUMENTS
-}
-
-pub fn tables() -> &'static [Table] {
-    &TABLE_LIST
-}
-
-pub fn errata() -> &'static [Erratum] {
-    &ERRATUMS
-}
-
 /// The table with this short number, or with this document and table.
 pub fn table(name: &str) -> Option<&'static Table> {
-    TABLE_LIST.iter().find(|table| table.number == name || table.id == name)
+    TABLES.iter().find(|table| table.number == name || table.id == name)
 }
 
 impl Table {
     pub fn values(&self) -> impl Iterator<Item = &'static Value> {
-        ALL.iter().filter(|value| value.under.table == self.id)
+        VALUES.iter().filter(|value| value.under.table == self.id)
     }
 
     pub fn document(&self) -> &'static Document {
@@ -161,7 +145,7 @@ impl Table {
 
     /// The errata with a note about it.
     pub fn errata(&self) -> impl Iterator<Item = &'static Erratum> {
-        ERRATUMS.iter().filter(|erratum| erratum.note.is_some() && erratum.tables.contains(&self.id))
+        ERRATA.iter().filter(|erratum| erratum.note.is_some() && erratum.tables.contains(&self.id))
     }
 }
 
@@ -209,7 +193,7 @@ fn read(text: &str) -> Vec<Value> {
     lines.map(fields).filter_map(value).collect()
 }
 
-/// The fields of a CSV line (RFC 4180; no field of the shipped table spans lines).
+/// The fields of a VALUES_FILE line (RFC 4180; no field of the shipped table spans lines).
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -234,13 +218,13 @@ mod tests {
 
     #[test]
     fn every_value_has_its_table_and_its_document() {
-        assert_eq!((values().len(), text(VALUES).lines().count()), (1_261, 1_262));
-        for value in values() {
+        assert_eq!((VALUES.len(), text(VALUES_FILE).lines().count()), (1_261, 1_262));
+        for value in VALUES.iter() {
             let table = table(&value.under.table).unwrap_or_else(|| panic!("{value:?}"));
             assert_eq!(table.document().id, value.under.document);
         }
-        assert!(tables().iter().all(|table| table.values().next().is_some()));
-        for erratum in errata() {
+        assert!(TABLES.iter().all(|table| table.values().next().is_some()));
+        for erratum in ERRATA.iter() {
             assert!(erratum.tables.iter().all(|name| table(name).is_some()), "{erratum:?}");
             assert_eq!(erratum.note.is_some(), !erratum.tables.is_empty(), "{erratum:?}");
         }
@@ -248,7 +232,7 @@ mod tests {
 
     #[test]
     fn scenarios_may_name_all_tables() {
-        let numbers: Vec<&str> = tables().iter().map(|table| table.number.as_str()).collect();
+        let numbers: Vec<&str> = TABLES.iter().map(|table| table.number.as_str()).collect();
         assert_eq!(numbers, scenario::published_numbers().collect::<Vec<_>>());
     }
 

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
-use record::published::{self, Erratum, Table, Value, documents, errata, tables};
+use record::published::{self, DOCUMENTS, ERRATA, Erratum, TABLES, Table, Value};
 use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
@@ -49,7 +49,7 @@ fn print_json(value: &Value) {
 
 fn list(output: Output) {
     if output.json {
-        for table in tables() {
+        for table in TABLES.iter() {
             term::json(&json!({
                 "event": "published", "id": table.number, "table": table.id, "label": label(table), "title": table.title,
                 "values": table.values().count(),
@@ -58,9 +58,9 @@ fn list(output: Output) {
         return;
     }
     let mut text = String::new();
-    for document in documents() {
+    for document in DOCUMENTS.iter() {
         let _ = writeln!(text, "{}\n{}", document.cite, folded(&document.full, columns()));
-        for table in tables().iter().filter(|table| table.document().id == document.id) {
+        for table in TABLES.iter().filter(|table| table.document().id == document.id) {
             let line = format!("  {}  {}: {}", table.number, label(table), table.title);
             let _ = writeln!(text, "{}", folded(&line, columns()));
         }
@@ -170,7 +170,7 @@ fn check(output: Output) {
                 "computed": computed, "agrees": agrees,
             }));
         }
-        for erratum in errata() {
+        for erratum in ERRATA.iter() {
             term::json(&json!({
                 "event": "erratum", "id": erratum.id, "kind": erratum.kind, "where": erratum.r#where,
                 "printed": erratum.printed, "should_be": erratum.should_be, "confidence": erratum.confidence,
@@ -196,7 +196,7 @@ fn checked(all: &[Check]) -> String {
         let _ = writeln!(text, "! {} {metric} at {x}: printed {printed}, computed {computed:.3}", table.number);
     }
     text.push_str("\nErrata\n");
-    for erratum in errata() {
+    for erratum in ERRATA.iter() {
         let certain =
             if erratum.confidence == "certain" { String::new() } else { format!(" ({})", erratum.confidence) };
         // An anomaly explains and corrects nothing.

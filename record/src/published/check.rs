@@ -1,7 +1,7 @@
 //! Recomputes what the documents derived from their own values. Each input lies within half a unit of its last printed digit,
 //! and so each result within a range.
 
-use super::{Table, Value, tables};
+use super::{TABLES, Table, Value};
 
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -23,13 +23,17 @@ struct Rounded {
 }
 
 impl Rounded {
-    fn exact(value: f64) -> Rounded {
-        Rounded { value, half: 0.0 }
+    fn exact(number: u64) -> Rounded {
+        Rounded { value: number as f64, half: 0.0 }
+    }
+
+    fn times(self, factor: f64) -> Rounded {
+        Rounded { value: self.value * factor, half: self.half * factor }
     }
 
     fn of(value: &Value) -> Rounded {
         let digits = value.printed.replace(',', "");
-        let Ok(printed) = digits.parse::<f64>() else { return Rounded::exact(value.value) };
+        let Ok(printed) = digits.parse::<f64>() else { return Rounded { value: value.value, half: 0.0 } };
         let places = digits.split_once('.').map_or(0, |(_, behind)| i32::try_from(behind.len()).unwrap_or(i32::MAX));
         // A table in thousands prints 223.5 for 223,500.
         let unit = if printed == 0.0 { 1.0 } else { value.value / printed };
@@ -41,74 +45,48 @@ impl Rounded {
     }
 }
 
-/// The inputs of a derived value, and the function of them.
-type Derivation = ([Rounded; 2], fn(f64, f64) -> f64);
+/// How a value is derived from its inputs: in words, and as a function.
+type Derivation = (&'static str, [Rounded; 2], fn(f64, f64) -> f64);
 
-struct Rule {
-    how: &'static str,
-    /// Of the derived value and its table; none if the rule is for other values.
-    apply: fn(&Value, &[&Value]) -> Option<Derivation>,
-}
+const FULL: &str = "filled_table_deletion_time";
+const EMPTY: &str = "empty_table_deletion_time";
 
-const RULES: [Rule; 7] = [
-    Rule {
-        how: "P(n) / (n × P(1))",
-        apply: |value, table| {
-            let n = is(value, "rel_scale_up").then(|| value.place())??;
-            let ([own, one], scaled) = ([median(table, &value.metric, &value.x)?, first(table, &value.metric)?], n);
-            Some(([own, Rounded { value: one.value * scaled, half: one.half * scaled }], |own, ideal| own / ideal))
-        },
-    },
-    Rule {
-        how: "ratio to the value before",
-        apply: |value, table| {
-            let before = is(value, "ratio_to_previous").then(|| previous(table, value))??;
-            Some(([median(table, &value.metric, &value.x)?, before], |own, before| own / before))
-        },
-    },
-    Rule {
-        how: "throughput / throughput of forwarding, in percent",
-        apply: |value, table| {
-            let inputs =
-                is(value, "percent").then(|| both(table, value, ["throughput", "ipv4_forwarding_throughput"]))??;
-            Some((inputs, |own, forwarding| 100.0 * own / forwarding))
-        },
-    },
-    Rule {
-        how: "deletion time of the full table − that of the empty table",
-        apply: |value, table| {
-            let times = ["filled_table_deletion_time", "empty_table_deletion_time"];
-            let inputs = (value.metric == "net_deletion_time").then(|| both(table, value, times))??;
-            Some((inputs, |full, empty| full - empty))
-        },
-    },
-    Rule {
-        how: "connections / net deletion time",
-        apply: |value, table| {
-            let times = ["filled_table_deletion_time", "empty_table_deletion_time"];
-            let n = (value.metric == "conn_tear_down_rate").then_some(value.under.connections)??;
-            let [full, empty] = both(table, value, times)?;
+/// The derivation of a value of a table; none if it was measured, or its inputs are not in the table.
+fn derivation(value: &Value, table: &[&Value]) -> Option<Derivation> {
+    let of = |metric: &str| median(table, metric, &value.x);
+    let own = || of(&value.metric);
+    let ratio = |a, b| a / b;
+    let percent = |a, b| 100.0 * a / b;
+    Some(match (value.stat.as_str(), value.metric.as_str()) {
+        ("rel_scale_up", _) => {
+            let one = first(table, &value.metric)?.times(value.place()?);
+            ("P(n) / (n × P(1))", [own()?, one], ratio)
+        }
+        ("ratio_to_previous", _) => ("ratio to the value before", [own()?, previous(table, value)?], ratio),
+        ("percent", _) => {
+            let inputs = [of("throughput")?, of("ipv4_forwarding_throughput")?];
+            ("throughput / throughput of forwarding, in percent", inputs, percent)
+        }
+        (_, "net_deletion_time") => {
+            let how = "deletion time of the full table − that of the empty table";
+            (how, [of(FULL)?, of(EMPTY)?], |full, empty| full - empty)
+        }
+        (_, "conn_tear_down_rate") => {
+            let (connections, full, empty) = (Rounded::exact(value.under.connections?), of(FULL)?, of(EMPTY)?);
             let net = Rounded { value: full.value - empty.value, half: full.half + empty.half };
-            Some(([Rounded::exact(n as f64), net], |connections, net| connections / net))
-        },
-    },
-    Rule {
-        how: "memory of the hash table / buckets",
-        apply: |value, table| {
-            let buckets = (value.metric == "memory_per_hash_bucket").then_some(value.under.hash_table)??;
-            Some(([median(table, "memory_hash_table", &value.x)?, Rounded::exact(buckets as f64)], |all, n| all / n))
-        },
-    },
-    Rule {
-        how: "memory of all entries / entries",
-        apply: |value, table| {
-            let entries = (value.metric == "memory_per_conntrack_entry").then_some(value.under.connections)??;
-            Some(([median(table, "memory_conntrack_entries", &value.x)?, Rounded::exact(entries as f64)], |all, n| {
-                all / n
-            }))
-        },
-    },
-];
+            ("connections / net deletion time", [connections, net], ratio)
+        }
+        (_, "memory_per_hash_bucket") => {
+            let buckets = Rounded::exact(value.under.hash_table?);
+            ("memory of the hash table / buckets", [of("memory_hash_table")?, buckets], ratio)
+        }
+        (_, "memory_per_conntrack_entry") => {
+            let entries = Rounded::exact(value.under.connections?);
+            ("memory of all entries / entries", [of("memory_conntrack_entries")?, entries], ratio)
+        }
+        _ => return None,
+    })
+}
 
 fn is(value: &Value, stat: &str) -> bool {
     value.stat == stat
@@ -116,10 +94,6 @@ fn is(value: &Value, stat: &str) -> bool {
 
 fn median(table: &[&Value], metric: &str, x: &str) -> Option<Rounded> {
     table.iter().find(|v| v.metric == metric && is(v, "median") && v.x == x).map(|v| Rounded::of(v))
-}
-
-fn both(table: &[&Value], value: &Value, metrics: [&str; 2]) -> Option<[Rounded; 2]> {
-    Some([median(table, metrics[0], &value.x)?, median(table, metrics[1], &value.x)?])
 }
 
 /// The median with one core.
@@ -135,16 +109,16 @@ fn previous(table: &[&Value], value: &Value) -> Option<Rounded> {
 }
 
 pub fn all() -> Vec<Check> {
-    tables().iter().flat_map(of_table).collect()
+    TABLES.iter().flat_map(of_table).collect()
 }
 
 fn of_table(table: &'static Table) -> Vec<Check> {
     let values: Vec<&Value> = table.values().collect();
-    values.iter().filter_map(|value| RULES.iter().find_map(|rule| of_value(table, &values, value, rule))).collect()
+    values.iter().filter_map(|value| of_value(table, &values, value)).collect()
 }
 
-fn of_value(table: &'static Table, values: &[&Value], value: &Value, rule: &Rule) -> Option<Check> {
-    let ([a, b], f) = (rule.apply)(value, values)?;
+fn of_value(table: &'static Table, values: &[&Value], value: &Value) -> Option<Check> {
+    let (how, [a, b], f) = derivation(value, values)?;
     let corners = a.ends().map(|a| b.ends().map(|b| f(a, b)));
     let [low, high] = corners
         .iter()
@@ -156,7 +130,7 @@ fn of_value(table: &'static Table, values: &[&Value], value: &Value, rule: &Rule
     Some(Check {
         table,
         metric: value.metric.clone(),
-        how: rule.how,
+        how,
         x: value.x.clone(),
         printed: value.printed.clone(),
         computed: f(a.value, b.value),

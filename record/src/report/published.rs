@@ -5,7 +5,7 @@ use super::Report;
 use super::number::{self, grouped};
 use super::result::PointResult;
 use crate::folder::HASH_TABLE_SIZE;
-use crate::published::{self, Conditions, Document, Erratum, Value, values};
+use crate::published::{self, Conditions, Document, Erratum, VALUES, Value};
 use document::report::Comparison;
 use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
@@ -231,16 +231,13 @@ fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
             && (e.metrics.is_empty() || e.metrics.contains(&p.metric))
             && (e.connections.is_empty() || p.under.connections.is_some_and(|n| e.connections.contains(&n)))
     };
-    published::errata().iter().filter(touches).filter_map(|e| e.note.as_deref())
+    published::ERRATA.iter().filter(touches).filter_map(|e| e.note.as_deref())
 }
 
 impl Published {
     /// Its document.
     pub fn source(&self) -> &'static Document {
-        published::documents()
-            .iter()
-            .find(|d| d.id == self.under.document)
-            .expect("every table has its document: tested")
+        published::DOCUMENTS.iter().find(|d| d.id == self.under.document).expect("every table has its document: tested")
     }
 
     /// The software without its version.
@@ -326,7 +323,7 @@ pub fn common_conditions(report: &Report) -> String {
 pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
     let cited = |d: &&Document| beside.iter().any(|b| b.published.under.document == d.id);
     let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
-    published::documents()
+    published::DOCUMENTS
         .iter()
         .filter(cited)
         .map(|d| format!("{}: {}. {}.{}", d.cite, d.full, d.hardware, note(d)))
@@ -336,7 +333,7 @@ pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
 /// The published medians, in their order, of the last version of each document.
 fn medians() -> Vec<Published> {
     let is_last = |value: &&Value| !REPEATED.contains(&value.under.document.as_str());
-    values().iter().filter(|value| is_median(value)).filter(is_last).map(median).collect()
+    VALUES.iter().filter(|value| is_median(value)).filter(is_last).map(median).collect()
 }
 
 /// Whether a value is a median, or computed by the document from medians, such as a net time.
