@@ -15,8 +15,10 @@ pub struct MetricResult<'a> {
     pub name: String,
     /// Device and point in words.
     pub place: String,
-    /// Device and point without the connections, in words.
-    pub series: String,
+    /// Number of the device and point without the connections.
+    pub series: usize,
+    /// The same in words.
+    pub series_name: String,
     /// Number of the point in the sweep.
     pub point: usize,
     /// Connections; 0 when stateless.

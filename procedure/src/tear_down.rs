@@ -328,13 +328,13 @@ fn memory_section(results: &Results<'_>) -> Option<Section> {
 fn fits<'a>(results: &'a Results<'_>) -> Vec<Fit<'a>> {
     let is_known = |found: &&MetricResult| found.metric == MEMORY_CONNTRACK_ENTRIES && found.median.is_some();
     let all = results.all.iter().filter(is_known);
-    let fit = |(series, alike): (_, Vec<&MetricResult>)| {
+    let fit = |(_, alike): (_, Vec<&'a MetricResult>)| {
         let points: Vec<(f64, f64)> =
             alike.iter().filter_map(|found| Some((found.connections as f64, found.median?))).collect();
         let numbers = alike.iter().map(|found| found.connections).collect();
-        Some(Fit { series, numbers, line: Line::through(&points)? })
+        Some(Fit { series: &alike[0].series_name, numbers, line: Line::through(&points)? })
     };
-    document::grouped(all, |found| found.series.as_str()).into_iter().filter_map(fit).collect()
+    document::grouped(all, |found| found.series).into_iter().filter_map(fit).collect()
 }
 
 fn regression(fits: &[Fit<'_>]) -> Table {

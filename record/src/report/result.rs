@@ -362,8 +362,13 @@ impl PointResult {
         self.point() == other.point()
     }
 
-    pub(super) fn point(&self) -> (usize, Count, u32, &AxisValues) {
+    pub(crate) fn point(&self) -> (usize, Count, u32, &AxisValues) {
         (self.dut, self.connections, self.cores, &self.axes)
+    }
+
+    /// Its point without the connections.
+    pub(super) fn series(&self) -> (usize, u32, &AxisValues) {
+        (self.dut, self.cores, &self.axes)
     }
 
     pub(super) fn is_at(&self, point: &Point) -> bool {

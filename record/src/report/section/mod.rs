@@ -9,7 +9,7 @@ use super::{Report, bottleneck, value};
 use document::{Finding, Section};
 use procedure::Results;
 use procedure::results::{MetricResult, Repetition};
-use scenario::axis::in_words;
+use scenario::axis::more_in_words;
 
 pub(in crate::report) use model::sentences as of_models;
 
@@ -28,23 +28,25 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
 
 fn results(report: &Report) -> Results<'_> {
     let points = document::distinct(report.results.iter().map(PointResult::point));
-    let number =
-        |result: &PointResult| points.iter().position(|point| *point == result.point()).unwrap_or(points.len());
+    let number = |result: &PointResult| points.iter().position(|point| *point == result.point());
+    // The first point of those that differ in their connections only.
+    let along = |result: &PointResult| points.iter().position(|point| (point.0, point.2, point.3) == result.series());
+    let numbered = |result| Some(found(result, number(result)?, along(result)?));
     Results {
-        all: report.results.iter().map(|result| found(result, number(result))).collect(),
+        all: report.results.iter().filter_map(numbered).collect(),
         keys: &report.header.scenario.procedures,
         floor: report.calibration.as_ref().map(facts::floor_in_words),
         bottlenecks: bottleneck::findings(report),
     }
 }
 
-fn found(result: &PointResult, point: usize) -> MetricResult<'_> {
-    let swept = if result.axes.is_empty() { String::new() } else { format!(", {}", in_words(&result.axes)) };
+fn found(result: &PointResult, point: usize, series: usize) -> MetricResult<'_> {
     MetricResult {
         metric: &result.metric,
         name: facts::place(result),
         place: facts::device_at(result),
-        series: format!("{}, {}{swept}", result.dut_name, result.cores_in_words()),
+        series,
+        series_name: format!("{}, {}{}", result.dut_name, result.cores_in_words(), more_in_words(&result.axes)),
         point,
         connections: result.connections,
         median: result.median(),
