@@ -10,7 +10,7 @@ use crate::report::Report;
 use demand::Demand;
 use method::Count;
 use notes::notes;
-use point::{Limits, points};
+use point::{PointLimits, points};
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,12 +27,12 @@ pub struct Sizing {
     /// Packets per second of all subscribers, in the busier direction.
     pub packets: f64,
     /// One for each device and combination of other axes of each run.
-    pub devices: Vec<Sized>,
+    pub devices: Vec<DeviceSizing>,
 }
 
 /// The sizing of one measured device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Sized {
+pub struct DeviceSizing {
     /// Name of the run.
     pub run: String,
     /// Name of the device in it.
@@ -66,16 +66,16 @@ pub struct Choice {
     pub limits: Vec<Limit>,
     /// The limit with the largest load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub binding: Option<Kind>,
+    pub binding: Option<LimitKind>,
     /// The share of the binding limit that stays free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<f64>,
     /// Limits that were not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Kind>,
+    pub missing: Vec<LimitKind>,
     /// Octets of the sessions of each device, with headroom.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Measured>,
+    pub memory: Option<MeasuredValue>,
     /// Sessions lost in a restart of one device, and the time to set them up again; none for a device without sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
@@ -85,11 +85,11 @@ pub struct Choice {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Limit {
     /// The limited quantity.
-    pub kind: Kind,
+    pub kind: LimitKind,
     /// The demand on each device, without headroom.
     pub needed: f64,
     /// The measured value of a device.
-    pub measured: Measured,
+    pub measured: MeasuredValue,
     /// `needed` divided by the lower end of the measured value.
     pub load: f64,
 }
@@ -97,7 +97,7 @@ pub struct Limit {
 /// What can limit a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum LimitKind {
     /// Frames per second and direction.
     Throughput,
     /// New sessions per second.
@@ -112,22 +112,22 @@ pub enum Kind {
     Subscribers,
 }
 
-impl Kind {
+impl LimitKind {
     pub fn in_words(self) -> &'static str {
         match self {
-            Kind::Throughput => "throughput",
-            Kind::SetUpRate => "set-up rate",
-            Kind::Table => "table",
-            Kind::Memory => "memory of a session",
-            Kind::Both => "both at once",
-            Kind::Subscribers => "subscribers",
+            LimitKind::Throughput => "throughput",
+            LimitKind::SetUpRate => "set-up rate",
+            LimitKind::Table => "table",
+            LimitKind::Memory => "memory of a session",
+            LimitKind::Both => "both at once",
+            LimitKind::Subscribers => "subscribers",
         }
     }
 }
 
 /// A measured value with its interval or range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Measured {
+pub struct MeasuredValue {
     /// The median.
     pub value: f64,
     /// Lower end.
@@ -140,17 +140,17 @@ pub struct Measured {
     pub at_least: bool,
 }
 
-impl Measured {
-    const WHOLE: Measured = Measured { value: 1.0, low: 1.0, high: 1.0, repetitions: 0, at_least: false };
+impl MeasuredValue {
+    const WHOLE: MeasuredValue = MeasuredValue { value: 1.0, low: 1.0, high: 1.0, repetitions: 0, at_least: false };
 
-    fn setting(value: Count) -> Measured {
+    fn setting(value: Count) -> MeasuredValue {
         let value = value as f64;
-        Measured { value, low: value, high: value, repetitions: 0, at_least: true }
+        MeasuredValue { value, low: value, high: value, repetitions: 0, at_least: true }
     }
 
-    fn times(self, factor: f64) -> Measured {
-        let Measured { value, low, high, .. } = self;
-        Measured { value: value * factor, low: low * factor, high: high * factor, ..self }
+    fn times(self, factor: f64) -> MeasuredValue {
+        let MeasuredValue { value, low, high, .. } = self;
+        MeasuredValue { value: value * factor, low: low * factor, high: high * factor, ..self }
     }
 }
 
@@ -161,7 +161,7 @@ pub struct Restart {
     pub sessions: f64,
     /// Seconds until all are set up again at the measured set-up rate; `None` if that was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<Measured>,
+    pub seconds: Option<MeasuredValue>,
 }
 
 impl Sizing {
@@ -176,7 +176,7 @@ impl Sizing {
     }
 }
 
-fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
+fn of_report(demand: &Demand, report: &Report) -> Vec<DeviceSizing> {
     let mut found = Vec::new();
     for (dut, device) in report.header.scenario.duts.iter().enumerate().filter(|(_, dut)| !dut.is_forwarding()) {
         for (axes, of_axes) in point::by_axes(points(report, dut)) {
@@ -184,7 +184,7 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
             let Some(first) = of_size.first() else { continue };
             let mut options = options(demand, &of_size);
             options.sort_by_key(|choice| (choice.missing.len(), choice.devices, choice.cores));
-            found.push(Sized {
+            found.push(DeviceSizing {
                 run: report.run_name(),
                 device: first.name.clone(),
                 technology: device.function().to_owned(),
@@ -198,7 +198,7 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
     found
 }
 
-fn options(demand: &Demand, points: &[Limits]) -> Vec<Choice> {
+fn options(demand: &Demand, points: &[PointLimits]) -> Vec<Choice> {
     let mut cores: Vec<u32> = points.iter().map(|point| point.cores).collect();
     cores.sort_unstable();
     cores.dedup();
@@ -213,28 +213,24 @@ fn options(demand: &Demand, points: &[Limits]) -> Vec<Choice> {
 }
 
 /// The number of devices for the demand, each measured at this point.
-fn choice(demand: &Demand, point: &Limits) -> Choice {
+fn choice(demand: &Demand, point: &PointLimits) -> Choice {
     let all = needs(demand, point);
     let free = 1.0 - demand.headroom;
-    let devices = |(_, needed, measured): &(Kind, f64, Option<Measured>)| {
-        measured
-            .filter(|measured| measured.low > 0.0)
-            .map_or(1.0, |measured| (needed / free / measured.low - 1e-9).ceil().max(1.0))
+    let known = || all.iter().filter_map(|&(kind, needed, measured)| Some((kind, needed, measured?)));
+    let devices = known().map(|(_, needed, measured)| (needed / free / measured.low - 1e-9).ceil()).fold(1.0, f64::max);
+    let limit = |(kind, needed, measured): (LimitKind, f64, MeasuredValue)| {
+        let needed = needed / devices;
+        Limit { kind, needed, measured, load: needed / measured.low }
     };
-    let devices = all.iter().map(devices).fold(1.0, f64::max);
-    let limit = |&(kind, needed, measured): &(Kind, f64, Option<Measured>)| {
-        let (needed, measured) = (needed / devices, measured.filter(|measured| measured.low > 0.0)?);
-        Some(Limit { kind, needed, measured, load: needed / measured.low })
-    };
-    let limits: Vec<Limit> = all.iter().filter_map(limit).collect();
-    let mut missing: Vec<Kind> = all.iter().filter(|need| limit(need).is_none()).map(|need| need.0).collect();
+    let limits: Vec<Limit> = known().map(limit).collect();
+    let mut missing: Vec<LimitKind> = all.iter().filter(|need| need.2.is_none()).map(|need| need.0).collect();
     let is_stateful = point.connections > 0;
     if is_stateful && point.memory.is_none() {
-        missing.push(Kind::Memory);
+        missing.push(LimitKind::Memory);
     }
     let binding = limits.iter().max_by(|a, b| a.load.total_cmp(&b.load));
     let sessions = demand.all_sessions() / devices;
-    let to_set_up = |rate: Measured| Measured {
+    let to_set_up = |rate: MeasuredValue| MeasuredValue {
         value: sessions / rate.value,
         low: sessions / rate.high,
         high: sessions / rate.low,
@@ -255,18 +251,19 @@ fn choice(demand: &Demand, point: &Limits) -> Choice {
     }
 }
 
-/// The demand of all subscribers and the measured value of one device, for each limit that the device can have.
-fn needs(demand: &Demand, point: &Limits) -> Vec<(Kind, f64, Option<Measured>)> {
-    let throughput = (Kind::Throughput, demand.packets(), point.throughput);
+/// The demand of all subscribers and the measured value of one device, for each limit that the device can have; none where
+/// the lower end of the value is 0.
+fn needs(demand: &Demand, point: &PointLimits) -> Vec<(LimitKind, f64, Option<MeasuredValue>)> {
+    let above_0 = |measured: Option<MeasuredValue>| measured.filter(|measured| measured.low > 0.0);
+    let throughput = (LimitKind::Throughput, demand.packets(), above_0(point.throughput));
     if point.connections == 0 {
-        return vec![throughput, (Kind::Subscribers, demand.subscribers, Some(Measured::setting(point.subscribers)))];
+        let subscribers = above_0(Some(MeasuredValue::setting(point.subscribers)));
+        return vec![throughput, (LimitKind::Subscribers, demand.subscribers, subscribers)];
     }
-    let set_up = (Kind::SetUpRate, demand.all_new_sessions(), point.set_up);
-    let load = |(_, needed, measured): (Kind, f64, Option<Measured>)| {
-        measured.filter(|measured| measured.low > 0.0).map(|measured| needed / measured.low)
-    };
+    let set_up = (LimitKind::SetUpRate, demand.all_new_sessions(), above_0(point.set_up));
+    let load = |(_, needed, measured): (LimitKind, f64, Option<MeasuredValue>)| Some(needed / measured?.low);
     let both = load(throughput).zip(load(set_up)).map(|(throughput, set_up)| throughput + set_up);
-    let both = both.map(|load| (Kind::Both, load, Some(Measured::WHOLE)));
-    let table = (Kind::Table, demand.all_sessions(), Some(point.table));
+    let both = both.map(|load| (LimitKind::Both, load, Some(MeasuredValue::WHOLE)));
+    let table = (LimitKind::Table, demand.all_sessions(), above_0(Some(point.table)));
     [throughput, set_up].into_iter().chain(both).chain([table]).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::number::{self, grouped, percent, plural, si};
 use crate::printable::{escaped_json, printable};
-use crate::size::{Choice, Kind, Limit, Measured, Sized, Sizing};
+use crate::size::{Choice, DeviceSizing, Limit, LimitKind, MeasuredValue, Sizing};
 use crate::versioned::Versioned;
 use document::{Bound, Cell, Form, Group, Quantity, Role, Row, Table, html, row, text};
 use scenario::axis::{in_words, more_in_words};
@@ -95,13 +95,13 @@ fn tables(sizing: &Sizing) -> Vec<Table> {
     tables
 }
 
-fn name(device: &Sized) -> String {
+fn name(device: &DeviceSizing) -> String {
     format!("{}, {}{}", device.device, device.technology, more_in_words(&device.axes))
 }
 
 /// For each device, the measurements behind its figures, and the notes.
 fn notes(sizing: &Sizing) -> Vec<String> {
-    let of_device = |device: &Sized| {
+    let of_device = |device: &DeviceSizing| {
         let rests = match device.options.first() {
             None => " Neither throughput nor set-up rate was measured.".to_owned(),
             Some(choice) => {
@@ -114,7 +114,7 @@ fn notes(sizing: &Sizing) -> Vec<String> {
     sizing.devices.iter().map(of_device).collect()
 }
 
-fn in_words_of(kinds: &[Kind]) -> Option<String> {
+fn in_words_of(kinds: &[LimitKind]) -> Option<String> {
     let words: Vec<&str> = kinds.iter().map(|kind| kind.in_words()).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
@@ -133,10 +133,11 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
         line("not measured", &|choice| in_words_of(&choice.missing).map(Cell::from)),
     ];
     let mut limits = vec![line("at", &|choice| Some(place(choice).into())), line("repetitions", &repetitions)];
-    for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Both, Kind::Table, Kind::Subscribers] {
+    for kind in [LimitKind::Throughput, LimitKind::SetUpRate, LimitKind::Both, LimitKind::Table, LimitKind::Subscribers]
+    {
         let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
         let name = kind.in_words();
-        if kind != Kind::Both {
+        if kind != LimitKind::Both {
             limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit).into())));
         }
         limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0).into())));
@@ -174,27 +175,27 @@ fn place(choice: &Choice) -> String {
 /// "6.7 (6.6–6.8) Mfps"; a setting, and repetitions with one value, are a single number.
 fn measured(limit: &Limit) -> Quantity {
     let unit = match limit.kind {
-        Kind::Throughput => "fps",
-        Kind::SetUpRate => "/s",
+        LimitKind::Throughput => "fps",
+        LimitKind::SetUpRate => "/s",
         _ => "",
     };
     let bound = if limit.measured.at_least { Bound::AtLeast } else { Bound::Exact };
     ranged(limit.measured, 1.0, Form::Si(3, unit, "")).bounded(bound)
 }
 
-fn octets(measured: Measured) -> Quantity {
+fn octets(measured: MeasuredValue) -> Quantity {
     let units = [(1e9, " GB"), (1e6, " MB"), (1e3, " kB")];
     let (factor, unit) = units.into_iter().find(|(f, _)| measured.value >= *f).unwrap_or((1.0, " B"));
     ranged(measured, factor, Form::Digits(3, unit))
 }
 
-fn seconds(measured: Measured) -> Quantity {
+fn seconds(measured: MeasuredValue) -> Quantity {
     // A set-up rate that may be higher is a time that may be shorter.
     let bound = if measured.at_least { Bound::AtMost } else { Bound::Exact };
     ranged(measured, 1.0, Form::Digits(3, " s")).bounded(bound)
 }
 
-fn ranged(Measured { value, low, high, .. }: Measured, factor: f64, form: Form) -> Quantity {
+fn ranged(MeasuredValue { value, low, high, .. }: MeasuredValue, factor: f64, form: Form) -> Quantity {
     let value = Quantity::new(value / factor, form);
     if low == high { value } else { value.between(low / factor, high / factor) }
 }

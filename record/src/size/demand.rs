@@ -1,5 +1,6 @@
 //! The demand of an operator: subscribers, and the sessions and traffic of each of them at the busy hour.
 
+use scenario::quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,18 +151,14 @@ fn number<'de, D: serde::Deserializer<'de>>(
 
 /// A number: `0.5`, `10k`, `1.5 M`.
 pub fn number_of(text: &str) -> Result<f64, String> {
-    if let Ok(number) = text.trim().parse::<f64>() {
-        return Ok(number);
-    }
-    scenario::quantity::count(text).map(|count| count as f64).map_err(|error| error.to_string())
+    let written = || quantity::count(text).map(|count| count as f64);
+    text.trim().parse().or_else(|_| written().map_err(|error| error.to_string()))
 }
 
 /// A share: `30 %`, `0.3`.
 pub fn share_of(text: &str) -> Result<f64, String> {
-    if let Ok(number) = text.trim().parse::<f64>() {
-        return Ok(number);
-    }
-    scenario::quantity::share_ppm(text).map(|ppm| f64::from(ppm) / 1e6).map_err(|error| error.to_string())
+    let written = || quantity::share_ppm(text).map(|ppm| f64::from(ppm) / 1e6);
+    text.trim().parse().or_else(|_| written().map_err(|error| error.to_string()))
 }
 
 #[cfg(test)]

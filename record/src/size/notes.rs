@@ -2,12 +2,12 @@
 
 use super::Choice;
 use super::demand::Demand;
-use super::point::{CLOSED_LOOP, Limits, ONE_WAY, SHARES_CORE, UNLIKE_RATES};
+use super::point::{CLOSED_LOOP, ONE_WAY, PointLimits, SHARES_CORE, UNLIKE_RATES};
 use crate::report::Report;
 use crate::report::number::{grouped, plural};
 
 /// The notes on one device; `points` are those of one frame size.
-pub(super) fn notes(demand: &Demand, report: &Report, points: &[Limits], chosen: Option<&Choice>) -> Vec<String> {
+pub(super) fn notes(demand: &Demand, report: &Report, points: &[PointLimits], chosen: Option<&Choice>) -> Vec<String> {
     let is_simulated = points.iter().any(|point| point.simulated);
     let mut notes = Vec::new();
     if is_simulated {
@@ -31,7 +31,7 @@ pub(super) fn notes(demand: &Demand, report: &Report, points: &[Limits], chosen:
 }
 
 /// Frames that are smaller than the mean frame.
-fn frames(demand: &Demand, points: &[Limits]) -> Option<String> {
+fn frames(demand: &Demand, points: &[PointLimits]) -> Option<String> {
     let measured = points.first().map(|point| point.frame_size).filter(|size| (*size as f64) < demand.frame())?;
     let mean = demand.frame();
     Some(format!(

@@ -1,10 +1,10 @@
 //! The measured limits of a device at one point of a run.
 
-use super::Measured;
+use super::MeasuredValue;
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
-use document::Bound;
+use document::{Bound, grouped};
 use method::Count;
 use procedure::Metric;
 use procedure::metric::Gives;
@@ -18,7 +18,7 @@ pub(super) const SHARES_CORE: &str = "Tester and device shared a core in some re
 pub(super) const CLOSED_LOOP: &str = "Some rates contain the tester's time: the device may do more.";
 
 #[derive(Clone, Debug)]
-pub(super) struct Limits {
+pub(super) struct PointLimits {
     pub name: String,
     pub cores: u32,
     pub known_cores: Option<u32>,
@@ -28,32 +28,28 @@ pub(super) struct Limits {
     pub subscribers: Count,
     /// Octets with FCS.
     pub frame_size: usize,
-    pub throughput: Option<Measured>,
-    pub set_up: Option<Measured>,
+    pub throughput: Option<MeasuredValue>,
+    pub set_up: Option<MeasuredValue>,
     /// Sessions: as many as were measured, or as fit into the table.
-    pub table: Measured,
+    pub table: MeasuredValue,
     /// Octets of a session.
-    pub memory: Option<Measured>,
+    pub memory: Option<MeasuredValue>,
     /// Octets of a table that was loaded.
-    pub table_memory: Option<Measured>,
+    pub table_memory: Option<MeasuredValue>,
     /// Remarks of the notes that apply to its results.
     pub remarks: Vec<&'static str>,
     pub simulated: bool,
 }
 
-pub(super) fn points(report: &Report, dut: usize) -> Vec<Limits> {
-    let mut firsts: Vec<&PointResult> = Vec::new();
-    for result in report.results.iter().filter(|result| result.dut == dut) {
-        if !firsts.iter().any(|first| first.is_beside(result)) {
-            firsts.push(result);
-        }
-    }
-    firsts.into_iter().map(|first| limits(report, first)).collect()
+pub(super) fn points(report: &Report, dut: usize) -> Vec<PointLimits> {
+    let of_device = report.results.iter().filter(|result| result.dut == dut);
+    grouped(of_device, |result| result.point()).into_iter().map(|(_, here)| limits(report, &here)).collect()
 }
 
-fn limits(report: &Report, first: &PointResult) -> Limits {
-    let here = || report.results.iter().filter(|result| result.is_beside(first));
-    let of = |is: &dyn Fn(&Metric) -> bool| here().find(|result| result.known.is_some_and(is));
+/// The limits by the results of one point.
+fn limits(report: &Report, here: &[&PointResult]) -> PointLimits {
+    let first = here[0];
+    let of = |is: &dyn Fn(&Metric) -> bool| here.iter().copied().find(|result| result.known.is_some_and(is));
     let throughput = of(&|metric| metric.gives == Some(Gives::Throughput) && metric.baseline_of.is_none());
     let set_up = |validated| of(&|m| m.gives == Some(Gives::SetUpRate) && m.validated == validated).and_then(measured);
     let scenario = report.header.scenario.at(first.dut, first.connections, &first.axes);
@@ -61,10 +57,10 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
     let remarks = [
         (ONE_WAY, throughput.is_some_and(|result| result.directions == 1)),
         (UNLIKE_RATES, throughput.is_some_and(|result| result.direction_ratio.is_some())),
-        (SHARES_CORE, here().any(|result| result.shares_core)),
-        (CLOSED_LOOP, here().any(|result| result.in_closed_loop)),
+        (SHARES_CORE, here.iter().any(|result| result.shares_core)),
+        (CLOSED_LOOP, here.iter().any(|result| result.in_closed_loop)),
     ];
-    Limits {
+    PointLimits {
         name: first.dut_name.clone(),
         cores: first.cores,
         known_cores: first.known_cores,
@@ -76,9 +72,9 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
         set_up: set_up(true).or_else(|| set_up(false)),
         table: table(value(Gives::TableSize), first.connections),
         memory: value(Gives::MemoryOfConnection).or_else(|| memory_elsewhere(report, first)),
-        table_memory: here().find_map(|result| result.extra.get(TABLE_MEMORY)).map(|kib| {
+        table_memory: here.iter().find_map(|result| result.extra.get(TABLE_MEMORY)).map(|kib| {
             let octets = kib * 1024.0;
-            Measured { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
+            MeasuredValue { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
         }),
         remarks: remarks.into_iter().filter(|(_, applies)| *applies).map(|(remark, _)| remark).collect(),
         simulated: report.header.scenario.is_simulated(first.dut),
@@ -86,23 +82,23 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
 }
 
 /// The median with its interval or range, if it is a value or a lower bound.
-fn measured(result: &PointResult) -> Option<Measured> {
+fn measured(result: &PointResult) -> Option<MeasuredValue> {
     let value = result.median().filter(|value| *value > 0.0)?;
     if result.nothing_passed() || result.bound_of(value) == Bound::LessThan {
         return None;
     }
     let (low, high) = result.interval.map_or((value, value), |interval| (interval.low, interval.high));
     let repetitions = result.summary.map_or(0, |summary| summary.n);
-    Some(Measured { value, low, high, repetitions, at_least: result.at_least() })
+    Some(MeasuredValue { value, low, high, repetitions, at_least: result.at_least() })
 }
 
 /// The sessions with which the point was measured, or the capacity of its table if that is less.
-fn table(capacity: Option<Measured>, connections: Count) -> Measured {
-    capacity.filter(|capacity| capacity.low < connections as f64).unwrap_or(Measured::setting(connections))
+fn table(capacity: Option<MeasuredValue>, connections: Count) -> MeasuredValue {
+    capacity.filter(|capacity| capacity.low < connections as f64).unwrap_or(MeasuredValue::setting(connections))
 }
 
 /// The memory of a session at the device's point with the most connections, for points without a value of their own.
-fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
+fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<MeasuredValue> {
     let alike = |result: &&PointResult| {
         result.gives(Gives::MemoryOfConnection) && (result.dut, &result.axes) == (first.dut, &first.axes)
     };
@@ -110,27 +106,22 @@ fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
 }
 
 /// The points by their further axes, without frame size and numbers of subscribers.
-pub(super) fn by_axes(points: Vec<Limits>) -> Vec<(AxisValues, Vec<Limits>)> {
+pub(super) fn by_axes(points: Vec<PointLimits>) -> Vec<(AxisValues, Vec<PointLimits>)> {
     let is_of_point = |name: &str| {
         name == FRAME_SIZE || AXES.iter().any(|axis| axis.name() == name && (axis.sets_subscribers || name == INSIDE))
     };
-    let mut groups: Vec<(AxisValues, Vec<Limits>)> = Vec::new();
-    for point in points {
+    grouped(points, |point| {
         let mut axes = point.axes.clone();
         axes.retain(|name, _| !is_of_point(name));
-        match groups.iter_mut().find(|(other, _)| *other == axes) {
-            Some((_, group)) => group.push(point),
-            None => groups.push((axes, vec![point])),
-        }
-    }
-    groups
+        axes
+    })
 }
 
 const FRAME_SIZE: &str = "frame-size";
 const INSIDE: &str = "inside-addresses";
 
 /// The points of the smallest frame size that is no smaller than a mean frame; else those of the largest. Returns the size, too.
-pub(super) fn of_frame(points: Vec<Limits>, frame: f64) -> (usize, Vec<Limits>) {
+pub(super) fn of_frame(points: Vec<PointLimits>, frame: f64) -> (usize, Vec<PointLimits>) {
     let sizes = || points.iter().map(|point| point.frame_size);
     let size = sizes().filter(|&size| size as f64 >= frame).min().or(sizes().max()).unwrap_or(0);
     (size, points.into_iter().filter(|point| point.frame_size == size).collect())

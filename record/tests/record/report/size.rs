@@ -4,7 +4,7 @@ use super::fixture::{self, Run, Truth};
 use super::{report, snapshots, softwires};
 use record::report::sizing::SIZING_FORMATS;
 use record::size::demand::Demand;
-use record::size::{Choice, Kind, Sizing};
+use record::size::{Choice, LimitKind, Sizing};
 use record::versioned::{FORMAT_VERSION, schema_of};
 use scenario::Sweep;
 
@@ -56,16 +56,16 @@ fn the_fewest_cores_of_one_device_suffice_with_headroom() {
     let choice = chosen(DEMAND, &both());
     // 1 M sessions with 30 % headroom need the point with 4 M; 5.1 Mfps need 4 cores of 1.5 Mfps.
     assert_eq!((choice.devices, choice.cores, choice.connections), (1, Some(4), 4_000_000));
-    assert_eq!(choice.binding, Some(Kind::Both));
+    assert_eq!(choice.binding, Some(LimitKind::Both));
     // And 5 k of 800 k set-ups/s.
     assert!(near(choice.headroom.unwrap(), 1.0 - 3.571 / 5.97 - 5.0 / 796.0), "{choice:?}");
-    let table = choice.limits.iter().find(|limit| limit.kind == Kind::Table).unwrap();
+    let table = choice.limits.iter().find(|limit| limit.kind == LimitKind::Table).unwrap();
     assert_eq!((table.needed, table.load), (1e6, 0.25));
     // 1 M sessions at 800 k/s.
     let restart = choice.restart.unwrap();
     let seconds = restart.seconds.unwrap();
     assert!(near(seconds.value, 1.25) && seconds.low <= seconds.value && seconds.value <= seconds.high, "{seconds:?}");
-    assert_eq!((restart.sessions, choice.missing), (1e6, vec![Kind::Memory]));
+    assert_eq!((restart.sessions, choice.missing), (1e6, vec![LimitKind::Memory]));
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn several_devices_share_what_one_cannot_do() {
 #[test]
 fn each_limit_can_bind() {
     let binding = |demand| chosen(demand, &both()).binding;
-    assert_eq!(binding(Demand { new_sessions: 50.0, mbit: 0.1, ..DEMAND }), Some(Kind::Both));
-    assert_eq!(binding(Demand { sessions: 250.0, mbit: 0.1, ..DEMAND }), Some(Kind::Table));
-    assert_eq!(chosen(DEMAND, &run(&["throughput"])).binding, Some(Kind::Throughput));
+    assert_eq!(binding(Demand { new_sessions: 50.0, mbit: 0.1, ..DEMAND }), Some(LimitKind::Both));
+    assert_eq!(binding(Demand { sessions: 250.0, mbit: 0.1, ..DEMAND }), Some(LimitKind::Table));
+    assert_eq!(chosen(DEMAND, &run(&["throughput"])).binding, Some(LimitKind::Throughput));
     assert_eq!(
         chosen(Demand { new_sessions: 50.0, ..DEMAND }, &run(&["max_conn_est_rate"])).binding,
-        Some(Kind::SetUpRate)
+        Some(LimitKind::SetUpRate)
     );
 }
 
@@ -93,10 +93,10 @@ fn each_limit_can_bind() {
 fn the_loads_of_throughput_and_set_ups_add() {
     let choice = chosen(Demand { sessions: 200.0, new_sessions: 55.0, mbit: 2.28, ..DEMAND }, &both());
     let load = |kind| choice.limits.iter().find(|limit| limit.kind == kind).unwrap().load;
-    let [throughput, set_up, both] = [Kind::Throughput, Kind::SetUpRate, Kind::Both].map(load);
+    let [throughput, set_up, both] = [LimitKind::Throughput, LimitKind::SetUpRate, LimitKind::Both].map(load);
     assert!(near(throughput * 2.0, 0.68) && near(set_up * 2.0, 0.69), "{throughput} {set_up}");
     assert!((both - throughput - set_up).abs() < 1e-9, "{both}");
-    assert_eq!((choice.devices, choice.binding), (2, Some(Kind::Both)));
+    assert_eq!((choice.devices, choice.binding), (2, Some(LimitKind::Both)));
     assert!(near(choice.headroom.unwrap(), 1.0 - both), "{choice:?}");
 }
 
@@ -104,14 +104,14 @@ fn the_loads_of_throughput_and_set_ups_add() {
 fn nothing_is_said_beyond_the_measured_sessions() {
     let choice = chosen(Demand { sessions: 1_000.0, mbit: 0.1, ..DEMAND }, &both());
     // 14.3 M sessions of 4 M a device.
-    assert_eq!((choice.devices, choice.binding), (4, Some(Kind::Table)));
+    assert_eq!((choice.devices, choice.binding), (4, Some(LimitKind::Table)));
 }
 
 #[test]
 fn a_limit_that_was_not_measured_is_named() {
     let run = run(&["throughput"]);
     let choice = chosen(DEMAND, &run);
-    assert_eq!(choice.missing, [Kind::SetUpRate, Kind::Memory]);
+    assert_eq!(choice.missing, [LimitKind::SetUpRate, LimitKind::Memory]);
     assert_eq!(choice.restart.unwrap().seconds, None);
     let text = SIZING_FORMATS[0].render(&sizing(DEMAND, &run), 80);
     assert!(text.contains("Not measured: set-up rate, memory of a session."), "{text}");
@@ -123,8 +123,8 @@ fn a_device_without_sessions_is_limited_by_its_subscribers() {
     let choice = &sizing.devices[0].options[0];
     assert_eq!((choice.restart, choice.connections), (None, 0));
     assert!(choice.subscribers as f64 * choice.devices as f64 * 0.7 >= 1e4, "{choice:?}");
-    assert!(choice.limits.iter().any(|limit| limit.kind == Kind::Subscribers), "{choice:?}");
-    assert!(!choice.missing.contains(&Kind::SetUpRate));
+    assert!(choice.limits.iter().any(|limit| limit.kind == LimitKind::Subscribers), "{choice:?}");
+    assert!(!choice.missing.contains(&LimitKind::SetUpRate));
 }
 
 #[test]
