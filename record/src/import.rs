@@ -91,19 +91,11 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<V
         let found = one(text).map_err(|error| (name.to_owned(), error))?;
         all.extend(found.into_iter().map(|single| (name, single)));
     }
-    let mut series: Vec<Vec<(&str, ForeignResult)>> = Vec::new();
-    for (name, single) in all {
-        let same = |other: &ForeignResult| {
-            let [a, b] = [&other.under, &single.under];
-            (&a.table, &a.implementation, a.tolerance) == (&b.table, &b.implementation, b.tolerance)
-                && (other.metric, other.x_name, &other.title) == (single.metric, single.x_name, &single.title)
-        };
-        match series.iter_mut().find(|series| same(&series[0].1)) {
-            Some(series) => series.push((name, single)),
-            None => series.push(vec![(name, single)]),
-        }
-    }
-    Ok(series.into_iter().map(joined).collect())
+    let series = document::grouped(all, |(_, single)| {
+        let ForeignResult { under, metric, x_name, title, .. } = single;
+        (under.table.clone(), under.implementation.clone(), under.tolerance, *metric, *x_name, title.clone())
+    });
+    Ok(series.into_iter().map(|(_, singles)| joined(singles)).collect())
 }
 
 fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {

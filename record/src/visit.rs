@@ -12,7 +12,7 @@ use std::collections::HashSet;
 pub const CHANGE: f64 = 0.15;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Doubtful {
+pub struct DoubtfulVisit {
     pub point: Point,
     pub change: f64,
     pub measurements: Vec<Measurement>,
@@ -21,23 +21,20 @@ pub struct Doubtful {
 /// Returns the visits to be repeated, the largest change of the null device first: those at which it changed by more than
 /// [`CHANGE`], without measurements that were repeated before. `has_later` says of a result whether a later attempt at its
 /// measurement has trials.
-pub fn doubtful(nulls: &[NullDevice], outcomes: &[Outcome], has_later: impl Fn(&Outcome) -> bool) -> Vec<Doubtful> {
-    let mut found: Vec<(u32, Doubtful)> = Vec::new();
-    for outcome in outcomes.iter().filter(|o| is_only(o, outcomes) && !has_later(o)) {
-        let Some(visit) = outcome.visit else { continue };
-        let m = &outcome.measurement;
-        let change = change(nulls, visit, m);
-        match found.iter_mut().find(|(known, _)| *known == visit) {
-            Some((_, doubtful)) => {
-                doubtful.change = doubtful.change.max(change);
-                doubtful.measurements.push(m.clone());
-            }
-            None => {
-                found.push((visit, Doubtful { point: m.point.clone(), change, measurements: vec![m.clone()] }));
-            }
-        }
-    }
-    let mut doubtful: Vec<Doubtful> = found.into_iter().map(|(_, d)| d).filter(|d| d.change > CHANGE).collect();
+pub fn doubtful(
+    nulls: &[NullDevice],
+    outcomes: &[Outcome],
+    has_later: impl Fn(&Outcome) -> bool,
+) -> Vec<DoubtfulVisit> {
+    let left = outcomes.iter().filter(|o| is_only(o, outcomes) && !has_later(o));
+    let doubt = |(visit, outcomes): (Option<u32>, Vec<&Outcome>)| {
+        let visit = visit?;
+        let measurements: Vec<Measurement> = outcomes.iter().map(|o| o.measurement.clone()).collect();
+        let change = measurements.iter().map(|m| change(nulls, visit, m)).fold(0.0, f64::max);
+        Some(DoubtfulVisit { point: measurements[0].point.clone(), change, measurements })
+    };
+    let visits = document::grouped(left, |o| o.visit).into_iter();
+    let mut doubtful: Vec<DoubtfulVisit> = visits.filter_map(doubt).filter(|d| d.change > CHANGE).collect();
     doubtful.sort_by(|a, b| b.change.total_cmp(&a.change));
     doubtful
 }
