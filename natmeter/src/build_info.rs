@@ -1,6 +1,8 @@
 //! Describes this build: version, commit, target, processor, flags, compiler. Every run folder
 //! names them, because two builds of one version may differ in speed.
 
+use record::folder::Build;
+
 /// Output of `natmeter -V`.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
 
@@ -36,6 +38,15 @@ pub const BUILD: &str = concat!(
     ", ",
     env!("NATMETER_BUILD_RUSTC"),
 );
+
+/// What decides about its speed, for run folders.
+pub fn build() -> Build {
+    Build {
+        commit: commit(),
+        target_cpu: Some(env!("NATMETER_BUILD_CPU").to_owned()),
+        flags: Some(env!("NATMETER_BUILD_FLAGS").to_owned()),
+    }
+}
 
 /// `None` for a build outside a repository.
 pub fn commit() -> Option<String> {

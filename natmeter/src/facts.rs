@@ -38,6 +38,7 @@ pub fn of_this_machine() -> Facts {
     note("load at the start", text(readings::LOAD));
     note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
     note(folder::BUILD, Some(build_info::BUILD.to_owned()));
+    facts.natmeter = Some(build_info::build());
     facts.doubts = doubts(&facts).into_iter().map(Doubt::Other).collect();
     facts
 }

@@ -4,7 +4,7 @@
 mod rules;
 mod structure;
 
-use crate::folder::{Header, commit_of, version_in_words};
+use crate::folder::{Header, version_in_words};
 use crate::plan::Measurement;
 use crate::read::Record;
 use schemars::JsonSchema;
@@ -111,8 +111,8 @@ pub fn lost(record: &Record) -> Vec<Measurement> {
 /// Checks that a run can be resumed: its record is complete, and this natmeter derives the same verdicts and results.
 pub fn check_resumable(record: &Record) -> Result<(), Refusal> {
     let Header { version, commit, rules, order, .. } = &record.header;
-    let commit = commit.as_deref().or_else(|| record.facts.build().and_then(commit_of));
-    let natmeter = version_in_words(version, commit);
+    let commit = commit.clone().or_else(|| record.facts.natmeter().commit);
+    let natmeter = version_in_words(version, commit.as_deref());
     if let Some(rules) = rules.filter(|&rules| rules != method::RULES) {
         return Err(Refusal::Rules { rules, natmeter });
     }

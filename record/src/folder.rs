@@ -104,6 +104,9 @@ pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
 pub struct Facts {
     /// Kernel, CPU, governor, mitigations, memory, clock, …
     pub tester: FactTable,
+    /// The build of natmeter; `None` in folders of earlier versions, which have it in one line of `tester`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub natmeter: Option<Build>,
     /// The same for each DUT, by name.
     pub duts: BTreeMap<String, FactTable>,
     /// Doubts about the results, one sentence each.
@@ -129,9 +132,14 @@ pub struct Calibration {
 }
 
 impl Facts {
-    /// The build of natmeter; `None` in folders of versions before 0.2.
+    /// The build of natmeter in one line; `None` in folders of versions before 0.2.
     pub fn build(&self) -> Option<&str> {
         self.tester.get(BUILD).map(String::as_str)
+    }
+
+    /// The build of natmeter, as far as it is recorded.
+    pub(crate) fn natmeter(&self) -> Build {
+        self.natmeter.clone().or_else(|| self.build().map(Build::of_line)).unwrap_or_default()
     }
 
     pub fn without_result(&self) -> usize {
@@ -139,18 +147,31 @@ impl Facts {
     }
 }
 
-/// Version, commit, target CPU and flags of a build of natmeter, in one line.
-pub(crate) fn natmeter_in_words(version: &str, build: Option<&str>) -> String {
-    const CPU: &str = "target CPU ";
-    let mut words = format!("natmeter {version}");
-    if let Some(commit) = build.and_then(commit_of) {
-        words = words + ", commit " + commit;
+/// What tells a build of natmeter from others of its version, and decides about its speed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Build {
+    /// Commit; `None`: a build outside a repository, or not recorded.
+    pub commit: Option<String>,
+    /// The CPU for which it was built.
+    pub target_cpu: Option<String>,
+    /// Flags of the compiler.
+    pub flags: Option<String>,
+}
+
+impl Build {
+    /// The build by the line that earlier versions recorded alone.
+    fn of_line(line: &str) -> Build {
+        let part = |name: &str| line.split(", ").find_map(|part| part.strip_prefix(name)).map(str::to_owned);
+        let commit = part("commit ").filter(|commit| commit != "unknown");
+        Build { commit, target_cpu: part("target CPU "), flags: part("flags ") }
     }
-    if let Some((_, cpu)) = build.and_then(|build| build.split_once(CPU)) {
-        let flags = cpu.split(", profile ").next().unwrap_or_default();
-        words = words + ", " + CPU + flags;
+
+    /// Version, commit, target CPU and flags, in one line.
+    pub(crate) fn in_words(&self, version: &str) -> String {
+        let parts = [("commit", &self.commit), ("target CPU", &self.target_cpu), ("flags", &self.flags)];
+        let parts = parts.into_iter().filter_map(|(name, part)| Some(format!(", {name} {}", part.as_ref()?)));
+        format!("natmeter {version}{}", parts.collect::<String>())
     }
-    words
 }
 
 /// Version and commit of a natmeter, where builds of one version must be told apart.
@@ -162,11 +183,6 @@ pub(crate) fn version_in_words(version: &str, commit: Option<&str>) -> String {
 pub(crate) fn writer_in_words(version: &str, commit: Option<&str>) -> String {
     let later = if version == env!("CARGO_PKG_VERSION") { "a later build of " } else { "" };
     format!("{later}natmeter {}", version_in_words(version, commit))
-}
-
-/// The commit of a build. Earlier versions did not record it, and a build outside a repository has none.
-pub(crate) fn commit_of(build: &str) -> Option<&str> {
-    build.split(", ").find_map(|part| part.strip_prefix("commit ")).filter(|commit| *commit != "unknown")
 }
 
 impl SelfTestCheck {

@@ -9,7 +9,7 @@ pub(crate) mod matching;
 pub(crate) mod text;
 pub mod threshold;
 
-use crate::folder::BUILD;
+use crate::folder::Build;
 use crate::report::result::PointResult;
 use crate::report::{Report, ReportError};
 use crate::store::{self, Dir, StoreError};
@@ -75,6 +75,9 @@ pub struct RunInfo {
     /// Build of natmeter; `None` if not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
+    /// The same in parts.
+    #[serde(skip)]
+    pub(crate) parts_of_build: Build,
     /// Errors in its record: do not use its values.
     pub findings: usize,
     /// Doubts about its results.
@@ -134,7 +137,8 @@ pub(crate) fn run_info(run: &Run) -> RunInfo {
         scenario: header.scenario.name.clone(),
         started: header.started.clone(),
         natmeter: header.version.clone(),
-        build: facts.tester.get(BUILD).cloned(),
+        build: facts.build().map(str::to_owned),
+        parts_of_build: facts.natmeter(),
         findings: audit.findings.len(),
         doubts: doubts.len(),
     }

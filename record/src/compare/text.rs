@@ -2,8 +2,8 @@
 
 use super::difference::higher_is_better;
 use super::{ComparedPoint, ComparedValue, Comparison, Difference, Finding, RunInfo};
-use crate::folder::natmeter_in_words;
 use crate::report::number::{plural, significant};
+use document::grouped;
 use std::fmt::Write;
 
 /// Returns the comparison as text. Lines may be longer than a screen; the caller folds them.
@@ -35,16 +35,11 @@ pub fn text(comparison: &Comparison) -> String {
 
 /// A line for each build of natmeter, with the runs that it measured if there are several.
 pub(crate) fn builds(runs: &[RunInfo], name: impl Fn(usize) -> String) -> String {
-    let mut builds: Vec<(String, Vec<String>)> = Vec::new();
-    for (run, number) in runs.iter().zip(1..) {
-        let words = natmeter_in_words(&run.natmeter, run.build.as_deref());
-        match builds.iter_mut().find(|(build, _)| *build == words) {
-            Some((_, names)) => names.push(name(number)),
-            None => builds.push((words, vec![name(number)])),
-        }
-    }
+    let words = |run: &RunInfo| run.parts_of_build.in_words(&run.natmeter);
+    let builds = grouped(runs.iter().zip(1..), |(run, _)| words(run));
     let is_one = builds.len() == 1;
-    let line = |(words, names): &(String, Vec<String>)| {
+    let line = |(words, runs): &(String, Vec<(&RunInfo, usize)>)| {
+        let names: Vec<String> = runs.iter().map(|(_, number)| name(*number)).collect();
         if is_one { format!("{words}\n") } else { format!("{}: {words}\n", names.join(", ")) }
     };
     builds.iter().map(line).collect()

@@ -2,7 +2,7 @@
 
 use super::figure::{COMPARISONS, DETAILS, FigureKind};
 use super::{Report, brief, facts, number, published, section, table, terms};
-use crate::folder::{CommandLine, FactTable, SelfTest, natmeter_in_words};
+use crate::folder::{CommandLine, FactTable, SelfTest};
 use crate::printable::in_shell;
 use document::report::{Command, Published, Verdict};
 use document::{Document, Pairs, Section, Table, distinct, row};
@@ -18,7 +18,7 @@ pub(super) fn document(report: &Report) -> Document {
         label: report.conformance.label.clone(),
         version: header.version.clone(),
         build: build.map(str::to_owned),
-        natmeter: natmeter_in_words(&header.version, build),
+        natmeter: report.facts.natmeter().in_words(&header.version),
         started: header.started.clone(),
         about: header.scenario.about.clone(),
         measured: measured(report),

@@ -340,6 +340,7 @@ fn facts() -> Facts {
             fact("governor", "unknown"),
             fact("memory", "24 GiB"),
         ]),
+        natmeter: None,
         duts: BTreeMap::new(),
         doubts: vec!["No huge pages are reserved: large tables are slower (`vm.nr_hugepages`).".to_owned().into()],
     }
