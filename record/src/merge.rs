@@ -5,9 +5,9 @@
 mod join;
 
 use crate::audit::{Audit, Finding, audit};
-use crate::folder::{Facts, RECORD, writer_in_words};
-use crate::read::{Record, RecordError, scenario_text};
-use crate::store::{self, Dir, StoreError, dir};
+use crate::folder::{Facts, RECORD};
+use crate::read::{Record, RecordError, check_version, scenario_text};
+use crate::store::{Dir, StoreError, dir};
 use rustix::fs::{FileType, Mode, fchmod};
 use scenario::{Lists, Options};
 use serde::{Deserialize, Serialize};
@@ -54,25 +54,27 @@ pub fn is_merged(folder: &Path) -> bool {
     Dir::open(folder).is_ok_and(|folder| folder.has(MERGE))
 }
 
-/// Returns the runs of a merged folder from the text of its `merge.json`.
-pub(crate) fn parts(folder: &Dir, text: &[u8]) -> Result<Vec<Dir>, String> {
-    let wrong = |why: &str| format!("{MERGE}: {why}; restore it from a copy");
-    let merge: Merge = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
-    if merge.record > RECORD {
-        return Err(format!(
-            "{MERGE}: version {} of the run folder is unknown; use {}",
-            merge.record,
-            writer_in_words(&merge.version, None)
-        ));
+/// A merged folder that is open.
+pub(crate) struct MergedFolder {
+    alike: bool,
+    names: Vec<String>,
+    /// One or more.
+    pub(crate) runs: Vec<Dir>,
+}
+
+impl MergedFolder {
+    /// Opens the runs that `merge.json` names; none if a folder has no such file.
+    pub(crate) fn open(folder: &Dir) -> Result<Option<MergedFolder>, RecordError> {
+        let Some(Merge { record, version, alike, parts: names }) = folder.document(MERGE)? else { return Ok(None) };
+        let path = folder.path_of(MERGE);
+        check_version(&path, record, &version, None)?;
+        if names.is_empty() || !names.iter().all(|name| is_part(name)) {
+            return Err(RecordError::Parts(path));
+        }
+        let all = folder.folder(PARTS)?;
+        let runs = names.iter().map(|name| all.folder(name)).collect::<Result<_, StoreError>>()?;
+        Ok(Some(MergedFolder { alike, names, runs }))
     }
-    if merge.parts.is_empty() || !merge.parts.iter().all(|name| is_part(name)) {
-        return Err(wrong("it does not name the runs below `parts`"));
-    }
-    let below = |folder: &Dir, name: &str, place: &str| {
-        folder.folder(name).map_err(|_| format!("{place} is not a folder; restore it from a copy"))
-    };
-    let all = below(folder, PARTS, PARTS)?;
-    merge.parts.iter().map(|name| below(&all, name, &format!("{PARTS}/{name}"))).collect()
 }
 
 /// Whether a name is one that natmeter wrote, and leads nowhere else.
@@ -187,24 +189,16 @@ fn difference(
 
 /// Reads a merged folder: its runs as one, and what the audits of all of them found.
 pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<(Record, Audit), RecordError> {
-    let lists = lists.into();
-    let not_a_run = |path: PathBuf, missing| StoreError::NotARun { path, missing };
-    let dir = Dir::open(folder)?;
-    let merge: Merge = dir.document(MERGE)?.ok_or_else(|| not_a_run(folder.to_path_buf(), MERGE))?;
-    if merge.record > RECORD {
-        let natmeter = writer_in_words(&merge.version, None);
-        return Err(RecordError::Later { path: dir.path_of(MERGE), found: merge.record, natmeter });
-    }
-    let (all, mut parts) = (dir.folder(PARTS)?, Vec::new());
-    for name in merge.parts {
-        if !is_part(&name) {
-            return Err(not_a_run(all.path_of(name), store::HEADER).into());
-        }
-        let record = Record::below(&all.folder(&name)?, lists)?;
+    let (dir, lists) = (Dir::open(folder)?, lists.into());
+    let not_merged = || StoreError::NotARun { path: folder.to_path_buf(), missing: MERGE };
+    let MergedFolder { alike, names, runs } = MergedFolder::open(&dir)?.ok_or_else(not_merged)?;
+    let mut parts = Vec::new();
+    for (name, run) in names.into_iter().zip(&runs) {
+        let record = Record::below(run, lists)?;
         let audit = audit(&record);
         parts.push(join::MergedRun { name, record, audit });
     }
-    join::join(parts, merge.alike).ok_or_else(|| not_a_run(folder.to_path_buf(), PARTS).into())
+    join::join(parts, alike).ok_or_else(|| RecordError::Parts(dir.path_of(MERGE)))
 }
 
 /// The facts of a tester that decide whether results can be compared.

@@ -8,7 +8,7 @@ use crate::folder::{
     recorded_defaults, writer_in_words,
 };
 use crate::plan::Plan;
-use crate::store::{self, Dir, StoreError, Torn};
+use crate::store::{self, Dir, StoreError};
 use method::TrialRecord;
 use scenario::{Complaints, Lists, Options, Scenario, Sequence};
 use serde::Deserialize;
@@ -26,6 +26,16 @@ pub enum RecordError {
     Later { path: PathBuf, found: u32, natmeter: String },
     #[error("{}: the scenario of this run is not valid; restore the file from a copy\n{}", .path.display(), .complaints.render(false))]
     Scenario { path: PathBuf, complaints: Box<Complaints> },
+    #[error("{}: it does not name the runs below `parts`; restore it from a copy", .0.display())]
+    Parts(PathBuf),
+}
+
+/// Refuses a file of a natmeter with a later run folder.
+pub(crate) fn check_version(path: &Path, found: u32, version: &str, commit: Option<&str>) -> Result<(), RecordError> {
+    if found <= RECORD {
+        return Ok(());
+    }
+    Err(RecordError::Later { path: path.to_path_buf(), found, natmeter: writer_in_words(version, commit) })
 }
 
 /// The content of a run folder.
@@ -43,8 +53,8 @@ pub struct Record {
     /// Measurements of the null device, in the order of their lines.
     pub nulls: Vec<NullDevice>,
     pub commands: Vec<CommandLine>,
-    /// Files that end in an incomplete line.
-    pub torn: Vec<(&'static str, Torn)>,
+    /// Files that end in an incomplete line, and its octets.
+    pub torn: Vec<(&'static str, u64)>,
     /// Files that a run writes before its first trial, and that are missing although it has trials or results.
     pub missing: Vec<&'static str>,
 }
@@ -106,17 +116,17 @@ fn without_version() -> u32 {
 
 /// The header as versions 1 to 3 write it.
 #[derive(Deserialize)]
-struct Stored {
+pub(crate) struct StoredHeader {
     #[serde(default = "without_version")]
     record: u32,
-    version: String,
+    pub(crate) version: String,
     commit: Option<String>,
     rules: Option<u32>,
     order: Option<String>,
-    started: String,
+    pub(crate) started: String,
     options: Option<Options>,
-    scenario: serde_json::Value,
-    plan: Plan,
+    pub(crate) scenario: serde_json::Value,
+    pub(crate) plan: Plan,
 }
 
 /// Reads the header of a run folder, and the scenario from its text.
@@ -124,14 +134,16 @@ pub fn header(folder: &Path, lists: impl Into<Lists>) -> Result<Header, RecordEr
     header_below(&Dir::of_run(folder)?, lists.into())
 }
 
-pub(crate) fn header_below(folder: &Dir, lists: Lists) -> Result<Header, RecordError> {
+/// Reads the header without the scenario's text.
+pub(crate) fn stored_header(folder: &Dir) -> Result<StoredHeader, RecordError> {
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;
-    if versions.record > RECORD {
-        let natmeter = writer_in_words(&versions.version, versions.commit.as_deref());
-        return Err(RecordError::Later { path: folder.path_of(store::HEADER), found: versions.record, natmeter });
-    }
-    let stored: Stored = folder.document(store::HEADER)?.ok_or_else(missing)?;
+    check_version(&folder.path_of(store::HEADER), versions.record, &versions.version, versions.commit.as_deref())?;
+    Ok(folder.document(store::HEADER)?.ok_or_else(missing)?)
+}
+
+fn header_below(folder: &Dir, lists: Lists) -> Result<Header, RecordError> {
+    let stored = stored_header(folder)?;
     let (scenario, options) = scenario_of(folder, &stored, lists)?;
     device::check_plan(folder, &stored.plan, &scenario)?;
     Ok(Header {
@@ -155,7 +167,7 @@ pub(crate) fn scenario_text(folder: &Dir) -> Result<String, StoreError> {
     folder.text(store::SCENARIO)?.ok_or_else(|| not_a_run(folder, store::SCENARIO))
 }
 
-fn scenario_of(folder: &Dir, stored: &Stored, lists: Lists) -> Result<(Scenario, Options), RecordError> {
+fn scenario_of(folder: &Dir, stored: &StoredHeader, lists: Lists) -> Result<(Scenario, Options), RecordError> {
     let (text, path) = (scenario_text(folder)?, folder.path_of(store::SCENARIO));
     let name = path.display().to_string();
     let Some(options) = &stored.options else {

@@ -1,30 +1,25 @@
 //! The runs of a folder as a list: headers and numbers of results, without their trials. It follows no symbolic links.
 
-use crate::folder::{RECORD, RECORD_WITHOUT_VERSION, writer_in_words};
-use crate::merge::{self, MERGE};
+use crate::merge::{MERGE, MergedFolder};
+use crate::plan::Measurement;
 use crate::printable::printable;
-use crate::store::dir::{LINES_AT_MOST, kind};
+use crate::read::{self, RecordError};
+use crate::store::dir::LINES_AT_MOST;
 use crate::store::{
     CALIBRATION, COMMANDS, Dir, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, StoreError, TRIALS,
 };
 use rustix::fs::{FileType, Stat};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::{Deserializer, Value};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::fmt::Display;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The files from which a report derives.
 const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
 const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
-/// Largest header in a list, octets.
-const HEADER_AT_MOST: u64 = 64 << 20;
-/// Largest results in a list, octets.
-const RESULTS_AT_MOST: u64 = 128 << 20;
-/// Largest `merge.json`, octets.
-const MERGE_AT_MOST: u64 = 1 << 20;
 /// Octets at the end of the events in which the last event is searched. The event at the end of a run is a short line with a path.
 const LAST_EVENT: u64 = 8 << 10;
 
@@ -148,15 +143,10 @@ impl Runs {
         });
         Ok(all)
     }
-
-    /// Returns the path of a run with this name; `None` if the name is not that of a folder directly below, or if it is a
-    /// symbolic link.
-    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
-        path_of(&self.folder, name)
-    }
 }
 
-/// Returns the path of a run directly below a folder, as [`Runs::path_of`] does.
+/// Returns the path of a run with this name; `None` if the name is not that of a folder directly below, or if it is a symbolic
+/// link.
 pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_plain(name) && Dir::open(folder).and_then(|folder| folder.folder(name)).is_ok()).then(|| folder.join(name))
 }
@@ -168,82 +158,42 @@ fn is_plain(name: &str) -> bool {
 /// Checks that a report can be made of a run without leaving its folder: each file is a regular one, and all together have
 /// at most so many octets.
 pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
-    let folder = open(run)?;
-    let mut octets = 0;
-    match parts_of(&folder)? {
-        None => octets += size_of(&folder)?,
-        Some(parts) => {
-            for part in &parts {
-                octets += size_of(part).map_err(|why| within(&folder, part, &why))?;
-            }
-        }
-    }
+    let size = || runs_of(Dir::open(run)?)?.iter().try_fold(0u64, |sum, run| Ok(sum.saturating_add(size_of(run)?)));
+    let octets = size().map_err(|error: RecordError| without_path(run, &error))?;
     if octets > at_most {
         return Err(format!("its files have {octets} octets, more than {at_most}; use `natmeter report`"));
     }
     Ok(())
 }
 
-fn open(run: &Path) -> Result<Dir, String> {
-    Dir::open(run).map_err(|error| format!("the folder cannot be read: {error}"))
+/// An error in words that do not tell where the folder is.
+pub fn without_path(folder: &Path, error: &impl Display) -> String {
+    let folder = folder.display().to_string();
+    printable(&error.to_string().replace(&format!("{folder}/"), "").replace(&folder, "the folder")).into_owned()
 }
 
-fn size_of(run: &Dir) -> Result<u64, String> {
+/// The runs of a merged folder, or else the folder itself. None of the runs is a symbolic link.
+fn runs_of(folder: Dir) -> Result<Vec<Dir>, RecordError> {
+    Ok(MergedFolder::open(&folder)?.map_or_else(|| vec![folder], |merged| merged.runs))
+}
+
+fn size_of(run: &Dir) -> Result<u64, StoreError> {
     let mut octets: u64 = 0;
     for name in FILES {
-        match regular(run, name)? {
+        match run.regular(name)? {
             Some(stat) => octets = octets.saturating_add(length(&stat)),
-            None if REQUIRED.contains(&name) => return Err(is_missing(name)),
+            None if REQUIRED.contains(&name) => return Err(StoreError::Missing(run.path_of(name))),
             None => {}
         }
     }
     Ok(octets)
 }
 
-/// Returns the runs of a merged folder, none if the folder is a run. None of the runs is a symbolic link.
-fn parts_of(folder: &Dir) -> Result<Option<Vec<Dir>>, String> {
-    if regular(folder, MERGE)?.is_none() {
-        return Ok(None);
-    }
-    merge::parts(folder, &read_at_most(folder, MERGE, MERGE_AT_MOST)?).map(Some)
-}
-
-/// Whether a folder joins several runs, if its files say so.
-pub fn is_merged(folder: &Path) -> Result<bool, String> {
-    Ok(parts_of(&open(folder)?)?.is_some())
-}
-
 /// Returns the text of the scenario of a run, or of the runs of a merged folder, which have the same.
-pub fn scenario_text(folder: &Path, at_most: u64) -> Result<String, String> {
+pub fn scenario_text(folder: &Path) -> Result<String, String> {
     check_files(folder, u64::MAX)?;
-    let folder = open(folder)?;
-    let parts = parts_of(&folder)?.unwrap_or_default();
-    let text = read_at_most(parts.first().unwrap_or(&folder), SCENARIO, at_most)?;
-    String::from_utf8(text).map_err(|error| format!("{SCENARIO} cannot be read: {error}"))
-}
-
-/// A reason against a run, with its place in a merged folder.
-fn within(folder: &Dir, part: &Dir, why: &str) -> String {
-    match part.path().strip_prefix(folder.path()) {
-        Ok(place) if !place.as_os_str().is_empty() => format!("{}/{why}", place.display()),
-        _ => why.to_owned(),
-    }
-}
-
-fn not_regular(name: &str) -> String {
-    format!("{name} is not a regular file; replace it by the file itself")
-}
-
-fn is_missing(name: &str) -> String {
-    format!("{name} is missing; restore it from a copy")
-}
-
-/// Attributes of a regular file; `None` if it does not exist.
-fn regular(run: &Dir, name: &str) -> Result<Option<Stat>, String> {
-    match run.attributes(name) {
-        Some(stat) if kind(&stat) != FileType::RegularFile => Err(not_regular(name)),
-        found => Ok(found),
-    }
+    let text = || Ok(read::scenario_text(&runs_of(Dir::open(folder)?)?[0])?);
+    text().map_err(|error: RecordError| without_path(folder, &error))
 }
 
 fn length(stat: &Stat) -> u64 {
@@ -262,67 +212,36 @@ pub fn stamp(run: &Path, names: &[&str]) -> Stamp {
 
 fn stamp_of(run: &Dir, names: &[&str]) -> Stamp {
     let of = |run: &Dir, name: &str| run.attributes(name).map(|stat| (length(&stat), written(&stat)));
-    let parts = parts_of(run).ok().flatten().unwrap_or_default();
+    let parts = MergedFolder::open(run).ok().flatten().map_or_else(Vec::new, |merged| merged.runs);
     let runs = parts.iter().chain([run]);
     let files = runs.flat_map(|run| names.iter().map(move |name| of(run, name)));
     files.chain([of(run, MERGE)]).collect()
 }
 
 fn listed(run: &Dir, name: &str, stamp: &Stamp) -> RunEntry {
-    let found = summary(run).map_err(|why| printable(&why).into_owned());
+    let found = summary(run).map_err(|error| without_path(run.path(), &error));
     RunEntry { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
 }
 
-/// The fields of every header, with the scenario in words.
-#[derive(Deserialize)]
-struct Header {
-    #[serde(default = "without_version")]
-    record: u32,
-    version: String,
-    started: String,
-    scenario: BTreeMap<String, Value>,
-    plan: Planned,
-}
-
-#[derive(Deserialize)]
-struct Planned {
-    measurements: Vec<IgnoredAny>,
-}
-
-fn without_version() -> u32 {
-    RECORD_WITHOUT_VERSION
-}
-
-fn summary(folder: &Dir) -> Result<RunSummary, String> {
-    let Some(parts) = parts_of(folder)? else { return brief(folder) };
-    let mut all: Option<RunSummary> = None;
-    for part in &parts {
-        let next = brief(part).map_err(|why| within(folder, part, &why))?;
-        all = Some(match all {
-            None => next,
-            Some(all) => RunSummary {
-                planned: all.planned + next.planned,
-                measured: all.measured + next.measured,
-                has_ended: all.has_ended && next.has_ended,
-                started: all.started.min(next.started),
-                ..all
-            },
-        });
+fn summary(folder: &Dir) -> Result<RunSummary, RecordError> {
+    let Some(MergedFolder { runs, .. }) = MergedFolder::open(folder)? else { return of_run(folder) };
+    let (first, others) = runs.split_first().ok_or_else(|| StoreError::Missing(folder.path().to_path_buf()))?;
+    let mut all = of_run(first)?;
+    for run in others {
+        let next = of_run(run)?;
+        all.planned += next.planned;
+        all.measured += next.measured;
+        all.has_ended &= next.has_ended;
+        all.started = all.started.min(next.started);
     }
-    all.map(|all| RunSummary { parts: Some(parts.len()), ..all }).ok_or_else(|| is_missing("parts"))
+    Ok(RunSummary { parts: Some(runs.len()), ..all })
 }
 
-fn brief(run: &Dir) -> Result<RunSummary, String> {
+fn of_run(run: &Dir) -> Result<RunSummary, RecordError> {
     size_of(run)?;
-    let text = read_at_most(run, HEADER, HEADER_AT_MOST)?;
-    let header: Header = serde_json::from_slice(&text)
-        .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;
-    if header.record > RECORD {
-        let natmeter = writer_in_words(&header.version, None);
-        return Err(format!("{HEADER}: version {} of the run folder is unknown; use {natmeter}", header.record));
-    }
-    let words: BTreeMap<String, String> =
-        header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();
+    let header = read::stored_header(run)?;
+    let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    let words: BTreeMap<String, String> = header.scenario.as_object().into_iter().flatten().filter_map(text).collect();
     let end = end(run);
     Ok(RunSummary {
         scenario: words.get("name").cloned().unwrap_or_default(),
@@ -336,29 +255,18 @@ fn brief(run: &Dir) -> Result<RunSummary, String> {
     })
 }
 
-/// Counts the measurements with a result. Of each line it reads the first field, which names the measurement.
-fn measured(run: &Dir) -> Result<usize, String> {
-    const BEGIN: &[u8] = b"{\"measurement\":";
-    if regular(run, RESULTS)?.is_none() {
-        return Ok(0);
-    }
-    let text = read_at_most(run, RESULTS, RESULTS_AT_MOST)?;
+/// What a list reads of a result.
+#[derive(Deserialize)]
+struct ResultLine {
+    measurement: Measurement,
+}
+
+/// Counts the measurements with a result.
+fn measured(run: &Dir) -> Result<usize, StoreError> {
     let mut found = HashSet::new();
-    let mut rest = text.as_slice();
-    for at in 1.. {
-        let begin = rest;
-        let length = rest.skip_until(b'\n').unwrap_or(0);
-        // A kill leaves an incomplete last line, which `resume` removes.
-        let Some(line) = begin[..length].strip_suffix(b"\n") else { break };
-        let wrong = |why: &str| format!("{RESULTS}, line {at}: {why}; restore the file from a copy");
-        let fields = line.strip_prefix(BEGIN).ok_or_else(|| wrong("it names no measurement"))?;
-        let mut values = Deserializer::from_slice(fields).into_iter::<IgnoredAny>();
-        match values.next() {
-            Some(Ok(_)) => found.insert(&fields[..values.byte_offset()]),
-            Some(Err(error)) => return Err(wrong(&error.to_string())),
-            None => return Err(wrong("it ends too early")),
-        };
-    }
+    run.each_line(RESULTS, |line: ResultLine| {
+        found.insert(line.measurement);
+    })?;
     Ok(found.len())
 }
 
@@ -379,18 +287,6 @@ pub(crate) fn end(run: &Dir) -> Option<usize> {
     let event: Value = serde_json::from_slice(lines.next_back()?).ok()?;
     let not_needed = event["not_needed"].as_u64().unwrap_or(0);
     (event["event"] == "finished").then(|| usize::try_from(not_needed).unwrap_or(usize::MAX))
-}
-
-fn read_at_most(run: &Dir, name: &str, at_most: u64) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    match run.read(name, at_most) {
-        Ok(None) => return Err(is_missing(name)),
-        Ok(Some(mut file)) => file.read_to_end(&mut text).map_err(|error| format!("{name} cannot be read: {error}"))?,
-        Err(StoreError::Large { .. }) => return Err(format!("{name} has more than {at_most} octets")),
-        Err(StoreError::Kind { .. }) => return Err(not_regular(name)),
-        Err(error) => return Err(format!("{name} cannot be read: {error}")),
-    };
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -58,17 +58,13 @@ fn warm(m: &Measurement, metric: &Metric, scenario: &Scenario, known: &[Outcome]
     Some(Warm { passed: from.result.rate, failed: Rate(from.result.rate.0.saturating_add(from.result.error.0)) })
 }
 
-fn giving<'a>(
-    what: Gives,
-    point: &'a Point,
-    scenario: &'a Scenario,
-    known: &'a [Outcome],
-) -> impl Iterator<Item = &'a Outcome> {
-    let gives = move |o: &&Outcome| {
+/// The results at a point that give this.
+fn giving<'a>(what: Gives, point: &Point, scenario: &Scenario, known: &'a [Outcome]) -> Vec<&'a Outcome> {
+    let gives = |o: &&Outcome| {
         let metric = scenario.procedures.metric(&o.measurement.metric);
         o.measurement.point == *point && metric.is_some_and(|metric| metric.gives == Some(what))
     };
-    known.iter().filter(gives)
+    known.iter().filter(gives).collect()
 }
 
 impl<'a> Search<'a> {
@@ -91,7 +87,7 @@ impl<'a> Search<'a> {
         let mut settings = settings(measurement, (procedure, metric), &scenario, calibration)?;
         settings.warm = warm(measurement, metric, &scenario, known);
         let point = &measurement.point;
-        let throughputs: Vec<&Outcome> = giving(Gives::Throughput, point, &scenario, known).collect();
+        let throughputs = giving(Gives::Throughput, point, &scenario, known);
         let kinds: Vec<ResultKind> = throughputs.iter().map(|o| o.result.kind).collect();
         let set_up = giving(Gives::SetUpRate, point, &scenario, known);
         Ok(Search {
@@ -100,10 +96,10 @@ impl<'a> Search<'a> {
             procedure,
             metric,
             cap: cap(measurement, metric, &scenario, known),
-            phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(set_up, &settings)),
+            phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(&set_up, &settings)),
             limit: limit(measurement, &scenario, calibration, &kinds),
             throughput: given(measurement, &scenario)
-                .or_else(|| throughput_of(throughputs))
+                .or_else(|| safe_rate(&throughputs))
                 .map(|rate| rate.min(settings.hi)),
             settings,
             scenario,
@@ -221,14 +217,21 @@ pub fn criteria(scenario: &Scenario) -> Criteria {
     }
 }
 
-/// Returns the rate of phase 1 before phase 2: a safe share of the smallest exact establishment rate of this point, or else of
-/// the largest lower bound; at most the lowest rate that failed in a search in which no rate passed.
-fn phase1_rate<'a>(found: impl Iterator<Item = &'a Outcome>, settings: &SearchSettings) -> Option<Rate> {
-    let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
-    let rates = |of: Vec<&Outcome>| of.into_iter().map(|o| o.result.rate).filter(|r| r.0 > 0).collect::<Vec<_>>();
-    let failed = bounded.iter().filter(|o| o.result.kind == ResultKind::Below).map(|o| o.result.error).min();
-    let safe = rates(exact).into_iter().min().or_else(|| rates(bounded).into_iter().max());
-    safe.map(|r| r.min(failed.unwrap_or(r))).map(|r| settings.phase1_share.of(r).max(Rate(1)))
+/// Returns the rate of phase 1 before phase 2: a share of the rate at which this point is known to set up connections; at most
+/// the lowest rate that failed in a search in which no rate passed.
+fn phase1_rate(found: &[&Outcome], settings: &SearchSettings) -> Option<Rate> {
+    let failed = found.iter().filter(|o| o.result.kind == ResultKind::Below).map(|o| o.result.error).min();
+    let rate = safe_rate(found)?;
+    Some(settings.phase1_share.of(rate.min(failed.unwrap_or(rate))).max(Rate(1)))
+}
+
+/// Returns the rate that a device reaches by these results of one point: the smallest exact one; without one the largest lower
+/// bound, because the device reaches each of them.
+fn safe_rate(found: &[&Outcome]) -> Option<Rate> {
+    let (exact, bounds): (Vec<&Outcome>, Vec<&Outcome>) =
+        found.iter().filter(|o| o.result.rate.0 > 0).partition(|o| o.result.kind == ResultKind::Exact);
+    let exact = exact.iter().map(|o| o.result.rate).min();
+    exact.or_else(|| bounds.iter().map(|o| o.result.rate).max())
 }
 
 /// Returns the rate that the scenario gives to the procedure of a measurement.
@@ -237,13 +240,12 @@ fn given(m: &Measurement, scenario: &Scenario) -> Option<Rate> {
     Some(Rate(rate.frames_per_second(scenario.widest_frame())))
 }
 
-/// Returns the rate that the device forwards without loss: the smallest exact throughput of this point; without one the largest
-/// lower bound, because the device reaches each of them.
-fn throughput_of(found: Vec<&Outcome>) -> Option<Rate> {
-    let found = found.into_iter().filter(|o| o.result.rate.0 > 0);
-    let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) = found.partition(|o| o.result.kind == ResultKind::Exact);
-    let exact = exact.into_iter().map(|o| o.result.rate).min();
-    exact.or_else(|| bounded.into_iter().map(|o| o.result.rate).max())
+/// Returns the rate that the scenario gives to the procedure of a measurement, and that of its trials if this is lower, because
+/// `max-rate` or the tester allows no more.
+pub(crate) fn lowered(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Option<(Rate, Rate)> {
+    let here = m.point.of(scenario);
+    let (given, most) = (given(m, &here)?, upper_end(&here, calibration, m).ok()?);
+    (most < given).then_some((given, most))
 }
 
 /// What limits the throughput at which the trials of a measurement run, by the kinds of the throughputs of its point: nothing is

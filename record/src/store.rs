@@ -8,12 +8,12 @@ mod jsonl;
 use crate::folder::{NullDevice, Outcome};
 use crate::versioned::Versioned;
 pub use dir::Dir;
-pub use jsonl::{Appender, Lines, Torn};
+pub use jsonl::{Appender, Lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -55,6 +55,8 @@ pub enum StoreError {
          it; use natmeter 0.1.0", .path.display()
     )]
     Underivable { path: PathBuf },
+    #[error("{} is missing; restore it from a copy", .0.display())]
+    Missing(PathBuf),
     #[error("{} is in use by another natmeter: wait until it has finished, or stop it", .0.display())]
     InUse(PathBuf),
     #[error("{} could not be extended: {source}. Everything measured before is stored. Free disk space, then run `natmeter resume`", .path.display())]
@@ -291,11 +293,7 @@ impl Draft<'_> {
 
     /// Writes and syncs the documents, and gives the folder its name.
     fn publish(self, documents: &[(&str, &str)]) -> Result<Dir, StoreError> {
-        for (name, text) in documents {
-            let mut file = self.dir.create(name)?;
-            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-            written.map_err(|e| StoreError::io("written", &self.dir.path_of(name), e))?;
-        }
+        documents.iter().try_for_each(|(name, text)| self.dir.replace(name, text))?;
         self.dir.sync()?;
         self.parent.rename(hidden(&self.name), &self.name)?;
         Ok(self.dir.again()?.renamed(self.parent.path_of(&self.name)))

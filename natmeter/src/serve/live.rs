@@ -3,9 +3,10 @@
 
 use crate::console::{Live, line_of, plain};
 use crate::event::Event;
+use record::merge::is_merged;
 use record::plan::Plan;
 use record::read::header;
-use record::runs::{Stamp, check_files, is_merged, stamp};
+use record::runs::{Stamp, check_files, stamp};
 use record::store::{Dir, EVENTS, HEADER};
 use serde::Deserialize;
 use serde_json::Value;
@@ -68,7 +69,7 @@ impl LiveViews {
 }
 
 fn plan(run: &Path) -> Result<Plan, String> {
-    if is_merged(run)? {
+    if is_merged(run) {
         return Err("it joins several runs, and only a single run has a live view".to_owned());
     }
     let header = header(run, tech::ALL);

@@ -1,7 +1,7 @@
 //! Reports of runs, kept until the run changes. One report is made at a time, to limit memory.
 
 use record::report::Report;
-use record::runs::{Stamp, check_files, stamp};
+use record::runs::{Stamp, check_files, stamp, without_path};
 use record::store::{EVENTS, RESULTS, TRIALS};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,8 @@ impl Reports {
         lock(&self.kept).remove(run);
         let stamp = stamp_of(run);
         check_files(run, RUN_AT_MOST)?;
-        // Readers do not see where the folder is.
-        let place = run.display().to_string();
-        let report = Arc::new(
-            Report::from_folder(run, tech::ALL)
-                .map_err(|error| error.to_string().replace(&format!("{place}/"), "").replace(&place, "the folder"))?,
-        );
+        let report = Report::from_folder(run, tech::ALL).map_err(|error| without_path(run, &error))?;
+        let report = Arc::new(report);
         let mut kept = lock(&self.kept);
         if kept.len() >= KEPT {
             kept.clear();

@@ -8,14 +8,12 @@ use super::query::{Query, encoded, segments};
 use super::reports::Reports;
 use hyper::header::{ALLOW, CONTENT_DISPOSITION, HeaderMap, LOCATION, SET_COOKIE};
 use hyper::{Method, Response, StatusCode, Uri};
+use record::merge::is_merged;
 use record::report::KNOWN;
-use record::runs::{RunEntry, Runs, is_merged, path_of, scenario_text};
+use record::runs::{RunEntry, Runs, path_of, scenario_text};
 use record::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-/// Largest scenario that is sent, octets.
-const SCENARIO_AT_MOST: u64 = 4 << 20;
 
 /// The site over one folder of runs.
 #[derive(Debug)]
@@ -82,11 +80,9 @@ impl Site {
         let answer = match rest {
             // Without the slash, the links of the page would lead elsewhere.
             [] => Ok(moved(&format!("/run/{}/", encoded(name)))),
-            [""] => Ok(ok(HTML, run::page(name, self.reports.of(path).as_deref(), is_merged(path) == Ok(false)))),
+            [""] => Ok(ok(HTML, run::page(name, self.reports.of(path).as_deref(), !is_merged(path)))),
             ["live"] => self.live_views.print(path, |view| run::live(name, view)).map(|page| ok(HTML, page)),
-            ["scenario.toml"] => {
-                scenario_text(path, SCENARIO_AT_MOST).map(|text| named(ok(TEXT, text), "attachment", name, "toml"))
-            }
+            ["scenario.toml"] => scenario_text(path).map(|text| named(ok(TEXT, text), "attachment", name, "toml")),
             ["report", format] => self.report(name, path, format),
             _ => return nothing_here(),
         };

@@ -154,7 +154,7 @@ fn a_merged_folder_has_its_report() {
     fs::remove_file(&trials).unwrap();
     symlink(folder.join("parts/1-a/trials.jsonl"), &trials).unwrap();
     let why = server.get("/run/merged/").body;
-    assert!(why.contains("parts/2-b/trials.jsonl is not a regular file"), "{why}");
+    assert!(why.contains("parts/2-b/trials.jsonl is a symbolic link, not a regular file"), "{why}");
 }
 
 #[test]
@@ -213,9 +213,9 @@ fn nothing_outside_the_folder_is_answered() {
         assert!(!answer.body.contains("root:"), "{path}");
     }
     let page = server.get("/run/with-link/").body;
-    assert!(page.contains("trials.jsonl is not a regular file") && !page.contains("root:"), "{page}");
+    assert!(page.contains("trials.jsonl is a symbolic link") && !page.contains("root:"), "{page}");
     assert_eq!(server.get("/run/with-link/report/text").status, 404);
-    assert!(server.get("/").body.contains("trials.jsonl is not a regular file"));
+    assert!(server.get("/").body.contains("trials.jsonl is a symbolic link"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! search over its recorded trials gives the recorded result.
 
 use super::Finding;
-use super::structure::{ByKey, by_key, filed_under};
+use super::structure::{ByKey, by_key, does_not_follow, filed_under};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::read::Record;
@@ -30,12 +30,11 @@ fn verdicts(record: &Record) -> impl Iterator<Item = Finding> {
 fn results(record: &Record) -> impl Iterator<Item = Finding> {
     let again = Rerun::new(record);
     (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
-        let key = outcome.measurement.key();
         let what = match again.search(&outcome.measurement, &again.filed_under(outcome)) {
             Ok(found) => differs(&found, outcome)?,
             Err(error) => error.to_string(),
         };
-        Some(Finding::new(RESULTS, line, format!("the result of `{key}` does not follow from its trials: {what}")))
+        Some(does_not_follow(line, outcome, &what))
     })
 }
 

@@ -91,11 +91,8 @@ fn unplanned(record: &Record) -> Vec<Finding> {
     for (line, outcome) in (1..).zip(&record.outcomes) {
         let key = outcome.measurement.key();
         if planned.get(&key).is_none_or(|m| **m != outcome.measurement) {
-            findings.push(Finding::new(
-                RESULTS,
-                line,
-                format!("the result of `{key}` is for a measurement that is not in the plan"),
-            ));
+            let what = format!("the result of `{key}` is for a measurement that is not in the plan");
+            findings.push(Finding::new(RESULTS, line, what));
         }
         let last = seen.insert(key.clone(), (line, outcome.attempt));
         if let Some((first, _)) = last.filter(|(_, attempt)| outcome.attempt.is_none() || outcome.attempt <= *attempt) {
@@ -108,53 +105,47 @@ fn unplanned(record: &Record) -> Vec<Finding> {
 }
 
 /// Every result has the trials that it names.
-fn results(record: &Record) -> Vec<Finding> {
-    let mut findings = Vec::new();
+fn results(record: &Record) -> impl Iterator<Item = Finding> {
     let by_key = by_key(&record.trials);
-    for (line, outcome) in (1..).zip(&record.outcomes) {
-        if let Some(what) = disagrees(outcome, trials_of(outcome, &by_key)) {
-            let key = outcome.measurement.key();
-            findings.push(Finding::new(
-                RESULTS,
-                line,
-                format!("the result of `{key}` does not follow from its trials: {what}"),
-            ));
-        }
-    }
-    findings
+    (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
+        let trials = filed_under(&outcome.filed_under(|key| by_key.contains_key(key)), &by_key);
+        Some(does_not_follow(line, outcome, &disagrees(outcome, trials)?))
+    })
+}
+
+/// The finding that the trials of a result give another one.
+pub(super) fn does_not_follow(line: usize, outcome: &Outcome, what: &str) -> Finding {
+    let key = outcome.measurement.key();
+    Finding::new(RESULTS, line, format!("the result of `{key}` does not follow from its trials: {what}"))
 }
 
 /// Every measurement of the null device belongs to a point of the plan, and forwarded frames.
-fn nulls(record: &Record) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (line, null) in (1..).zip(&record.nulls) {
-        if !record.header.plan.measurements.iter().any(|m| m.point == null.point) {
-            let (name, n, cores) = (&null.point.dut_name, null.point.connections, null.point.cores);
-            let what =
-                format!("the null device was measured at `{name}/n={n}/cores={cores}`, which is not in the plan");
-            findings.push(Finding::new(NULLS, line, what));
-        }
-        if null.frames == Rate(0) {
-            findings.push(Finding::new(NULLS, line, "the null device has a rate of 0 frames/s".to_owned()));
-        }
-        if null.set_up.is_some() != (null.point.connections > 0) {
-            let what = "the null device has a rate of phase 1 if and only if its point has connections".to_owned();
-            findings.push(Finding::new(NULLS, line, what));
-        }
-    }
-    findings
+fn nulls(record: &Record) -> impl Iterator<Item = Finding> {
+    (1..).zip(&record.nulls).flat_map(|(line, null)| {
+        let Point { dut_name: name, connections: n, cores, .. } = &null.point;
+        let is_planned = record.header.plan.measurements.iter().any(|m| m.point == null.point);
+        let wrong = [
+            (!is_planned, format!("was measured at `{name}/n={n}/cores={cores}`, which is not in the plan")),
+            (null.frames == Rate(0), "has a rate of 0 frames/s".to_owned()),
+            (
+                null.set_up.is_some() != (*n > 0),
+                "has a rate of phase 1 if and only if its point has connections".to_owned(),
+            ),
+        ];
+        let found = wrong.into_iter().filter(|(is_wrong, _)| *is_wrong);
+        found.map(move |(_, what)| Finding::new(NULLS, line, format!("the null device {what}")))
+    })
 }
 
 /// Every result of a visit is of the point at which the null device was measured.
-fn visits(record: &Record) -> Vec<Finding> {
+fn visits(record: &Record) -> impl Iterator<Item = Finding> {
     let points: BTreeMap<u32, &Point> = record.nulls.iter().filter_map(|n| Some((n.visit?, &n.point))).collect();
-    let elsewhere = (1..).zip(&record.outcomes).filter_map(|(line, outcome)| {
+    (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
         let (visit, key) = (outcome.visit?, outcome.measurement.key());
         let what = format!("`{key}` belongs to visit {visit}, but its null device was measured at another point");
         points.get(&visit).filter(|point| **point != &outcome.measurement.point)?;
         Some(Finding::new(RESULTS, line, what))
-    });
-    elsewhere.collect()
+    })
 }
 
 /// Trials by the key under which they are filed, which names measurement and attempt.
@@ -166,10 +157,6 @@ pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
         by_key.entry(&trial.measurement).or_default().push(trial);
     }
     by_key
-}
-
-fn trials_of<'t, 'a>(outcome: &Outcome, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
-    filed_under(&outcome.filed_under(|key| by_key.contains_key(key)), by_key)
 }
 
 pub(super) fn filed_under<'t, 'a>(key: &str, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {

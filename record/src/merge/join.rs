@@ -4,10 +4,11 @@
 use super::{DECIDING, differences};
 use crate::audit::{Audit, Basis, Finding};
 use crate::doubt::Doubt;
-use crate::folder::{Calibration, Ceiling, Facts, SelfTest};
+use crate::folder::{Calibration, Ceiling, FactTable, Facts, SelfTest};
 use crate::plan::{Measurement, Plan};
 use crate::read::Record;
-use scenario::{Point, Scenario};
+use scenario::Point;
+use scenario::bed::BedText;
 use std::collections::BTreeMap;
 
 pub(super) struct MergedRun {
@@ -17,26 +18,21 @@ pub(super) struct MergedRun {
 }
 
 /// A test bed: what its runs have in common.
-struct Bed {
+struct TestBed {
     facts: Facts,
-    file: Option<(String, String)>,
+    file: Option<BedText>,
     first: usize,
 }
 
-impl Bed {
-    fn of(part: &MergedRun, first: usize) -> Bed {
-        let file = part.record.header.options.bed.as_ref().map(|bed| (bed.name.clone(), bed.text.clone()));
-        Bed { facts: part.record.facts.clone(), file, first }
-    }
-
-    fn differs_from(&self, other: &Bed) -> Vec<String> {
-        let text = |bed: &Bed| bed.file.as_ref().map(|(_, text)| text.clone());
+impl TestBed {
+    fn differs_from(&self, other: &TestBed) -> Vec<String> {
         let facts = differences(&self.facts, &other.facts).into_iter();
         let mut all: Vec<String> = facts.map(|(name, a, b)| format!("{name} \"{a}\" and \"{b}\"")).collect();
         all.extend(self.devices_differ_from(other));
-        if text(self) != text(other) {
-            let name = |bed: &Bed| bed.file.as_ref().map_or("none".to_owned(), |(name, _)| name.clone());
-            all.push(format!("bed file {} and {}", name(self), name(other)));
+        let [(name, text), (other_name, other_text)] = [self, other]
+            .map(|bed| bed.file.as_ref().map_or(("none", None), |file| (file.name.as_str(), Some(&file.text))));
+        if text != other_text {
+            all.push(format!("bed file {name} and {other_name}"));
         }
         all
     }
@@ -45,9 +41,9 @@ impl Bed {
 /// The facts of a device that decide whether results can be compared; of several boxes each with its role before it.
 const OF_DEVICE: [&str; 6] = ["software", "version", "kernel", "cpu", "processors", "host"];
 
-impl Bed {
+impl TestBed {
     /// The deciding facts in which devices of the same name differ.
-    fn devices_differ_from(&self, other: &Bed) -> Vec<String> {
+    fn devices_differ_from(&self, other: &TestBed) -> Vec<String> {
         let decides = |name: &str| OF_DEVICE.iter().any(|deciding| name.ends_with(deciding));
         let mut all = Vec::new();
         for (device, own) in &self.facts.duts {
@@ -71,18 +67,19 @@ impl Bed {
 /// Joins runs; none without a run.
 pub(super) fn join(mut parts: Vec<MergedRun>, alike: bool) -> Option<(Record, Audit)> {
     let (beds, of_parts) = beds(&parts);
-    let is_apart = beds.len() > 1 && !alike;
     let labels = labels(&beds);
     let devices = parts.first()?.record.header.scenario.duts.len();
+    let is_apart = beds.len() > 1 && !alike;
+    let of_beds = labels.iter().enumerate().filter(|_| is_apart);
+    let renamings: Vec<Renaming> = of_beds.map(|(bed, label)| Renaming { label, shift: bed * devices }).collect();
     let doubts = differing(&beds, &labels, &parts, is_apart);
-    if is_apart {
-        for (part, &bed) in parts.iter_mut().zip(&of_parts) {
-            Renaming { label: &labels[bed], shift: bed * devices }.of(&mut part.record);
+    for (part, &bed) in parts.iter_mut().zip(&of_parts) {
+        if let Some(renaming) = renamings.get(bed) {
+            renaming.of(&mut part.record);
         }
     }
     let audit = audits(&parts);
     let torn: Vec<String> = parts.iter().flat_map(torn).collect();
-    let groups: Vec<usize> = if is_apart { of_parts } else { vec![0; parts.len()] };
     let mut twice = Vec::new();
     let mut parts = parts.into_iter();
     let first = parts.next()?;
@@ -93,18 +90,18 @@ pub(super) fn join(mut parts: Vec<MergedRun>, alike: bool) -> Option<(Record, Au
         twice.extend(add(&mut joined, part.record, &names, &part.name));
         names.push(part.name);
     }
-    let all_groups = groups.iter().max().map_or(1, |most| most + 1);
-    whole(&mut joined, all_groups, &labels, is_apart);
+    whole(&mut joined, &renamings);
     joined.facts.doubts.extend(doubts.into_iter().chain(torn).chain(twice).map(Doubt::Other));
     Some((joined, audit))
 }
 
 /// The test beds of the runs, and which of them each run has.
-fn beds(parts: &[MergedRun]) -> (Vec<Bed>, Vec<usize>) {
-    let mut beds: Vec<Bed> = Vec::new();
+fn beds(parts: &[MergedRun]) -> (Vec<TestBed>, Vec<usize>) {
+    let mut beds: Vec<TestBed> = Vec::new();
     let mut of_parts = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        let bed = Bed::of(part, at);
+        let header = &part.record.header;
+        let bed = TestBed { facts: part.record.facts.clone(), file: header.options.bed.clone(), first: at };
         of_parts.push(beds.iter().position(|known| known.differs_from(&bed).is_empty()).unwrap_or(beds.len()));
         match beds.get_mut(of_parts[at]) {
             Some(known) => known.learn(part),
@@ -115,23 +112,24 @@ fn beds(parts: &[MergedRun]) -> (Vec<Bed>, Vec<usize>) {
 }
 
 /// The names of the beds: those of their files if they differ, else `bed 1`, `bed 2` and so on.
-fn labels(beds: &[Bed]) -> Vec<String> {
-    let stem = |bed: &Bed| {
-        bed.file.as_ref().map(|(name, _)| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned())
+fn labels(beds: &[TestBed]) -> Vec<String> {
+    let stem = |bed: &TestBed| {
+        let name = &bed.file.as_ref()?.name;
+        Some(name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned())
     };
     let stems: Option<Vec<String>> = beds.iter().map(stem).collect();
     let distinct = |names: &Vec<String>| (1..names.len()).all(|at| !names[..at].contains(&names[at]));
     stems.filter(distinct).unwrap_or_else(|| (0..beds.len()).map(|at| format!("bed {}", at + 1)).collect())
 }
 
-fn differing(beds: &[Bed], labels: &[String], parts: &[MergedRun], is_apart: bool) -> Vec<String> {
+fn differing(beds: &[TestBed], labels: &[String], parts: &[MergedRun], is_apart: bool) -> Vec<String> {
     let Some((first, others)) = beds.split_first() else { return Vec::new() };
     let what = if is_apart {
         "their points are kept apart"
     } else {
         "their points are joined as those of one bed, as declared"
     };
-    let doubt = |(bed, label): (&Bed, &String)| {
+    let doubt = |(bed, label): (&TestBed, &String)| {
         let (from, of_first) = (&parts[bed.first].name, &labels[0]);
         format!("{of_first} and {label} (run {from}) differ in {}: {what}", first.differs_from(bed).join(", "))
     };
@@ -152,6 +150,12 @@ impl Renaming<'_> {
     fn point(&self, point: &mut Point) {
         point.dut += self.shift;
         point.dut_name = self.name(&point.dut_name);
+    }
+
+    fn measurement(&self, m: &Measurement) -> Measurement {
+        let mut there = m.clone();
+        self.point(&mut there.point);
+        there
     }
 
     /// A text that begins with the name of a device and `/`.
@@ -175,10 +179,10 @@ impl Renaming<'_> {
 
 /// A doubt for each file of a run that ends in an incomplete line.
 fn torn(part: &MergedRun) -> Vec<String> {
-    let doubt = |(file, torn): &(&str, crate::store::Torn)| {
+    let doubt = |(file, torn): &(&str, u64)| {
         format!(
-            "{file} of {} ends in an incomplete line of {} bytes: continue the run with `natmeter resume`, then merge again",
-            part.name, torn.bytes
+            "{file} of {} ends in an incomplete line of {torn} bytes: continue the run with `natmeter resume`, then merge again",
+            part.name
         )
     };
     part.record.torn.iter().map(doubt).collect()
@@ -254,70 +258,46 @@ fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfT
     }
 }
 
-/// The facts of both runs. A deciding fact that differs has both values.
+/// The facts of both runs.
 fn facts(joined: &mut Facts, part: Facts) {
-    for (name, value) in part.tester {
-        match joined.tester.get_mut(&name) {
-            Some(known) if known.split("; ").any(|one| one == value) => {}
-            Some(known) if DECIDING.contains(&name.as_str()) => *known = format!("{known}; {value}"),
-            Some(_) => {}
-            None => {
-                joined.tester.insert(name, value);
-            }
-        }
-    }
+    add_facts(&mut joined.tester, part.tester, |name| DECIDING.contains(&name));
     for (device, facts) in part.duts {
-        let known = joined.duts.entry(device).or_default();
-        for (name, value) in facts {
-            match known.get_mut(&name) {
-                Some(one) if one.split("; ").any(|one| one == value) => {}
-                Some(one) => *one = format!("{one}; {value}"),
-                None => {
-                    known.insert(name, value);
-                }
-            }
-        }
+        add_facts(joined.duts.entry(device).or_default(), facts, |_| true);
     }
     let new: Vec<Doubt> = part.doubts.into_iter().filter(|doubt| !joined.doubts.contains(doubt)).collect();
     joined.doubts.extend(new);
 }
 
-/// Makes header, scenario and plan those of the whole campaign: the devices of every bed, and the measurements of every cell.
-fn whole(joined: &mut Record, beds: usize, labels: &[String], is_apart: bool) {
-    let header = &mut joined.header;
-    let mut scenario: Scenario = header.scenario.clone();
-    scenario.cell = None;
-    header.options.cell = None;
-    let order = header.sequence().unwrap_or_default();
-    let mut measurements: Vec<Measurement> = Vec::new();
-    let recorded: BTreeMap<String, Measurement> = header.plan.measurements.drain(..).map(|m| (m.key(), m)).collect();
-    let planned = Plan::in_order(&scenario, order).measurements;
-    for bed in 0..beds {
-        let renaming = Renaming { label: labels.get(bed).map_or("", String::as_str), shift: bed * scenario.duts.len() };
-        for mut m in planned.clone() {
-            if is_apart {
-                renaming.point(&mut m.point);
+/// Adds the facts of one tester or device to those of another. A fact that decides and differs has both values.
+fn add_facts(known: &mut FactTable, new: FactTable, decides: impl Fn(&str) -> bool) {
+    for (name, value) in new {
+        match known.get_mut(&name) {
+            Some(first) if decides(&name) && first.split("; ").all(|one| one != value) => {
+                *first = format!("{first}; {value}");
             }
-            match (recorded.get(&m.key()), is_apart) {
-                (Some(recorded), _) => measurements.push(recorded.clone()),
-                (None, false) => measurements.push(m),
-                // Missing, unless another bed measured it.
-                (None, true) => {}
+            Some(_) => {}
+            None => {
+                known.insert(name, value);
             }
         }
     }
-    if is_apart {
-        let is_measured = |m: &Measurement| {
-            (0..beds).any(|bed| {
-                let mut there = m.clone();
-                Renaming { label: &labels[bed], shift: bed * scenario.duts.len() }.point(&mut there.point);
-                recorded.contains_key(&there.key())
-            })
-        };
-        measurements.extend(planned.into_iter().filter(|m| !is_measured(m)));
-    }
-    let devices = scenario.duts.clone();
-    scenario.duts = std::iter::repeat_n(devices, beds).flatten().collect();
-    header.plan.measurements = measurements;
-    header.scenario = scenario;
+}
+
+/// Makes header, scenario and plan those of the whole campaign: the devices of every bed, and the measurements of every cell.
+/// Measurements of beds that are kept apart are missing where no bed has them.
+fn whole(joined: &mut Record, beds: &[Renaming]) {
+    let header = &mut joined.header;
+    header.scenario.cell = None;
+    header.options.cell = None;
+    let recorded: BTreeMap<String, Measurement> = header.plan.measurements.drain(..).map(|m| (m.key(), m)).collect();
+    let planned = Plan::in_order(&header.scenario, header.sequence().unwrap_or_default()).measurements;
+    header.plan.measurements = if beds.is_empty() {
+        planned.into_iter().map(|m| recorded.get(&m.key()).cloned().unwrap_or(m)).collect()
+    } else {
+        let recorded_in = |bed: &Renaming, m: &Measurement| recorded.get(&bed.measurement(m).key()).cloned();
+        let measured = beds.iter().flat_map(|bed| planned.iter().filter_map(move |m| recorded_in(bed, m)));
+        let missing = planned.iter().filter(|m| beds.iter().all(|bed| recorded_in(bed, m).is_none())).cloned();
+        measured.chain(missing).collect()
+    };
+    header.scenario.duts = vec![std::mem::take(&mut header.scenario.duts); beds.len().max(1)].concat();
 }

@@ -3,17 +3,19 @@
 use super::facts::{BELIEVED_SHARE, Counts, Judged, ceiling, fault_name, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
-use super::{Report, evidence};
+use super::{Report, evidence, parts};
 use crate::audit::Basis;
 use crate::doubt::Doubt;
 use crate::folder::SHARED_CORES;
-use crate::store::{RESULTS, TRIALS, Torn};
+use crate::plan::Measurement;
+use crate::search::lowered;
+use crate::store::{RESULTS, TRIALS};
 use method::trial::Fault;
 use method::{Count, ResultKind};
 use std::collections::BTreeSet;
 
 /// All doubts: those recorded with the facts, and those that follow from the results.
-pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'static str]) -> Vec<String> {
+pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'static str]) -> Vec<String> {
     let mut doubts: Vec<String> =
         report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
     doubts.extend(rules_of_another_version(report));
@@ -38,6 +40,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
     }
     doubts.extend(evidence::doubt(report));
     near_the_ceiling(report, &mut doubts);
+    doubts.extend(lowered_rates(report));
     let repetitions = || report.results.iter().flat_map(|c| &c.repetitions);
     let of_searches = |n: usize, what: &str| {
         let were = if n == 1 { "was" } else { "were" };
@@ -84,8 +87,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
     }
     for (file, torn) in torn {
         doubts.push(format!(
-            "{file} ends in an incomplete line of {} bytes, which this report ignores: the run was killed.",
-            torn.bytes
+            "{file} ends in an incomplete line of {torn} bytes, which this report ignores: the run was killed."
         ));
     }
     // The audit reports the other files.
@@ -130,6 +132,26 @@ fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
                 results.join("; ")
             ));
     }
+}
+
+/// Rates that the scenario gives, and that its trials did not have.
+fn lowered_rates(report: &Report) -> BTreeSet<String> {
+    let calibration = report.calibration.clone().unwrap_or_default();
+    let is_of = |result: &PointResult, m: &Measurement| {
+        result.is_at(&m.point) && parts::measured(&result.metric) == m.metric && !result.repetitions.is_empty()
+    };
+    let is_measured = |m: &&Measurement| report.results.iter().any(|result| is_of(result, m));
+    let doubt = |m: &Measurement| {
+        let (given, most) = lowered(m, &report.header.scenario, &calibration)?;
+        let metric = procedure::metric::by_key(&m.metric).map_or(m.metric.as_str(), |metric| metric.title);
+        Some(format!(
+            "The trials of {} had {} frames/s, not the {} that the scenario gives: `max-rate` or the tester allows no more.",
+            number::uncapitalised(metric),
+            grouped(most.0),
+            grouped(given.0)
+        ))
+    };
+    report.header.plan.measurements.iter().filter(is_measured).filter_map(doubt).collect()
 }
 
 fn starved_queues(judged: &Judged, doubts: &mut Vec<String>) {

@@ -8,16 +8,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A torn (incomplete) last line: the process was killed while it wrote this line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Torn {
-    pub bytes: u64,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines<T> {
     pub values: Vec<T>,
-    pub torn: Option<Torn>,
+    /// Octets of a torn (incomplete) last line: the process was killed while it wrote this line.
+    pub torn: Option<u64>,
 }
 
 impl Dir {
@@ -31,12 +26,12 @@ impl Dir {
         Ok(Lines { values, torn })
     }
 
-    /// Passes the lines of such a file on one by one, and returns the torn line after them, if any.
+    /// Passes the lines of such a file on one by one, and returns the octets of the torn line after them, if any.
     pub fn each_line<T: DeserializeOwned>(
         &self,
         name: impl AsRef<Path>,
         mut take: impl FnMut(T),
-    ) -> Result<Option<Torn>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let name = name.as_ref();
         let Some(file) = self.read(name, LINES_AT_MOST)? else { return Ok(None) };
         let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
@@ -48,7 +43,7 @@ impl Dir {
                 return if n == DOCUMENT_AT_MOST {
                     Err(StoreError::Large { path: self.path_of(name), at_most: DOCUMENT_AT_MOST })
                 } else {
-                    Ok((n > 0).then_some(Torn { bytes: n }))
+                    Ok((n > 0).then_some(n))
                 };
             }
             number += 1;

@@ -69,7 +69,7 @@ fn killed_at_every_byte_all_whole_lines_are_read_and_the_run_goes_on() {
         // A read-only reader sees the same trials as a resumed run.
         let read: Lines<Line> = Dir::open(&path).unwrap().lines(TRIALS).unwrap();
         assert_eq!(read.values.len() as u64, lines, "cut at {cut}");
-        assert_eq!(read.torn, (torn > 0).then_some(Torn { bytes: torn as u64 }), "cut at {cut}");
+        assert_eq!(read.torn, (torn > 0).then_some(torn as u64), "cut at {cut}");
 
         let (mut folder, repairs) = RunFolder::open_for_resume(&path).unwrap();
         assert_eq!(folder.trials::<Line>().unwrap(), (0..lines).map(line).collect::<Vec<_>>(), "cut at {cut}");

@@ -112,7 +112,7 @@ fn a_run_is_not_read_through_what_is_no_regular_file() {
             assert!(error.contains(&said), "{name}: {kind}: {error}");
             let listed = Runs::of(&place.dir.path().join("runs")).list().unwrap().remove(0);
             let why = listed.found.expect_err(name);
-            assert_eq!(why, format!("{name} is not a regular file; replace it by the file itself"), "{kind}");
+            assert_eq!(why, format!("{said}; remove it, or restore it from a copy"), "{kind}");
         }
     }
 }

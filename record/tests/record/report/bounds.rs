@@ -7,7 +7,7 @@ use method::{Direction, Invalid, Nanos, Rate, ResultKind};
 use record::doubt::Doubt;
 use record::folder::{Cost, Over, Spread};
 use record::report::{Screen, number};
-use scenario::Link;
+use scenario::{Link, Options, parse};
 
 #[test]
 fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
@@ -149,6 +149,29 @@ fn a_rate_that_the_validation_bounds_is_marked() {
     assert!(report.doubts.iter().any(|d| d.starts_with("1 of 30 searches was limited by the validation")));
     let text = whole_text(&run);
     assert!(text.contains("limited by the validation in 1 of 5 repetitions"), "{text}");
+}
+
+/// A given rate above the upper end of all searches is not the rate of the trials.
+#[test]
+fn a_given_rate_that_no_trial_had_is_a_doubt() {
+    let doubts = |max_rate: &str| {
+        let file = format!(
+            "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"10k\"\n[measure]\nrepetitions = 1\n\
+             metrics = [\"throughput\", \"back_to_back_frames\"]\nphase1-rate = \"100k\"\nmax-rate = \"{max_rate}\"\n\
+             [measure.back-to-back]\nrate = \"2M\"\n"
+        );
+        let scenario = parse("s.toml", &file, &Options::default(), tech::ALL).unwrap().scenario;
+        let run = Run::new(scenario).measure(|_| Truth { capacity: 500_000, tester: 40_000_000, noise: 0 });
+        report(&run).doubts.into_iter().filter(|doubt| doubt.starts_with("The trials of")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        doubts("1M"),
+        [
+            "The trials of back-to-back frames had 1,000,000 frames/s, not the 2,000,000 that the scenario gives: `max-rate` or \
+          the tester allows no more."
+        ]
+    );
+    assert_eq!(doubts("3M"), [""; 0]);
 }
 
 /// Near the tester ceiling, and near the null device, no rate is the device's.
