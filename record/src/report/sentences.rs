@@ -96,22 +96,18 @@ fn all_found(report: &Report) -> Vec<String> {
 /// connections), one for each metric.
 fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     // The tables have the parts of metrics.
-    let whole = results.iter().filter(|r| parts::measured(&r.metric) == r.metric);
-    let mut metrics = document::distinct(whole.map(|r| r.metric.as_str()));
+    let whole = results.iter().copied().filter(|r| parts::measured(&r.metric) == r.metric);
+    let mut metrics = document::grouped(whole, |r| r.metric.as_str());
     // Establishment rate before throughput: connections are set up first.
-    metrics.sort_by_key(|&metric| (rank(known(metric, results.iter().copied())) > 0, metric));
-    let series = |metric| results.iter().copied().filter(move |c| c.metric == metric);
-    metrics
-        .into_iter()
-        .filter_map(|metric| {
-            let result = at_headline(results, metric)?;
-            let near = |c: &&PointResult| {
-                c.cores == result.cores && c.axes == result.axes && c.connections < result.connections
-            };
-            let alike = series(metric).filter(near);
-            Some(Headline { result, smallest: alike.min_by_key(|c| c.connections) })
-        })
-        .collect()
+    metrics.sort_by_key(|(metric, series)| (rank(known(metric, series.iter().copied())) > 0, *metric));
+    let headline = |(metric, series): (&str, Vec<&'a PointResult>)| {
+        let result = at_headline(&series, metric)?;
+        let near =
+            |c: &&PointResult| c.cores == result.cores && c.axes == result.axes && c.connections < result.connections;
+        let smallest = series.iter().copied().filter(near).min_by_key(|c| c.connections);
+        Some(Headline { result, smallest })
+    };
+    metrics.into_iter().filter_map(headline).collect()
 }
 
 /// Place of a metric: establishment rates come first, then throughputs, then all others.

@@ -134,11 +134,8 @@ fn the_limit_of_one_device_is_not_that_of_the_others() {
     assert!(sentences[3].starts_with("iptables-nft: at least "), "{}", sentences[3]);
     assert!(sentences[3].ends_with("The tester was the limit: the rate is a lower bound."));
     assert!(sentences[..3].iter().all(|s| !s.contains("limit")), "{sentences:?}");
-    assert!(
-        sentences[4].starts_with("The device was the limit (5 of 7 results): the null device reaches at least "),
-        "{}",
-        sentences[4]
-    );
+    let said = "The device was the limit (5 of 7 results): the null device reaches at least ";
+    assert!(sentences[4].starts_with(said), "{}", sentences[4]);
 }
 
 #[test]
@@ -226,10 +223,8 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
     };
     assert!(said(&|_| ()).contains("The device was the limit: the null device reaches at least "));
     let none = said(&|run| run.nulls.clear());
-    assert!(
-        none.contains("No null device was measured: each rate is that of device, host and tester together."),
-        "{none}"
-    );
+    let without = "No null device was measured: each rate is that of device, host and tester together.";
+    assert!(none.contains(without), "{none}");
     assert!(!none.contains("the rate on one core"), "without the host's drift nothing is compared: {none}");
     let transferred = said(&|run| {
         // At 4 M frames/s in each direction a core has more than 100 ns for a frame; 1 is the device's own.

@@ -391,11 +391,8 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
     let mut run = fixture::quickstart();
     (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
     let report = report(&run);
-    assert!(
-        report.doubts[0].starts_with("The self-test was inconclusive (forwarding capacity)"),
-        "{:?}",
-        report.doubts
-    );
+    let doubt = &report.doubts[0];
+    assert!(doubt.starts_with("The self-test was inconclusive (forwarding capacity)"), "{doubt}");
     assert!(report.sentences[0].contains("is not shown: the self-test was inconclusive."), "{:?}", report.sentences);
     let page = report.render("html").unwrap();
     assert!(page.contains("<span class=\"badge\">inconclusive</span>") && page.contains("<td>inconclusive</td>"));

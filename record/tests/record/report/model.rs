@@ -57,11 +57,8 @@ fn a_step_over_connections_is_recovered_and_said() {
     let Fitted::Connections(fitted) = &model.outcome else { panic!("{model:?}") };
     assert_eq!((fitted.shape, fitted.steps.len()), (Shape::Steps, 1));
     assert_eq!((fitted.steps[0].after, fitted.steps[0].until), (1e6, 4e6));
-    assert!(
-        report.sentences.iter().any(|s| s.contains("a step between 1 M and 4 M connections to")),
-        "{:?}",
-        report.sentences
-    );
+    let said = report.sentences.join("\n");
+    assert!(said.contains("a step between 1 M and 4 M connections to"), "{said}");
 }
 
 #[test]
