@@ -2,6 +2,7 @@
 
 use crate::aftr::set_up::*;
 use plane::Side::Customer;
+use plane::nat44::config::Quota;
 use testbed::prelude::*;
 
 #[test]
@@ -14,25 +15,17 @@ fn req_2_a_customer_has_one_outside_address() {
 }
 
 #[test]
-fn req_4_ports_of_a_customer_are_limited() {
-    let mut g = aftr_with(|c| c.nat.quota.ports = Some(10));
-    for p in 0..10 {
-        map(&mut g, b4(1), (HOST, 5000 + p));
+fn req_4_and_req_5_ports_and_sessions_of_a_customer_are_limited() {
+    for quota in [Quota { ports: Some(10), sessions: None }, Quota { ports: None, sessions: Some(10) }] {
+        let mut g = aftr_with(|c| c.nat.quota = quota);
+        for p in 0..10 {
+            map(&mut g, b4(1), (HOST, 5000 + p));
+        }
+        let answer = g.refused(Customer, &wrap(b4(1), &udp((HOST, 6000), (REMOTE, 80))), "nat44.quota");
+        let (_, end, inner) = unwrap(&answer);
+        assert_eq!((end, icmp_type(&inner)), (b4(1), (3, 1)));
+        map(&mut g, b4(2), (HOST, 6000));
     }
-    let answer = g.refused(Customer, &wrap(b4(1), &udp((HOST, 6000), (REMOTE, 80))), "nat44.quota");
-    let (_, end, inner) = unwrap(&answer);
-    assert_eq!((end, icmp_type(&inner)), (b4(1), (3, 1)));
-    map(&mut g, b4(2), (HOST, 6000));
-}
-
-#[test]
-fn req_5_sessions_of_a_customer_are_limited() {
-    let mut g = aftr_with(|c| c.nat.quota.sessions = Some(10));
-    for p in 0..10 {
-        map(&mut g, b4(1), (HOST, 5000 + p));
-    }
-    g.refused(Customer, &wrap(b4(1), &udp((HOST, 6000), (REMOTE, 80))), "nat44.quota");
-    map(&mut g, b4(2), (HOST, 6000));
 }
 
 /// A subscriber is a softwire, whatever addresses it uses inside: it gets no more by using many.
