@@ -10,23 +10,23 @@ use std::collections::BTreeSet;
 
 /// What the notes depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// Cores for this process.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// Root of the machine, and not only of a user namespace.
-    pub root: bool,
+    pub(crate) root: bool,
 }
 
 impl Machine {
     /// Returns the properties of this machine.
-    pub fn here() -> Machine {
+    pub(crate) fn here() -> Machine {
         let root = rustix::process::geteuid().is_root() && !port::netns::in_user_namespace();
         Machine { cores: port::host::cores().len(), root }
     }
 }
 
 /// Notes, one sentence each.
-pub fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<String> {
+pub(crate) fn advice(loaded: &LoadedScenario, plan: &Plan, machine: Machine) -> Vec<String> {
     let scenario = &loaded.scenario;
     let points: Vec<&Point> = plan.points().collect();
     let mut advice: Vec<String> = loaded.advice.clone();

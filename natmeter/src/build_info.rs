@@ -4,10 +4,10 @@
 use record::folder::Build;
 
 /// Output of `natmeter -V`.
-pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
+pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("NATMETER_BUILD_COMMIT"), ")");
 
 /// `natmeter --version`, one fact a line.
-pub const LONG: &str = concat!(
+pub(crate) const LONG: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit:      ",
     env!("NATMETER_BUILD_COMMIT"),
@@ -24,7 +24,7 @@ pub const LONG: &str = concat!(
 );
 
 /// All facts without the version, in one line, for run folders and reports.
-pub const BUILD: &str = concat!(
+pub(crate) const BUILD: &str = concat!(
     "commit ",
     env!("NATMETER_BUILD_COMMIT"),
     ", ",
@@ -40,7 +40,7 @@ pub const BUILD: &str = concat!(
 );
 
 /// What decides about its speed, for run folders.
-pub fn build() -> Build {
+pub(crate) fn build() -> Build {
     Build {
         commit: commit(),
         target_cpu: Some(env!("NATMETER_BUILD_CPU").to_owned()),
@@ -49,12 +49,12 @@ pub fn build() -> Build {
 }
 
 /// `None` for a build outside a repository.
-pub fn commit() -> Option<String> {
+pub(crate) fn commit() -> Option<String> {
     Some(env!("NATMETER_BUILD_COMMIT").to_owned()).filter(|commit| commit != "unknown")
 }
 
 /// Message where this processor lacks an instruction of the build.
-pub const WRONG_PROCESSOR: &str = concat!(
+pub(crate) const WRONG_PROCESSOR: &str = concat!(
     "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",
     env!("NATMETER_BUILD_CPU"),
     "; releases need x86-64-v3 (Intel Haswell, AMD Zen, or newer). Build natmeter on this machine instead: \

@@ -15,17 +15,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Inputs of the cells of a plan.
-pub struct Cells<'a> {
+pub(crate) struct Cells<'a> {
     /// File, as on the command line.
-    pub file: &'a Path,
-    /// Changes from the command line.
-    pub changes: &'a Changes,
+    pub(crate) file: &'a Path,
+    pub(crate) changes: &'a Changes,
     /// Each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
-    pub beds: &'a [String],
-    /// The scenario.
-    pub scenario: &'a Scenario,
-    /// Plan of the run.
-    pub plan: &'a Plan,
+    pub(crate) beds: &'a [String],
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) plan: &'a Plan,
 }
 
 /// Limit as a multiple of the predicted duration. A cell that exceeds it continues later.
@@ -34,8 +31,7 @@ const TIMES_PREDICTED: u64 = 3;
 const MINUTES: u64 = 10;
 
 impl Cells<'_> {
-    /// Text in this format.
-    pub fn text(&self, format: CellFormat) -> String {
+    pub(crate) fn text(&self, format: CellFormat) -> String {
         match format {
             CellFormat::Slurm => self.slurm(),
             CellFormat::Make => self.make(),

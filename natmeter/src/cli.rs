@@ -5,10 +5,10 @@ mod guest;
 mod plan;
 mod runs;
 
-pub use gateway::{GatewayArgs, Word};
-pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
-pub use plan::{CellFormat, PlanArgs, Steps};
-pub use runs::{CompareArgs, MergeArgs, SizeArgs, TrendArgs};
+pub(crate) use gateway::{GatewayArgs, GatewayRequest};
+pub(crate) use guest::{GuestArgs, GuestCommand, GuestRun, Hardware};
+pub(crate) use plan::{CellFormat, PlanArgs};
+pub(crate) use runs::{CompareArgs, MergeArgs, SizeArgs, TrendArgs};
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -29,65 +29,62 @@ use std::path::{Path, PathBuf};
 /// methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
 #[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
-pub struct Cli {
-    /// Options of all commands.
+pub(crate) struct Cli {
     #[command(flatten)]
-    pub output: Output,
-    /// Options of the quickstart, which natmeter runs without a command.
+    pub(crate) output: Output,
     #[command(flatten)]
-    pub quickstart: RunOptions,
-    /// The command; without one, natmeter runs the quickstart.
+    pub(crate) quickstart: RunOptions,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
 }
 
 /// Options of all commands.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub struct Output {
+pub(crate) struct Output {
     /// Print events and results as JSON, one document a line
     #[arg(long, global = true)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Print results and errors only
     #[arg(long, short, global = true)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl Output {
     /// The format of a report, unless an option names another one.
-    pub fn format(self) -> &'static str {
+    pub(crate) fn format(self) -> &'static str {
         if self.json { "json" } else { "text" }
     }
 }
 
 /// Options of commands that read a scenario.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// Override a value of the scenario: connections=4M, measure.repetitions=3, … (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
     /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long)]
-    pub full: bool,
+    pub(crate) full: bool,
     /// Use the values of the scenario's table `scale.NAME`, for example for a smaller machine
     #[arg(long, value_name = "NAME")]
-    pub scale: Option<String>,
+    pub(crate) scale: Option<String>,
     /// File of a test bed: measure the box between two ports of this machine instead of the scenario's device
     #[arg(long, value_name = "FILE")]
-    pub bed: Option<PathBuf>,
+    pub(crate) bed: Option<PathBuf>,
     /// Measure only this part of the points: 3/8 is the third of eight parts; `natmeter merge` joins the runs
     #[arg(long, value_name = "NUMBER/OF")]
-    pub cell: Option<Cell>,
+    pub(crate) cell: Option<Cell>,
 }
 
 impl Changes {
     /// The options that change a scenario, without the text of the bed file.
-    pub fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let (full, scale, set) = (self.full, self.scale.clone(), self.set.clone());
         Options { full, scale, set, cell: self.cell, ..Options::default() }
     }
 
     /// Arguments that give these options.
-    pub fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let valued = |option: &str, value: String| [option.to_owned(), value];
         let scale = self.scale.iter().flat_map(|scale| valued("--scale", scale.clone()));
         let full = self.full.then(|| "--full".to_owned());
@@ -100,69 +97,63 @@ impl Changes {
 
 /// A scenario, and the options that change it.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ScenarioArgs {
+pub(crate) struct ScenarioArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// Options that change the scenario.
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub changes: Changes,
+    pub(crate) changes: Changes,
 }
 
 /// Options of commands that measure.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// Measure even while another natmeter measures on this machine; they may disturb each other
     #[arg(long)]
-    pub beside: bool,
+    pub(crate) beside: bool,
     /// Wait until no other natmeter measures on this machine; Ctrl-C ends the wait
     #[arg(long, conflicts_with = "beside")]
-    pub wait: bool,
+    pub(crate) wait: bool,
 }
 
 /// Options of commands that create a run folder.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folder {
+pub(crate) struct Folder {
     /// Folder for run folders; default: runs
     #[arg(long, value_name = "DIR")]
-    pub runs: Option<PathBuf>,
+    pub(crate) runs: Option<PathBuf>,
     /// Continue the latest run of this scenario with these options below --runs, if there is one
     #[arg(long = "continue")]
-    pub go_on: bool,
+    pub(crate) go_on: bool,
     /// Skip the self-test, which takes a few seconds; reports then have a doubt
     #[arg(long)]
-    pub skip_self_test: bool,
+    pub(crate) skip_self_test: bool,
 }
 
 impl Folder {
-    /// The folder of all runs.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.runs.as_deref().unwrap_or(Path::new(RUNS))
     }
 }
 
 /// The options of `run`; without a command they are the quickstart's.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunOptions {
-    /// Options that change the scenario.
+pub(crate) struct RunOptions {
     #[command(flatten)]
-    pub changes: Changes,
-    /// Options about other runs.
+    pub(crate) changes: Changes,
     #[command(flatten)]
-    pub turn: Turn,
-    /// Where the run folder is created.
+    pub(crate) turn: Turn,
     #[command(flatten)]
-    pub folder: Folder,
+    pub(crate) folder: Folder,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run a scenario, and write a run folder with a report
     #[command(after_help = after_run_help())]
     Run {
         /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
         file: Option<PathBuf>,
-        /// The options.
         #[command(flatten)]
         options: RunOptions,
     },
@@ -171,7 +162,6 @@ pub enum Command {
     Resume {
         /// Folder of the run
         run: PathBuf,
-        /// Options about other runs.
         #[command(flatten)]
         turn: Turn,
     },
@@ -188,10 +178,8 @@ pub enum Command {
     /// Measure the tester's own limits
     #[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
     Calibrate {
-        /// The scenario.
         #[command(flatten)]
         scenario: ScenarioArgs,
-        /// Options about other runs.
         #[command(flatten)]
         turn: Turn,
     },
@@ -206,8 +194,7 @@ pub enum Command {
     #[command(subcommand)]
     Bed(BedCommand),
     /// Build and try guests: virtual machines that natmeter boots as devices under test
-    #[command(subcommand)]
-    Guest(GuestCommand),
+    Guest(GuestArgs),
     /// Run the gateway as a program, on interfaces or between capture files
     Gateway(GatewayArgs),
     /// Check a scenario, and summarise what it measures
@@ -250,7 +237,7 @@ pub enum Command {
 
 /// `natmeter published`
 #[derive(Subcommand, Debug)]
-pub enum PublishedCommand {
+pub(crate) enum PublishedCommand {
     /// List the documents with their tables and figures
     List,
     /// Print a table or figure
@@ -273,33 +260,32 @@ pub enum PublishedCommand {
 /// `natmeter report RUN`
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Folder of the run
-    pub run: PathBuf,
+    pub(crate) run: PathBuf,
     /// Format of the report; default: text, or json with --json
     #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
-    pub format: Option<String>,
+    pub(crate) format: Option<String>,
     /// Print everything as text: departures, published values, terms, conditions, tester and judge
     #[arg(long, short, conflicts_with = "format")]
-    pub verbose: bool,
+    pub(crate) verbose: bool,
     /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
     #[arg(long, value_name = "FILE")]
-    pub compare_with: Vec<PathBuf>,
+    pub(crate) compare_with: Vec<PathBuf>,
 }
 
 /// `natmeter selftest`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter selftest && natmeter run scenarios/kernel-nat44.toml")]
-pub struct SelftestArgs {
+pub(crate) struct SelftestArgs {
     /// Run only the self-test that precedes every run, in a few seconds
     #[arg(long)]
-    pub quick: bool,
+    pub(crate) quick: bool,
     /// Write the verdict, and all trials of the checks that did not pass, into this folder
     #[arg(long, value_name = "FOLDER")]
-    pub keep: Option<PathBuf>,
-    /// Options about other runs.
+    pub(crate) keep: Option<PathBuf>,
     #[command(flatten)]
-    pub turn: Turn,
+    pub(crate) turn: Turn,
 }
 
 /// `natmeter doctor`
@@ -308,16 +294,16 @@ pub struct SelftestArgs {
   natmeter doctor --bed bed.toml
   sudo natmeter doctor --bed bed.toml --fix
   sudo natmeter doctor --undo")]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Bed file, to look at its ports, and at boxes that ssh reaches
     #[arg(long, value_name = "FILE")]
-    pub bed: Option<PathBuf>,
+    pub(crate) bed: Option<PathBuf>,
     /// Change the settings that can change without a boot: of this machine until --undo or `natmeter clean`, of boxes over ssh until --undo --bed FILE
     #[arg(long, conflicts_with = "undo")]
-    pub fix: bool,
+    pub(crate) fix: bool,
     /// Restore the settings that --fix has changed: of this machine, and with --bed also those of boxes
     #[arg(long)]
-    pub undo: bool,
+    pub(crate) undo: bool,
 }
 
 /// `natmeter serve DIR`
@@ -325,21 +311,21 @@ pub struct DoctorArgs {
 #[command(after_help = "Examples:
   natmeter serve
   natmeter serve campaign/runs --listen 192.0.2.1:8064 --token-file token.txt")]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Folder of run folders
     #[arg(value_name = "DIR", default_value = RUNS)]
-    pub runs: PathBuf,
+    pub(crate) runs: PathBuf,
     /// Address and port; 0: a free port. At addresses other than localhost, each request needs a token
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8064")]
-    pub listen: SocketAddr,
+    pub(crate) listen: SocketAddr,
     /// File with the token; default: none on localhost, else a new token, which natmeter prints
     #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 /// What a JSON Schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaKind {
+pub(crate) enum SchemaKind {
     /// Scenario and gateway files
     Scenario,
     /// Bed files
@@ -358,7 +344,7 @@ pub enum SchemaKind {
 
 /// `natmeter bed …`
 #[derive(clap::Subcommand, Debug)]
-pub enum BedCommand {
+pub(crate) enum BedCommand {
     /// Write a commented bed file from the interfaces of this machine
     Init {
         /// File to write
@@ -379,10 +365,8 @@ pub enum BedCommand {
         /// Bed file
         #[arg(default_value = "bed.toml")]
         file: PathBuf,
-        /// Options that change the frames.
         #[command(flatten)]
         changes: Changes,
-        /// Options about other runs.
         #[command(flatten)]
         turn: Turn,
     },
@@ -396,10 +380,8 @@ pub enum BedCommand {
         file: PathBuf,
         /// Scenario that defines the test frames; default: a stateful NAT44
         scenario: Option<PathBuf>,
-        /// Options that change the scenario.
         #[command(flatten)]
         changes: Changes,
-        /// Options about other runs.
         #[command(flatten)]
         turn: Turn,
     },
@@ -422,11 +404,8 @@ fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Parses the command line.
-///
-/// # Errors
-/// The exit code, after printing the error, the help or the version.
-pub fn arguments() -> Result<Cli, Exit> {
+/// Parses the command line. Returns the exit code after printing an error, the help or the version.
+pub(crate) fn arguments() -> Result<Cli, Exit> {
     Cli::try_parse_from(command_first(std::env::args_os().collect())).map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             out(&error.render().ansi().to_string());

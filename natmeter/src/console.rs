@@ -11,7 +11,7 @@ use words::{device, loss, seconds, short};
 pub(crate) use words::{line_of, plain};
 
 /// Prints text for people on stderr; results go to stdout after the run.
-pub struct Console {
+pub(crate) struct Console {
     live: bool,
     quiet: bool,
     current: Live,
@@ -21,7 +21,7 @@ pub struct Console {
 
 impl Console {
     /// A quiet console prints only doubts and repairs.
-    pub fn new(quiet: bool) -> Console {
+    pub(crate) fn new(quiet: bool) -> Console {
         Console { live: term::replaces_lines(), quiet, current: Live::default(), shown: Vec::new() }
     }
 
@@ -85,7 +85,7 @@ impl Listener for Console {
 }
 
 /// Prints each event as one JSON line on stdout.
-pub struct JsonLines;
+pub(crate) struct JsonLines;
 
 impl Listener for JsonLines {
     fn on(&mut self, event: &Event) {

@@ -15,7 +15,7 @@ const MOST: usize = 3;
 const FOLDER: &str = "scenarios";
 
 /// The suggestion for a first word that is not a command.
-pub fn command(word: &str, commands: &[String]) -> Option<String> {
+pub(crate) fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
     if store::is_run(path) {
@@ -40,14 +40,14 @@ pub fn command(word: &str, commands: &[String]) -> Option<String> {
 }
 
 /// The suggestion for a path without a scenario file.
-pub fn scenario(path: &Path) -> Option<String> {
+pub(crate) fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     question(&files)
 }
 
 /// The suggestion for a path that is not a run folder: runs of that name in the usual folder, or
 /// similar ones beside it.
-pub fn run(path: &Path) -> Option<String> {
+pub(crate) fn run(path: &Path) -> Option<String> {
     let word = path.file_name()?.to_string_lossy();
     // A folder of runs was named instead of one of its runs.
     let mut inside = runs_of(path);

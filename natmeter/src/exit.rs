@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 /// An exit code. Scripts see its name, and people the line above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// success; of a run: every value has a figure with its interval
     Done = 0,
     /// any other failure; of a run: do not use its results
@@ -31,18 +31,15 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// All exits by code.
-    pub fn all() -> impl Iterator<Item = Exit> {
+    pub(crate) fn all() -> impl Iterator<Item = Exit> {
         Exit::value_variants().iter().copied()
     }
 
-    /// The name, for scripts and reports.
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         self.value().get_name().to_owned()
     }
 
-    /// The meaning, in one line.
-    pub fn about(self) -> String {
+    pub(crate) fn about(self) -> String {
         self.value().get_help().map(ToString::to_string).unwrap_or_default()
     }
 
@@ -56,7 +53,7 @@ impl Exit {
     /// Each value counts with its median. If more than half of its repetitions have a figure, the
     /// median lies between figures of the device, wherever the others lie. So noise in single
     /// repetitions does not change the exit code.
-    pub fn of_results(outcomes: &[Outcome], is_upper_end_the_testers: impl Fn(&Outcome) -> bool) -> Exit {
+    pub(crate) fn of_results(outcomes: &[Outcome], is_upper_end_the_testers: impl Fn(&Outcome) -> bool) -> Exit {
         let is_figure = |outcome: &&Outcome| match outcome.result.kind {
             ResultKind::Exact
             | ResultKind::Observed

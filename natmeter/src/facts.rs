@@ -8,43 +8,38 @@ use std::fs::read_to_string;
 use std::path::Path;
 
 /// Kernel, processor, memory, governor, mitigations, load, from files only.
-pub fn of_this_machine() -> Facts {
-    let mut facts = Facts::default();
-    let mut note = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            facts.tester.insert(name.to_owned(), value.trim().to_owned());
-        }
-    };
+pub(crate) fn of_this_machine() -> Facts {
     let readings = Readings::below(Path::new("/"), readings::OF_FACTS);
     let text = |path: &str| readings.text(path).map(str::to_owned);
-    let uname = rustix::system::uname();
-    note("kernel", Some(format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())));
-    note("architecture", Some(uname.machine().to_string_lossy().into_owned()));
-    note("cpu", cpu_model());
+    let listed = |all: Vec<&str>| Some(all.join(", ")).filter(|all| !all.is_empty());
     let cores: Vec<String> = port::host::cores().iter().map(usize::to_string).collect();
-    note("cores", Some(cores.join(", ")));
-    note("memory", readings.value(readings::MEMORY, "MemTotal").map(str::to_owned));
-    note(
-        "governor",
-        Some(readings.governors())
-            .filter(|all| !all.is_empty())
-            .map(|all| all.into_iter().collect::<Vec<_>>().join(", ")),
-    );
-    note("smt", readings.smt_control().map(str::to_owned));
-    note("clock source", text(readings::CLOCK_SOURCE));
-    let active = |all: Vec<&str>| if all.is_empty() { "none active".to_owned() } else { all.join(", ") };
-    note("mitigations", readings.mitigations().map(active));
-    note("huge pages", read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok());
-    note("load at the start", text(readings::LOAD));
-    note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
-    note(folder::BUILD, Some(build_info::BUILD.to_owned()));
-    facts.natmeter = Some(build_info::build());
+    let uname = rustix::system::uname();
+    let rows = [
+        ("kernel", Some(format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()))),
+        ("architecture", Some(uname.machine().to_string_lossy().into_owned())),
+        ("cpu", cpu_model()),
+        ("cores", Some(cores.join(", "))),
+        ("memory", readings.value(readings::MEMORY, "MemTotal").map(str::to_owned)),
+        ("governor", listed(readings.governors().into_iter().collect())),
+        ("smt", readings.smt_control().map(str::to_owned)),
+        ("clock source", text(readings::CLOCK_SOURCE)),
+        (
+            "mitigations",
+            readings.mitigations().map(|active| listed(active).unwrap_or_else(|| "none active".to_owned())),
+        ),
+        ("huge pages", read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()),
+        ("load at the start", text(readings::LOAD)),
+        ("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        (folder::BUILD, Some(build_info::BUILD.to_owned())),
+    ];
+    let known = rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.trim().to_owned())));
+    let mut facts = Facts { tester: known.collect(), natmeter: Some(build_info::build()), ..Facts::default() };
     facts.doubts = doubts(&facts).into_iter().map(Doubt::Other).collect();
     facts
 }
 
 /// Memory in octets, as in `/proc/meminfo`.
-pub fn memory() -> Option<u64> {
+pub(crate) fn memory() -> Option<u64> {
     let readings = Readings::below(Path::new("/"), &[readings::MEMORY]);
     let kib = readings.value(readings::MEMORY, "MemTotal")?.split_whitespace().next()?.parse::<u64>().ok()?;
     Some(kib * 1024)

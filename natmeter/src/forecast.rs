@@ -8,7 +8,7 @@ mod searches;
 mod set_up;
 mod text;
 
-pub use earlier::Earlier;
+pub use earlier::EarlierRuns;
 pub use memory::beyond;
 pub use rates::{Guess, guess};
 pub use saved::refused;
@@ -82,8 +82,8 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bo
 
 /// Predicted for measurements under a time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// Expected time.
+pub struct ExpectedTime {
+    /// ExpectedTime time.
     pub time: Nanos,
     /// Skipped or ended by the time limit.
     pub skipped: usize,
@@ -92,13 +92,13 @@ pub struct Expected {
 /// Measurements are in the order of the plan: a further repetition begins only if it and the first
 /// repetitions of all other values fit into the limit, and nothing continues after twice the limit
 /// ([`crate::run`]).
-pub fn expected<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone, limit: Option<Nanos>) -> Expected {
+pub fn expected<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone, limit: Option<Nanos>) -> ExpectedTime {
     let Some(limit) = limit else {
-        return Expected { time: sum(measurements), skipped: 0 };
+        return ExpectedTime { time: sum(measurements), skipped: 0 };
     };
     let is_first = |m: &&Measurement| m.repetition <= 1;
     let mut first_left = sum(measurements.clone().filter(is_first)).0;
-    let mut expected = Expected::default();
+    let mut expected = ExpectedTime::default();
     for m in measurements {
         if is_first(&m) {
             first_left = first_left.saturating_sub(m.predicted.0);

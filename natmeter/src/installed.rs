@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Works without the repository.
-pub const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
+pub(crate) const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 
 /// Word on the command line.
-pub const QUICKSTART_WORD: &str = "quickstart";
+pub(crate) const QUICKSTART_WORD: &str = "quickstart";
 
 /// Below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.
 const FOLDER: &str = "share/natmeter/scenarios";
 
 /// `None` for a path, or if the working directory has a file of this name.
-pub fn find(name: &Path) -> Option<PathBuf> {
+pub(crate) fn find(name: &Path) -> Option<PathBuf> {
     find_in(&folder()?, name)
 }
 
 /// Name and description of every scenario that can be run by name.
-pub fn all() -> BTreeMap<String, String> {
+pub(crate) fn all() -> BTreeMap<String, String> {
     let mut known = folder().map(|folder| all_in(&folder)).unwrap_or_default();
     known.entry(QUICKSTART_WORD.to_owned()).or_insert_with(|| about(QUICKSTART));
     known

@@ -2,27 +2,35 @@
 
 #![forbid(unsafe_code)]
 
-pub mod advice;
+mod advice;
 pub mod bed;
-pub mod build_info;
-pub mod cells;
-pub mod cli;
-pub mod command;
-pub mod console;
-pub mod did_you_mean;
+mod build_info;
+mod cells;
+mod cli;
+mod command;
+mod console;
+mod did_you_mean;
 pub mod event;
-pub mod exit;
-pub mod facts;
+mod exit;
+mod facts;
 pub mod forecast;
 pub mod gateway;
-pub mod installed;
-pub mod listing;
+mod installed;
+mod listing;
 pub mod priority;
 pub mod rig;
 pub mod run;
 pub mod selftest;
-pub mod serve;
-pub mod signals;
+mod serve;
+mod signals;
 pub mod steps;
-pub mod term;
-pub mod until;
+mod term;
+mod until;
+
+use std::process::ExitCode;
+
+/// The program: arguments in, exit code out.
+pub fn main() -> ExitCode {
+    port::processor::explain_illegal_instructions(build_info::WRONG_PROCESSOR);
+    term::ending(cli::arguments().map_or_else(|exit| exit, command::dispatch)).into()
+}

@@ -12,25 +12,20 @@ use std::fmt::Write;
 use tech::AxisKind;
 
 /// Folder of the runs, unless `--runs` names another one.
-pub const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
-/// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ListRow {
+pub(crate) struct ListRow {
     /// Name in scenarios, reports and commands.
-    pub name: String,
-    /// Description of one line.
-    pub about: String,
+    pub(crate) name: String,
+    pub(crate) about: String,
 }
 
-/// A list of supported kinds.
-pub struct List {
+pub(crate) struct List {
     /// Name in `natmeter list NAME`.
-    pub name: &'static str,
-    /// Heading.
-    pub title: &'static str,
-    /// Entries.
-    pub rows: fn() -> Vec<ListRow>,
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) rows: fn() -> Vec<ListRow>,
 }
 
 fn scenarios() -> Vec<ListRow> {
@@ -42,8 +37,7 @@ fn technologies() -> Vec<ListRow> {
     tech::ALL.iter().map(|entry| ListRow { name: entry.name().into(), about: entry.about.into() }).collect()
 }
 
-/// The lists.
-pub const KNOWN: &[List] = &[
+pub(crate) const KNOWN: &[List] = &[
     List { name: "scenarios", title: "Scenarios for `natmeter run NAME`", rows: scenarios },
     List { name: "devices", title: "Devices under test, as tables of a scenario", rows: devices },
     List {
@@ -59,18 +53,17 @@ pub const KNOWN: &[List] = &[
     List { name: "metrics", title: "Metrics", rows: metrics },
 ];
 
-/// Names of the lists.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|list| list.name)
 }
 
 /// The list of this name, or all lists.
-pub fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
+pub(crate) fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
     KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
 }
 
 /// The lists as text for people.
-pub fn text(lists: impl Iterator<Item = &'static List>) -> String {
+pub(crate) fn text(lists: impl Iterator<Item = &'static List>) -> String {
     let mut out = String::new();
     for list in lists {
         let rows: Vec<_> = (list.rows)().into_iter().map(|row| vec![row.name, row.about]).collect();

@@ -1,11 +1,7 @@
-//! The `natmeter` command: arguments in, exit code out.
+//! The `natmeter` command.
 
 #![forbid(unsafe_code)]
 
-use natmeter::{cli, command, term};
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    port::processor::explain_illegal_instructions(natmeter::build_info::WRONG_PROCESSOR);
-    term::ending(cli::arguments().map_or_else(|exit| exit, command::dispatch)).into()
+fn main() -> std::process::ExitCode {
+    natmeter::main()
 }

@@ -15,10 +15,7 @@ use std::time::Duration;
 pub(crate) const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Sets `stop` on Ctrl-C, SIGTERM and SIGHUP; a later signal ends the process at once, with [`Exit::Interrupted`].
-///
-/// # Errors
-/// Signals cannot be handled.
-pub fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
+pub(crate) fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let handled = handled()?;
     // Before the flags, so that it sees every signal that sets one.
     let mut signals = Signals::new(&handled)?;

@@ -1,8 +1,8 @@
 //! The commands that would set up the kernel devices of a plan at each point.
 
-use crate::cli::Steps;
 use crate::rig::place::{connections, delivery, ends, network};
 use crate::rig::{boxes, dns};
+use clap::ValueEnum;
 use dut::host::Order;
 use dut::{DutError, Target};
 use record::plan::Plan;
@@ -10,6 +10,15 @@ use scenario::axis::more_in_words;
 use scenario::bed::Bed;
 use scenario::{Point, Scenario, show_ends};
 use std::fmt::Write;
+
+/// How `natmeter plan --steps` prints scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Steps {
+    /// Their first lines
+    Short,
+    /// All lines
+    Full,
+}
 
 /// Lines of a command without [`Steps::Full`].
 const SHOWN: usize = 10;

@@ -11,13 +11,13 @@ use record::versioned::Versioned;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An error about lost output was printed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints to stdout.
-pub fn out(text: &str) {
+pub(crate) fn out(text: &str) {
     let written = write(&mut anstream::stdout().lock(), &with_colours(text));
     let first = |error: &io::Error| is_loss(error) && !LOST.swap(true, Ordering::Relaxed);
     if let Some(error) = written.err().filter(first) {
@@ -28,7 +28,7 @@ pub fn out(text: &str) {
 }
 
 /// One line on stdout, with the version of its format.
-pub fn json(document: &impl Serialize) {
+pub(crate) fn json(document: &impl Serialize) {
     match serde_json::to_string(&Versioned::of(document)) {
         Ok(text) => out(&format!("{}\n", escaped_json(&text))),
         Err(error) => {
@@ -39,35 +39,33 @@ pub fn json(document: &impl Serialize) {
 }
 
 /// A failure cannot be reported anywhere.
-pub fn err(text: &str) {
+pub(crate) fn err(text: &str) {
     let _ = write(&mut anstream::stderr().lock(), &with_colours(text));
 }
 
-/// Columns of a terminal that does not tell.
-const USUAL_COLUMNS: usize = 80;
-
-/// Lines of a terminal that does not tell.
-const USUAL_LINES: usize = 24;
-
-/// Columns of the terminal on stderr.
-pub fn columns() -> usize {
-    let size = tcgetwinsize(io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
+/// Columns of the terminal on stderr; 80 if it does not tell.
+pub(crate) fn columns() -> usize {
+    columns_of(io::stderr()).unwrap_or(80)
 }
 
-/// Lines of the terminal on stderr.
-pub fn lines() -> usize {
+/// Columns of a terminal, if it is one that tells.
+pub(crate) fn columns_of(terminal: impl AsFd) -> Option<usize> {
+    tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Lines of the terminal on stderr; 24 if it does not tell.
+pub(crate) fn lines() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(USUAL_LINES)
+    size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(24)
 }
 
 /// stderr is a terminal on which lines can be replaced.
-pub fn replaces_lines() -> bool {
+pub(crate) fn replaces_lines() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Prints a line; on a terminal, as several lines that end between words.
-pub fn err_lines(text: &str) {
+pub(crate) fn err_lines(text: &str) {
     let text = if io::stderr().is_terminal() { folded(text, columns()) } else { text.to_owned() };
     err(&format!("{text}\n"));
 }
@@ -76,12 +74,12 @@ pub fn err_lines(text: &str) {
 const HANGING: usize = 4;
 
 /// Breaks a text between words. Colours take no columns.
-pub fn folded(text: &str, columns: usize) -> String {
+pub(crate) fn folded(text: &str, columns: usize) -> String {
     folded_after("", HANGING, text, columns)
 }
 
 /// Further lines begin below the end of the head.
-pub fn below_head(head: &str, text: &str, columns: usize) -> String {
+pub(crate) fn below_head(head: &str, text: &str, columns: usize) -> String {
     folded_after(head, 0, text, columns.max(head.len() + 20))
 }
 
@@ -112,7 +110,7 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
 }
 
 /// Lines of cells behind a margin, in columns as wide as their longest cell.
-pub fn in_columns(margin: &str, rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
+pub(crate) fn in_columns(margin: &str, rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
     let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(widest).collect();
     let mut text = String::new();
@@ -129,13 +127,13 @@ pub fn in_columns(margin: &str, rows: &[Vec<String>], is_left: impl Fn(usize) ->
 }
 
 /// Erases the line of the cursor on stderr, and lines above it.
-pub fn erase_lines(above: usize) {
+pub(crate) fn erase_lines(above: usize) {
     let text = format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(above));
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// A failure if output was lost.
-pub fn ending(exit: Exit) -> Exit {
+pub(crate) fn ending(exit: Exit) -> Exit {
     if exit == Exit::Done && LOST.load(Ordering::Relaxed) { Exit::Failed } else { exit }
 }
 

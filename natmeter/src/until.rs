@@ -4,19 +4,17 @@ use method::{TrialError, TrialOutcome, TrialSpec, Trials};
 use std::time::Instant;
 
 /// Begins no trial after `end`.
-pub struct Until<T> {
-    /// Runs the trials.
-    pub inner: T,
+pub(crate) struct TimeLimited<T> {
+    pub(crate) inner: T,
     /// `None` for no limit.
-    pub end: Option<Instant>,
+    pub(crate) end: Option<Instant>,
 }
 
-/// The time limit is reached.
-pub fn is_over(end: Option<Instant>) -> bool {
+pub(crate) fn is_over(end: Option<Instant>) -> bool {
     end.is_some_and(|end| Instant::now() >= end)
 }
 
-impl<T: Trials> Trials for Until<T> {
+impl<T: Trials> Trials for TimeLimited<T> {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         if is_over(self.end) { Err(TrialError::Interrupted) } else { self.inner.run(spec) }
     }

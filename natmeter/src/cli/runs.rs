@@ -18,45 +18,45 @@ With --fail-under or --fail-if-slower the exit code is 1 if a value meets a cond
 bound leaves a condition undecided, and 6 if a value is missing or has too few repetitions.
 With --bisect they are those of `git bisect run`: 0 good, 1 bad, 125 undecided.")]
 #[command(group(ArgGroup::new("conditions").args(["fail_under", "fail_if_slower"]).multiple(true)))]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// Folders of runs; the first is the reference
     #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<PathBuf>,
+    pub(crate) runs: Vec<PathBuf>,
     /// Fail if a value meets this condition: "throughput < 3M" (may be repeated); of several runs, skip the reference
     #[arg(long, value_name = "CONDITION")]
-    pub fail_under: Vec<Threshold>,
+    pub(crate) fail_under: Vec<Threshold>,
     /// Fail if the whole interval of a difference is worse than this: "5 %"
     #[arg(long, value_name = "PERCENT", value_parser = scenario::quantity::share_ppm)]
-    pub fail_if_slower: Option<u32>,
+    pub(crate) fail_if_slower: Option<u32>,
     /// Exit with the codes of `git bisect run`: 125 if the host decided, an interval contains the limit, or a run is damaged
     #[arg(long, requires = "conditions")]
-    pub bisect: bool,
+    pub(crate) bisect: bool,
 }
 
 /// `natmeter trend DIR`
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: natmeter trend runs --scenario kernel-nat44")]
-pub struct TrendArgs {
+pub(crate) struct TrendArgs {
     /// Folder of run folders
     #[arg(default_value = RUNS)]
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// Take the runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
     #[arg(long, value_name = "NAME")]
-    pub scenario: Option<String>,
+    pub(crate) scenario: Option<String>,
 }
 
 /// `natmeter merge INTO RUN RUN …`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter merge runs/campaign runs/cell-1/* runs/cell-2/*")]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// The new folder
-    pub into: PathBuf,
+    pub(crate) into: PathBuf,
     /// Folders of the runs
     #[arg(required = true, num_args = 1..)]
-    pub runs: Vec<PathBuf>,
+    pub(crate) runs: Vec<PathBuf>,
     /// Treat all test beds as equal; default: keep the results of beds that differ apart
     #[arg(long)]
-    pub alike: bool,
+    pub(crate) alike: bool,
 }
 
 /// `natmeter size RUN…`
@@ -64,32 +64,32 @@ pub struct MergeArgs {
 #[command(after_help = "Examples:
   natmeter size runs/quickstart-20261121-101500 --subscribers 10k --sessions 100 --new-sessions 0.5 --mbit 2 --packet-size 700
   natmeter size runs/plat-20261121-101500 runs/aftr-20261121-113000 --demand demand.toml --format html > size.html")]
-pub struct SizeArgs {
+pub(crate) struct SizeArgs {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<PathBuf>,
+    pub(crate) runs: Vec<PathBuf>,
     /// File with the values that have no option: subscribers = "10k", sessions = 100, …
     #[arg(long, value_name = "FILE")]
-    pub demand: Option<PathBuf>,
+    pub(crate) demand: Option<PathBuf>,
     /// Subscribers: 10k
     #[arg(long, value_name = "N", value_parser = number_of)]
-    pub subscribers: Option<f64>,
+    pub(crate) subscribers: Option<f64>,
     /// Sessions that each subscriber holds at the busy hour
     #[arg(long, value_name = "N", value_parser = number_of)]
-    pub sessions: Option<f64>,
+    pub(crate) sessions: Option<f64>,
     /// New sessions of each subscriber per second: 0.5
     #[arg(long, value_name = "RATE", value_parser = number_of)]
-    pub new_sessions: Option<f64>,
+    pub(crate) new_sessions: Option<f64>,
     /// Mbit/s of each subscriber in the busier direction, of IPv4 packets
     #[arg(long, value_name = "RATE", value_parser = number_of)]
-    pub mbit: Option<f64>,
+    pub(crate) mbit: Option<f64>,
     /// Mean size of an IPv4 packet in octets, without Ethernet
     #[arg(long, value_name = "OCTETS", value_parser = number_of)]
-    pub packet_size: Option<f64>,
+    pub(crate) packet_size: Option<f64>,
     /// Share of each limit that stays free; default: 30 %
     #[arg(long, value_name = "SHARE", value_parser = share_of)]
-    pub headroom: Option<f64>,
+    pub(crate) headroom: Option<f64>,
     /// Format; default: text, or json with --json
     #[arg(long, value_parser = PossibleValuesParser::new(SIZING_FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
+    pub(crate) format: Option<String>,
 }

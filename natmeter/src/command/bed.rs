@@ -75,16 +75,9 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
         Some(path) => load::load(Some(path), &changes, output),
         None => load::given("frames of a stateful NAT44", NAT44, &changes, output),
     }?;
-    let (_turn, process) = at_the_ports(&loaded, turn)?;
-    Ok(carry_out(&loaded, scenario.is_none(), &process, output))
-}
-
-/// The turn holds the ports until it is dropped.
-fn at_the_ports(loaded: &LoadedScenario, turn: Turn) -> Result<(MyTurn, Process), Exit> {
-    let mut turn = MyTurn::take(turn)?;
-    turn.take_ports(&loaded.scenario)?;
+    let mut turn = MyTurn::at_ports(turn, &loaded.scenario)?;
     let process = turn.process()?;
-    Ok((turn, process))
+    Ok(carry_out(&loaded, scenario.is_none(), &process, output))
 }
 
 const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
@@ -93,7 +86,8 @@ const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throu
 fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit, Exit> {
     let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
     let loaded = load::given("frames of a cable", CABLE, &changes, output)?;
-    let (_turn, process) = at_the_ports(&loaded, turn)?;
+    let mut turn = MyTurn::at_ports(turn, &loaded.scenario)?;
+    let process = turn.process()?;
     let scenario = &loaded.scenario;
     let bed = scenario.bed.as_ref().expect("the option --bed was given");
     let point = &record::plan::Plan::new(scenario).measurements[0].point;

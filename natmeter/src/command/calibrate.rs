@@ -17,11 +17,10 @@ use std::fmt::Write;
 
 pub(super) fn calibrate(args: &ScenarioArgs, turn: Turn, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
-    let mut turn = MyTurn::take(turn)?;
+    let mut turn = MyTurn::at_ports(turn, &loaded.scenario)?;
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
-    turn.take_ports(&loaded.scenario)?;
     let plan = Plan::new(&loaded.scenario);
     // Over a TAP the tester is measured within the process.
     if Over::of(&loaded.scenario.link) != Over::Process {

@@ -44,13 +44,13 @@ fn read(path: &Path) -> Result<Run, Exit> {
 }
 
 /// A check that fails or leaves the condition undecided.
-struct Check {
+struct ConditionCheck {
     exit: Exit,
     sentence: String,
 }
 
 /// Checks of all runs except the reference.
-fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
+fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<ConditionCheck>, Exit> {
     let judged = if runs.len() > 1 { &runs[1..] } else { runs };
     let mut checks = Vec::new();
     for threshold in &args.fail_under {
@@ -62,7 +62,7 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
                 return Err(usage(format_args!("{folder} has no value for `{what}`: name a metric of its report")));
             }
             for result in results {
-                let check = |exit, sentence| Check { exit, sentence: format!("{sentence} ({folder})") };
+                let check = |exit, sentence| ConditionCheck { exit, sentence: format!("{sentence} ({folder})") };
                 if args.bisect && threshold.is_near(result) {
                     checks.push(check(Exit::Incomplete, threshold.near(result)));
                     continue;
@@ -86,7 +86,7 @@ fn exit_of(meets: Meets) -> Exit {
 }
 
 /// Rates slower by more than `ppm`, and those without a judgement.
-fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
+fn slower(comparison: &Comparison, ppm: u32) -> Vec<ConditionCheck> {
     let percent = f64::from(ppm) / 10_000.0;
     let limit = significant(percent, 3);
     let mut checks = Vec::new();
@@ -101,7 +101,7 @@ fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
                 finding if finding.is_judged() => continue,
                 finding => (exit_of_finding(finding), format!("{place} in run {run}: {}", finding.in_words())),
             };
-            checks.push(Check { exit, sentence: with_figures(sentence, difference) });
+            checks.push(ConditionCheck { exit, sentence: with_figures(sentence, difference) });
         }
     }
     checks
@@ -120,7 +120,7 @@ fn with_figures(sentence: String, difference: &Difference) -> String {
 }
 
 /// A failure takes precedence over a bound, and a bound over a missing value.
-fn conclude(checks: &[Check]) -> Exit {
+fn conclude(checks: &[ConditionCheck]) -> Exit {
     for check in checks {
         let kind = if check.exit == Exit::Failed { "error" } else { "note" };
         err_lines(&format!("{kind}: {}", check.sentence));

@@ -1,6 +1,5 @@
 //! `natmeter run --continue`: finds the run to continue, and the results that a run lacks.
 
-use crate::cli::Folder;
 use record::enough::Enough;
 use record::folder::{Header, Outcome};
 use record::plan::Measurement;
@@ -11,19 +10,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An earlier run with the same scenario and options.
-pub(super) enum Earlier {
-    Complete(PathBuf),
-    Begun(PathBuf),
-}
-
-/// The earlier run to go on with; none without the option, or without such a run.
-pub(super) fn earlier(folder: &Folder, loaded: &LoadedScenario) -> Option<Earlier> {
-    if folder.go_on { latest(folder.path(), loaded) } else { None }
-}
-
-/// The latest run with the same text and options. Skips folders that are not readable runs.
-fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<Earlier> {
+/// The latest run with the same text and options, and whether it is complete. Skips folders that are not readable runs.
+pub(super) fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<(PathBuf, bool)> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {
         Dir::open(run).and_then(|run| run.text(SCENARIO)).is_ok_and(|text| text.as_ref() == Some(&loaded.text))
@@ -32,7 +20,7 @@ fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<Earlier> {
     let same = records.filter(|(record, _)| record.header.options == loaded.options);
     let (record, run) = same.max_by(|(a, _), (b, _)| a.header.started.cmp(&b.header.started))?;
     let (values, repetitions) = missing(&record.header, &record.outcomes);
-    Some(if values.is_empty() && repetitions.is_empty() { Earlier::Complete(run) } else { Earlier::Begun(run) })
+    Some((run, values.is_empty() && repetitions.is_empty()))
 }
 
 /// Keys of the values without a result, and of the missing repetitions of all other values. With a

@@ -1,7 +1,7 @@
 //! `natmeter gateway`: the gateway as a program, and requests to a running gateway.
 
 use super::{failed, usage};
-use crate::cli::{GatewayArgs, Output, Word};
+use crate::cli::{GatewayArgs, GatewayRequest, Output};
 use crate::exit::Exit;
 use crate::gateway::{self, Ending, GatewayError};
 use crate::term::{err, out};
@@ -49,8 +49,8 @@ fn exit(error: &GatewayError) -> Exit {
     }
 }
 
-fn ask(word: Word, args: &GatewayArgs) -> Result<Exit, Exit> {
-    if args.allow_removal && word != Word::Reload {
+fn ask(word: GatewayRequest, args: &GatewayArgs) -> Result<Exit, Exit> {
+    if args.allow_removal && word != GatewayRequest::Reload {
         let word = word.text();
         return Err(usage(format_args!("--allow-removal has no meaning for {word}: use it with reload, or remove it")));
     }
@@ -92,11 +92,9 @@ fn pairs(given: &[String]) -> Result<Vec<(usize, PathBuf)>, GatewayError> {
     };
     let all: Vec<_> = given.iter().map(pair).collect::<Result<_, _>>()?;
     match all.as_slice() {
-        [(a, _), (b, _)] if a == b => {
-            Err(GatewayError::Usage("more than one file for a side: use left=FILE,right=FILE".into()))
-        }
-        [_, _, _, ..] => Err(GatewayError::Usage("more than one file for a side: use left=FILE,right=FILE".into())),
-        _ => Ok(all),
+        [] | [_] => Ok(all),
+        [(a, _), (b, _)] if a != b => Ok(all),
+        _ => Err(GatewayError::Usage("more than one file for a side: use left=FILE,right=FILE".into())),
     }
 }
 

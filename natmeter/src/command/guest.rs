@@ -1,7 +1,7 @@
 //! `natmeter guest`: builds, lists, tries, runs and removes guests.
 
-use super::{failed, guest_run, show};
-use crate::cli::{GuestCommand, Guests, Hardware, Output};
+use super::{guest_run, show};
+use crate::cli::{GuestArgs, GuestCommand, Hardware, Output};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
 use dut::DutError;
@@ -9,37 +9,32 @@ use dut::guest::{self, Cache, Guest, Image, Kind};
 use dut::host::runner::Limits;
 use record::store::date::rfc3339;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal};
 use std::time::{Duration, Instant};
 
 /// Longest session of `natmeter guest shell`.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
-    let done = match command {
-        GuestCommand::Build { kind, perf, guests } => build(*kind, *perf, guests, output),
-        GuestCommand::List { guests } => list(guests, output),
-        GuestCommand::Shell { kind, command, hardware, guests } => shell(*kind, *hardware, command.as_deref(), guests),
-        GuestCommand::Run(args) => {
-            cache(&args.guests).and_then(|cache| guest_run::run(args, &cache, output)).map(|()| Exit::Done)
-        }
-        GuestCommand::Clean { guests } => clean(guests),
-    };
-    done.unwrap_or_else(failed)
+pub(super) fn guest(args: &GuestArgs, output: Output) -> Result<Exit, DutError> {
+    let cache = args.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))?;
+    match &args.command {
+        GuestCommand::Build { kind, perf } => build(*kind, *perf, &cache, output),
+        GuestCommand::List => Ok(list(&cache, output)),
+        GuestCommand::Shell { kind, command, hardware } => shell(*kind, *hardware, command.as_deref(), &cache),
+        GuestCommand::Run(args) => guest_run::run(args, &cache, output).map(|()| Exit::Done),
+        GuestCommand::Clean => clean(&cache),
+    }
 }
 
-fn cache(guests: &Guests) -> Result<Cache, DutError> {
-    guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
-}
-
-fn build(kind: Kind, perf: bool, guests: &Guests, output: Output) -> Result<Exit, DutError> {
+fn build(kind: Kind, perf: bool, cache: &Cache, output: Output) -> Result<Exit, DutError> {
     let begun = Instant::now();
     let mut say = |doing: &str| {
         if !output.quiet && !output.json {
             err(&format!("{doing}\n"));
         }
     };
-    let image = guest::build::build(kind, perf, &cache(guests)?, &mut say)?;
+    let image = guest::build::build(kind, perf, cache, &mut say)?;
     let text = || format!("{} is built ({:.0} s)\n", image.folder.display(), begun.elapsed().as_secs_f64());
     show(output, &document(&image), text);
     Ok(Exit::Done)
@@ -47,16 +42,11 @@ fn build(kind: Kind, perf: bool, guests: &Guests, output: Output) -> Result<Exit
 
 fn document(image: &Image) -> serde_json::Value {
     let packages = image.packages();
-    let packages: serde_json::Map<String, serde_json::Value> = packages
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(name, version)| (name.to_owned(), version.into()))
-        .collect();
+    let packages: BTreeMap<&str, &str> = packages.lines().filter_map(|line| line.split_once(' ')).collect();
     json!({ "event": "guest", "kind": image.kind.name(), "folder": image.folder, "built": image.built().map(rfc3339), "packages": packages })
 }
 
-fn list(guests: &Guests, output: Output) -> Result<Exit, DutError> {
-    let cache = cache(guests)?;
+fn list(cache: &Cache, output: Output) -> Exit {
     let images = cache.images();
     for image in &images {
         if output.json {
@@ -72,11 +62,11 @@ fn list(guests: &Guests, output: Output) -> Result<Exit, DutError> {
     if images.is_empty() && !output.json {
         out(&format!("no guest is in {}; build one with `natmeter guest build`\n", cache.folder().display()));
     }
-    Ok(Exit::Done)
+    Exit::Done
 }
 
-fn clean(guests: &Guests) -> Result<Exit, DutError> {
-    let removed = cache(guests)?.clean()?;
+fn clean(cache: &Cache) -> Result<Exit, DutError> {
+    let removed = cache.clean()?;
     for folder in &removed {
         out(&format!("{} is removed\n", folder.display()));
     }
@@ -86,8 +76,8 @@ fn clean(guests: &Guests) -> Result<Exit, DutError> {
     Ok(Exit::Done)
 }
 
-fn shell(kind: Kind, hardware: Hardware, command: Option<&str>, guests: &Guests) -> Result<Exit, DutError> {
-    let image = cache(guests)?.latest(kind)?;
+fn shell(kind: Kind, hardware: Hardware, command: Option<&str>, cache: &Cache) -> Result<Exit, DutError> {
+    let image = cache.latest(kind)?;
     if !rustix::process::geteuid().is_root() {
         port::netns::enter_user_namespace()?;
     }

@@ -25,18 +25,11 @@ pub(super) fn name(file: Option<&Path>) -> String {
 /// Loads a scenario and checks the files that it names. Returns the exit code after printing all
 /// errors.
 pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<LoadedScenario, Exit> {
-    checked(output, read(file, changes))
-}
-
-/// Reads a scenario without its messages and the files that it names.
-pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<LoadedScenario, ScenarioError> {
-    let options = options(changes)?;
-    match file {
-        Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
-            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
-        }
-        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
-    }
+    let Some(path) = file.filter(|path| *path != Path::new(QUICKSTART_WORD) || path.exists()) else {
+        return given(QUICKSTART_NAME, QUICKSTART, changes, output);
+    };
+    let path = installed::find(path).unwrap_or_else(|| path.to_path_buf());
+    checked(output, options(changes).and_then(|options| scenario::read(&path, &options, tech::ALL)))
 }
 
 /// Reads a scenario for a text of natmeter's own.

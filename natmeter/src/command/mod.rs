@@ -37,7 +37,7 @@ use std::fmt::Display;
 use turn::MyTurn;
 
 /// Runs the command of the command line.
-pub fn dispatch(cli: Cli) -> Exit {
+pub(crate) fn dispatch(cli: Cli) -> Exit {
     run_command(cli).unwrap_or_else(|exit| exit)
 }
 
@@ -57,7 +57,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Clean) => clean::clean(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, output),
         Some(Command::Bed(command)) => bed::bed(&command, output),
-        Some(Command::Guest(command)) => Ok(guest::guest(&command, output)),
+        Some(Command::Guest(args)) => guest::guest(&args, output).map_err(failed),
         Some(Command::Gateway(args)) => gateway::gateway(&args, output),
         Some(Command::Check(scenario)) => check::check(&scenario, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),

@@ -6,7 +6,7 @@ use crate::advice::{self, Machine};
 use crate::cells::Cells;
 use crate::cli::{Changes, Output, PlanArgs, ScenarioArgs};
 use crate::exit::Exit;
-use crate::forecast::Earlier;
+use crate::forecast::EarlierRuns;
 use crate::installed::QUICKSTART_WORD;
 use crate::listing::RUNS;
 use crate::term::{self, out};
@@ -21,7 +21,7 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(file.as_deref(), &Changes { bed, ..changes.clone() }, output)?;
     let mut plan = planned(&loaded.scenario, output)?;
     let runs = args.runs.as_deref().unwrap_or(Path::new(RUNS));
-    let corrected = Earlier::below(runs, &loaded.scenario, &loaded.options).correct(&mut plan);
+    let corrected = EarlierRuns::below(runs, &loaded.scenario, &loaded.options).correct(&mut plan);
     if let Some(format) = args.cells {
         let file = file.as_deref().unwrap_or(Path::new(QUICKSTART_WORD));
         let cells = Cells { file, changes, beds: &args.beds, scenario: &loaded.scenario, plan: &plan };

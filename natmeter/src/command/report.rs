@@ -3,15 +3,14 @@
 use super::{failed, import};
 use crate::cli::{Output, ReportArgs};
 use crate::exit::Exit;
-use crate::term::{err, out};
+use crate::term::{columns_of, err, out};
 use record::audit::Finding;
 use record::report::{Report, Screen};
 use std::path::Path;
 
 /// That of the terminal, or the usual one.
 pub(super) fn screen(verbose: bool) -> Screen {
-    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    Screen { columns: terminal.filter(|&columns| columns > 0).unwrap_or(Screen::USUAL.columns), verbose }
+    Screen { columns: columns_of(std::io::stdout()).unwrap_or(Screen::USUAL.columns), verbose }
 }
 
 pub(super) fn report(args: &ReportArgs, output: Output) -> Result<Exit, Exit> {

@@ -1,6 +1,6 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::earlier::{Earlier, earlier, missing};
+use super::earlier::{latest, missing};
 use super::load::{fits, is_run, load, planned, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
@@ -29,18 +29,18 @@ use std::time::SystemTime;
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
     let RunOptions { changes, turn, folder: runs } = options;
     let loaded = load(file, changes, output)?;
-    if let Some(earlier) = earlier(runs, &loaded) {
-        return match earlier {
-            Earlier::Complete(run) => report::of_run(&run, output),
-            Earlier::Begun(run) => go_on(&run, *turn, runs.skip_self_test, output),
+    if let Some((run, is_complete)) = runs.go_on.then(|| latest(runs.path(), &loaded)).flatten() {
+        return if is_complete {
+            report::of_run(&run, output)
+        } else {
+            go_on(&run, *turn, runs.skip_self_test, output)
         };
     }
     let plan = planned(&loaded.scenario, output)?;
     fits(&loaded.scenario, &plan, output)?;
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let testing = SelfTesting { is_skipped: runs.skip_self_test, is_advisory: turn.beside };
-    let mut turn = MyTurn::take(*turn)?;
-    turn.take_ports(&loaded.scenario)?;
+    let mut turn = MyTurn::at_ports(*turn, &loaded.scenario)?;
     privilege(&loaded.scenario, &plan, &mut turn)?;
     tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
@@ -63,9 +63,8 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
         return Err(usage(format_args!("{path} joins several runs: resume one of them, and merge again")));
     }
     let testing = SelfTesting { is_skipped: skip_self_test, is_advisory: turn.beside };
-    let mut turn = MyTurn::take(turn)?;
     let header = header(path, tech::ALL).map_err(fail)?;
-    turn.take_ports(&header.scenario)?;
+    let mut turn = MyTurn::at_ports(turn, &header.scenario)?;
     privilege(&header.scenario, &header.plan, &mut turn)?;
     measure(&header, &mut turn, &testing, output, || RunFolder::open_for_resume(path))
 }

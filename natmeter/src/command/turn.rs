@@ -75,17 +75,14 @@ impl MyTurn {
         }
     }
 
-    /// Locks the interfaces of the scenario's test bed, until this value is dropped. Interfaces
-    /// that natmeter makes itself need no lock.
-    pub(super) fn take_ports(&mut self, scenario: &Scenario) -> Result<(), Exit> {
-        let Some(bed) = &scenario.bed else { return Ok(()) };
-        if bed.makes_links() {
-            return Ok(());
+    /// Also locks the interfaces of the scenario's test bed. Interfaces that natmeter makes itself need no lock.
+    pub(super) fn at_ports(turn: Turn, scenario: &Scenario) -> Result<MyTurn, Exit> {
+        let mut mine = MyTurn::take(turn)?;
+        if let Some(bed) = scenario.bed.as_ref().filter(|bed| !bed.makes_links()) {
+            let names = bed.ports().map(|(_, port)| port.interface.as_str());
+            mine.ports = mine.wait_for(|| port_lock::take(&RunDir::of_this_user(), &names))?;
         }
-        let names = bed.ports().map(|(_, port)| port.interface.as_str());
-        let locks = self.wait_for(|| port_lock::take(&RunDir::of_this_user(), &names))?;
-        self.ports.extend(locks);
-        Ok(())
+        Ok(mine)
     }
 
     /// This process, which ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends

@@ -145,7 +145,6 @@ pub(crate) fn short(n: u64) -> String {
     si(n as f64, 3)
 }
 
-/// The text without colours.
 pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }

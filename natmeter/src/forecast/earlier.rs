@@ -18,14 +18,14 @@ const RUNS: usize = 20;
 
 /// Multiples of predictions, by device and metric.
 #[derive(Debug, Default)]
-pub struct Earlier {
+pub struct EarlierRuns {
     runs: usize,
     multiples: BTreeMap<(String, String), f64>,
 }
 
-impl Earlier {
+impl EarlierRuns {
     /// Reads the latest runs below a folder with the bed and the link of a scenario. Skips unreadable runs.
-    pub fn below(folder: &Path, scenario: &Scenario, options: &Options) -> Earlier {
+    pub fn below(folder: &Path, scenario: &Scenario, options: &Options) -> EarlierRuns {
         let mut folders: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
         // The names end in the time of the start, which they share with their header.
@@ -48,7 +48,7 @@ impl Earlier {
             Some((key, method::stats::median_of(&multiples)?))
         };
         let multiples: BTreeMap<_, _> = all.into_iter().filter_map(median).collect();
-        Earlier { runs: if multiples.is_empty() { 0 } else { records.len() }, multiples }
+        EarlierRuns { runs: if multiples.is_empty() { 0 } else { records.len() }, multiples }
     }
 
     /// Corrects a plan, and returns a sentence about it.

@@ -1,7 +1,7 @@
 //! The plan as text: measurements, predicted time and memory, and the assumed rates.
 
 use super::set_up::has_null_device;
-use super::{Expected, SLOWER, expected, guess, of_boxes, saved};
+use super::{ExpectedTime, SLOWER, expected, guess, of_boxes, saved};
 use crate::term::in_columns;
 use indexmap::IndexMap;
 use method::Nanos;
@@ -60,7 +60,7 @@ pub fn total(scenario: &Scenario, plan: &Plan) -> String {
     let device = if plan.dut_memory == 0 { "not predicted".to_owned() } else { show_bytes(plan.dut_memory) };
     let tester = show_bytes(plan.tester_memory);
     let measurements = plan.measurements.len();
-    let Expected { time, skipped } = expected(plan.measurements.iter(), scenario.time_limit);
+    let ExpectedTime { time, skipped } = expected(plan.measurements.iter(), scenario.time_limit);
     let ends = of_boxes(scenario, plan).filter(|_| skipped == 0);
     let time = match (scenario.time_limit.filter(|_| skipped > 0), ends) {
         (None, Some([fast, slow])) => {

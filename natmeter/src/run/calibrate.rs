@@ -11,6 +11,7 @@ use method::{Direction, Nanos, Rate, TrialError};
 use plane::Hop;
 use plane::view;
 use record::folder::{Calibration, Ceiling, Over};
+use scenario::bed::Bed;
 use scenario::{Point, Scenario};
 use std::sync::Arc;
 use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
@@ -55,8 +56,17 @@ fn measured(
         (known.departure_p50_ns, known.departure_p99_ns) = (basics.departure_p50_ns, basics.departure_p99_ns);
         known.latency_floor_ns = basics.latency_floor_ns;
     }
+    let here = Ceiling {
+        connections: point.connections,
+        axes: point.axes.clone(),
+        frame: scenario.own_frame(),
+        ..Ceiling::default()
+    };
     if scenario.sends_queries() {
-        return of_queries(scenario, point, process);
+        // The ceiling of the DNS client with the authoritative server.
+        let found = rig::dns::ceiling(scenario, point, process)?;
+        let (frames, send_ps, receive_ps) = (found.rate, found.send_ps, found.receive_ps);
+        return Ok(Ceiling { over: Over::Dns, workers: 1, frames, send_ps, receive_ps, ..here });
     }
     let how = how(scenario, process);
     let (found, floor) = match scenario.bed_of_cable(&scenario.duts[point.dut]) {
@@ -70,9 +80,6 @@ fn measured(
         None => found,
     };
     Ok(Ceiling {
-        connections: point.connections,
-        axes: point.axes.clone(),
-        frame: scenario.own_frame(),
         over: Over::of(&scenario.link),
         direction_ratio: scenario.traffic.direction.ratio(),
         workers,
@@ -81,22 +88,7 @@ fn measured(
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
         latency_floor_ns: floor,
-    })
-}
-
-/// The ceiling of the DNS client with the authoritative server.
-fn of_queries(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RunError> {
-    let found = rig::dns::ceiling(scenario, point, process)?;
-    Ok(Ceiling {
-        connections: point.connections,
-        axes: point.axes.clone(),
-        frame: scenario.own_frame(),
-        over: Over::Dns,
-        workers: 1,
-        frames: found.rate,
-        send_ps: found.send_ps,
-        receive_ps: found.receive_ps,
-        ..Ceiling::default()
+        ..here
     })
 }
 
@@ -104,21 +96,12 @@ fn of_queries(scenario: &Scenario, point: &Point, process: &Process) -> Result<C
 ///
 /// # Errors
 /// The ports cannot be opened or fail.
-pub fn send_ceiling(
-    scenario: &Scenario,
-    bed: &scenario::bed::Bed,
-    point: &Point,
-    process: &Process,
-) -> Result<Rate, RunError> {
+pub fn send_ceiling(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rate, RunError> {
     Ok(ceiling::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
 
 /// No box accepts these frames and no switch forwards them.
-pub(super) fn addressed_to_sender(
-    scenario: &Scenario,
-    bed: &scenario::bed::Bed,
-    point: &Point,
-) -> Result<OverloadTraffic, RunError> {
+pub(super) fn addressed_to_sender(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<OverloadTraffic, RunError> {
     let hops = ports::macs(bed)?.map(|mac| Hop { own: mac, next: mac });
     Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
 }
@@ -135,12 +118,7 @@ fn offered(scenario: &Scenario, view: Arc<View>) -> OverloadTraffic {
 ///
 /// # Errors
 /// The ports cannot be opened or fail, or no frame arrives.
-pub fn over_ports(
-    scenario: &Scenario,
-    bed: &scenario::bed::Bed,
-    point: &Point,
-    process: &Process,
-) -> Result<[Rate; 2], RunError> {
+pub fn over_ports(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<[Rate; 2], RunError> {
     let [left, right] = ports::macs(bed)?;
     let hops = [Hop { own: left, next: right }, Hop { own: right, next: left }];
     let across = offered(scenario, cable_between(hops, scenario, point, false)?);
@@ -171,7 +149,7 @@ fn how(scenario: &Scenario, process: &Process) -> CalibrationSettings {
 /// The ceiling, and the latency of single frames in nanoseconds, over a temporary cable of the device's kind.
 fn over_cable(
     scenario: &Scenario,
-    bed: &scenario::bed::Bed,
+    bed: &Bed,
     how: &CalibrationSettings,
     view: &Arc<View>,
     process: &Process,

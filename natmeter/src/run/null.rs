@@ -8,7 +8,7 @@ use crate::rig::cores::Cores;
 use crate::rig::null::{ALONE, FILLS, LONG, NullRates, PAIRS, WINDOW, WINDOWS, is_plain};
 use crate::rig::{Process, Rig, technology};
 use engine::overload::OverloadTraffic;
-use method::stats::Interval;
+use method::stats::{Interval, median_of};
 use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdict};
 use procedure::metric::{Gives, gives};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
@@ -181,8 +181,7 @@ fn spread(values: &[f64]) -> Option<Spread> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let Interval { low, high, .. } = Interval::of(&sorted)?;
-    let n = sorted.len();
-    Some(Spread { median: f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]), low, high, least: sorted[0], n: n as u32 })
+    Some(Spread { median: median_of(&sorted)?, low, high, least: sorted[0], n: sorted.len() as u32 })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::kept::{KeptTrials, TrialKeeper};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::RigError;
 use crate::rig::cores::Cores;
-use crate::until::{Until, is_over};
+use crate::until::{TimeLimited, is_over};
 use gateway::TruthConfig;
 use method::judged::{Patience, TrialJudge};
 use method::ratio::Ratio;
@@ -150,7 +150,7 @@ impl Comparison<'_> {
         measured: &mut String,
     ) -> Result<RateVerdict, TrialError> {
         let (truth, before) = (self.truth, self.kept.count());
-        let mut trials = KeptTrials { inner: Until { inner: device()?, end: self.end }, kept: &self.kept };
+        let mut trials = KeptTrials { inner: TimeLimited { inner: device()?, end: self.end }, kept: &self.kept };
         let result = search(&mut trials)?;
         *measured = in_words(&result, self.unit);
         if is_right(&result, truth) {

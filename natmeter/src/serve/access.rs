@@ -15,7 +15,6 @@ use subtle::ConstantTimeEq;
 const CHARACTERS: usize = 16;
 pub(super) const TOKEN_COOKIE: &str = "natmeter-token";
 
-/// The access to the pages.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Requests to a name of localhost.

@@ -26,7 +26,6 @@ const TERMINAL: (usize, usize) = (120, 24);
 /// Views that are kept.
 const KEPT: usize = 16;
 
-/// The views that are kept.
 #[derive(Debug, Default)]
 pub(super) struct LiveViews(Mutex<HashMap<PathBuf, LiveView>>);
 

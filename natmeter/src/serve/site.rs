@@ -15,7 +15,6 @@ use record::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The site over one folder of runs.
 #[derive(Debug)]
 pub(crate) struct Site {
     folder: PathBuf,

@@ -3,9 +3,9 @@
 
 use dut::external;
 use dut::step::Action;
-use natmeter::cli::Steps;
 use natmeter::rig::boxes;
 use natmeter::steps;
+use natmeter::steps::Steps;
 use record::plan::Plan;
 use scenario::bed::BedText;
 use scenario::bed::software::{Does, KNOWN, Part, Software};

@@ -13,18 +13,18 @@ const ON_THE_PAGE: usize = 200;
 /// What the list shows of a scenario.
 const SHOWN: [&str; 4] = ["devices", "connections", "cores", "metrics"];
 
-struct Filter<'a> {
+struct RunFilter<'a> {
     text: &'a str,
     words: Vec<String>,
     state: Option<State>,
 }
 
-impl Filter<'_> {
-    fn of(query: &Query) -> Filter<'_> {
+impl RunFilter<'_> {
+    fn of(query: &Query) -> RunFilter<'_> {
         let text = query.get("q").unwrap_or_default();
         let words = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
         let state = query.get("state").and_then(|name| State::ALL.into_iter().find(|state| state.name() == name));
-        Filter { text, words, state }
+        RunFilter { text, words, state }
     }
 
     fn select<'r>(&self, runs: &'r [RunEntry]) -> Vec<&'r RunEntry> {
@@ -34,7 +34,7 @@ impl Filter<'_> {
 }
 
 pub(in super::super) fn page(folder: &Path, runs: &[RunEntry], query: &Query) -> String {
-    let filter = Filter::of(query);
+    let filter = RunFilter::of(query);
     let selected = filter.select(runs);
     let shown = &selected[..selected.len().min(ON_THE_PAGE)];
     let (form, count) = (form(&filter), count(runs.len(), selected.len()));
@@ -60,7 +60,7 @@ fn count(all: usize, selected: usize) -> String {
     }
 }
 
-fn form(filter: &Filter<'_>) -> String {
+fn form(filter: &RunFilter<'_>) -> String {
     let option = |state: State| {
         let chosen = if filter.state == Some(state) { " selected" } else { "" };
         format!("<option{chosen}>{}</option>\n", state.name())
@@ -69,7 +69,7 @@ fn form(filter: &Filter<'_>) -> String {
         "<form method=\"get\" action=\"/\" class=\"filter\" role=\"search\">\n\
          <label>Words <input type=\"search\" name=\"q\" value=\"{}\"></label>\n\
          <label>State <select name=\"state\">\n<option value=\"\">all</option>\n{}</select></label>\n\
-         <button>Filter</button>\n</form>\n",
+         <button>RunFilter</button>\n</form>\n",
         e(filter.text),
         State::ALL.map(option).concat()
     )
@@ -103,7 +103,7 @@ fn summary(brief: &RunSummary, link: &str, state: State) -> String {
 
 /// All selected runs.
 pub(in super::super) fn json(runs: &[RunEntry], query: &Query) -> String {
-    let entries: Vec<Value> = Filter::of(query).select(runs).into_iter().map(entry).collect();
+    let entries: Vec<Value> = RunFilter::of(query).select(runs).into_iter().map(entry).collect();
     serde_json::to_string(&Versioned::of(&json!({ "runs": entries }))).unwrap_or_default()
 }
 
