@@ -115,10 +115,8 @@ impl Book {
             match &entry.node.value {
                 Value::Table(inner) if !is_array => self.look_at(variant, &full, inner, faults),
                 Value::List(items) if is_array => {
-                    for item in items {
-                        if let Value::Table(inner) = &item.value {
-                            self.look_at(variant, &full, inner, faults);
-                        }
+                    for inner in items.iter().filter_map(|item| item.value.as_table()) {
+                        self.look_at(variant, &full, inner, faults);
                     }
                 }
                 _ if is_array => {}

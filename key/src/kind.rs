@@ -373,6 +373,11 @@ pub const fn prefix_length() -> Simple<u8> {
 /// A word, its value, and what it means.
 pub type Choice<T> = (&'static str, T, &'static str);
 
+/// The word for a value.
+pub fn word_for<T: PartialEq>(choices: &[Choice<T>], value: &T) -> &'static str {
+    choices.iter().find(|choice| choice.1 == *value).map_or("", |choice| choice.0)
+}
+
 pub struct Choices<T: 'static>(&'static [Choice<T>]);
 
 pub const fn choice<T: Copy>(choices: &'static [Choice<T>]) -> Choices<T> {
@@ -408,6 +413,16 @@ impl<T: Copy> Kind for Choices<T> {
 
 pub struct List<K>(K);
 
+/// The items of a list, or a single value as one.
+fn items_of<'a>(node: &'a Node, path: &str, refuse: &mut Refuse<'_>) -> Option<&'a [Node]> {
+    let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
+    if nodes.is_empty() {
+        refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
+        return None;
+    }
+    Some(nodes)
+}
+
 pub const fn list<K: Kind>(of: K) -> List<K> {
     List(of)
 }
@@ -423,11 +438,7 @@ impl<K: Kind> Kind for List<K> {
         Some(Vec::new())
     }
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<K::Out>> {
-        let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
-        if nodes.is_empty() {
-            refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
-            return None;
-        }
+        let nodes = items_of(node, path, refuse)?;
         let item = |(at, node)| self.0.read(node, &format!("{path}[{at}]"), refuse);
         let items: Vec<Option<K::Out>> = nodes.iter().enumerate().map(item).collect();
         items.into_iter().collect()

@@ -83,11 +83,8 @@ impl Spans {
         for name in tables.split('.').filter(|name| !name.is_empty()) {
             let (name, index) = split_index(name);
             table = match (&table.get(name)?.node.value, index) {
-                (Value::Table(inner), None | Some(0)) => inner,
-                (Value::List(items), Some(at)) => match &items.get(at)?.value {
-                    Value::Table(inner) => inner,
-                    _ => return None,
-                },
+                (Value::List(items), Some(at)) => items.get(at)?.value.as_table()?,
+                (value, None | Some(0)) => value.as_table()?,
                 _ => return None,
             };
         }

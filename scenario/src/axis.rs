@@ -190,12 +190,12 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Scenario, parse};
+    use crate::Scenario;
+    use crate::test_scenarios::load;
     use method::Direction;
 
     fn read(rest: &str) -> Result<Scenario, String> {
-        let text = format!("name = \"x\"\n[dut.nftables]\n[sweep]\nconnections = \"1k\"\n{rest}");
-        parse("x.toml", &text, &Options::default(), tech::ALL).map(|read| read.scenario).map_err(|e| e.to_string())
+        load(&format!("[dut.nftables]\n[sweep]\nconnections = \"1k\"\n{rest}"), &[])
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
-pub use software::{Asked, Forwards, Software};
+pub use software::{Asked, Forwarder, Software};
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::cores::Cores;
@@ -16,7 +16,7 @@ use crate::tables::NextHop;
 use key::TreeTable;
 use key::kind::{
     Choice, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words,
-    yes_or_no,
+    word_for, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Complaints, Kind as _, Sections, Value, Wrong, computed, needed, or};
@@ -449,8 +449,7 @@ impl PortKeys {
 
     /// What T0 depends on, in words.
     pub fn settings(&self) -> String {
-        let io = PORT_IO.iter().find(|(_, io, _)| *io == self.io).map_or("", |(name, ..)| name);
-        let copy = ZERO_COPY.iter().find(|(_, copy, _)| *copy == self.zero_copy).map_or("", |(name, ..)| name);
+        let (io, copy) = (word_for(PORT_IO, &self.io), word_for(ZERO_COPY, &self.zero_copy));
         let vlan = self.vlan.map_or_else(String::new, |vlan| format!(", VLAN {vlan}"));
         format!("{}, {io}, {} queues, zero-copy {copy}{vlan}", self.interface, self.queues)
     }
@@ -510,8 +509,8 @@ impl BoxKeys {
         // Software of natmeter has no hooks `prepare` and `restore` of the user.
         let forwards = self.software.filter(|_| self.cores.is_none())?.forwards;
         match (&self.on, forwards) {
-            (On::Guest(_) | On::Ssh(_), Forwards::LinuxKernel | Forwards::LinuxProgram) => Some(CoresBy::Hotplug),
-            (On::Namespace, Forwards::LinuxKernel) => Some(CoresBy::Steering),
+            (On::Guest(_) | On::Ssh(_), Forwarder::LinuxKernel | Forwarder::LinuxProgram) => Some(CoresBy::Hotplug),
+            (On::Namespace, Forwarder::LinuxKernel) => Some(CoresBy::Steering),
             // These cores are those of the tester, too.
             _ => None,
         }
@@ -524,19 +523,19 @@ impl BoxKeys {
 
     /// Whether this machine's kernel forwards its packets, in a namespace.
     pub fn has_kernel_of_tester(&self) -> bool {
-        self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
+        self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwarder::LinuxKernel)
     }
 
     /// Whether perf can sample its kernel: of this machine, of a host over ssh, or of a guest built with perf.
     pub fn can_be_profiled(&self) -> bool {
-        let is_of_linux = self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel);
+        let is_of_linux = self.software.is_none_or(|software| software.forwards == Forwarder::LinuxKernel);
         is_of_linux && matches!(self.on, On::Namespace | On::Ssh(_) | On::Guest(GuestKind::Qemu))
     }
 
     /// Whether a hook or natmeter tells the memory of a box that is this: the Linux kernel does, if
     /// it keeps connections.
     pub fn tells_memory(&self, asked: Asked) -> bool {
-        let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwards::LinuxKernel;
+        let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwarder::LinuxKernel;
         let by_pf = |software: &Software| software.keeps(asked) && software.name == "openbsd-pf";
         self.memory.is_some() || self.software.is_some_and(|software| by_kernel(software) || by_pf(software))
     }

@@ -47,11 +47,11 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Scenario, parse};
+    use crate::Scenario;
+    use crate::test_scenarios::load;
 
     fn scenario(text: &str) -> Scenario {
-        let text = format!("name = \"x\"\n{text}");
-        parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
+        load(text, &[]).unwrap_or_else(|e| panic!("{e}"))
     }
 
     fn at_each_point(scenario: &Scenario) -> Vec<(usize, Option<u64>)> {

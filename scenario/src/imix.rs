@@ -1,6 +1,6 @@
 //! Mixes of frame sizes in the notation of RFC 6985: a letter for each frame of a sequence that repeats.
 
-use key::kind::{Kind, Shape, text};
+use key::kind::{Simple, own};
 use key::{Value, Wrong};
 use serde_json::json;
 use std::fmt;
@@ -98,12 +98,8 @@ fn own_size(word: &str) -> Result<(char, usize), String> {
     }
 }
 
-pub(crate) struct Imixes;
-
-impl Kind for Imixes {
-    type Out = Imix;
-
-    fn parse(&self, value: &Value) -> Result<Imix, Wrong> {
+pub(crate) fn imix() -> Simple<Imix> {
+    fn parse(value: &Value) -> Result<Imix, Wrong> {
         let instead = "write the letters of RFC 6985, such as \"imix:aaaaaaaddddg\" (a 64, b 128, c 256, d 512, e 1024, f 1280, \
                        g 1518), or sizes of your own: \"imix:AAAAAAABBBBC A=64 B=594 C=1518\"";
         match value {
@@ -111,21 +107,17 @@ impl Kind for Imixes {
             _ => Err(Wrong::new("a mix of frame sizes is text", instead)),
         }
     }
-
-    fn shape(&self) -> Shape {
-        let words = "`\"imix:…\"`, a letter for each frame (RFC 6985)".to_owned();
-        Shape {
-            words,
-            json: json!({ "type": "string", "pattern": "^ *imix:[a-iA-Z]+( +[A-Z]=[0-9]+)* *$" }),
-            ..text().shape()
-        }
-    }
+    own(
+        parse,
+        "`\"imix:…\"`, a letter for each frame (RFC 6985)",
+        || json!({ "type": "string", "pattern": "^ *imix:[a-iA-Z]+( +[A-Z]=[0-9]+)* *$" }),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, parse};
+    use crate::test_scenarios;
 
     fn imix(text: &str) -> Result<Imix, String> {
         text.parse()
@@ -147,10 +139,8 @@ mod tests {
     }
 
     fn load(rest: &str) -> Result<crate::Scenario, String> {
-        let text = format!(
-            "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\nmax-rate = \"1 Gbit/s\"\n{rest}"
-        );
-        parse("x.toml", &text, &Options::default(), tech::ALL).map(|loaded| loaded.scenario).map_err(|e| e.to_string())
+        let forwarding = "[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\nmax-rate = \"1 Gbit/s\"\n";
+        test_scenarios::load(&format!("{forwarding}{rest}"), &[])
     }
 
     /// A line of 1 Gbit/s carries 10^9 / 8 / (mean + 20) frames; the mean is rounded up.

@@ -38,6 +38,8 @@ mod search_keys;
 mod settle;
 mod summary;
 mod tables;
+#[cfg(test)]
+mod test_scenarios;
 mod truth;
 mod uncleared;
 mod words;

@@ -4,7 +4,7 @@
 
 use crate::axis_values::SweptAxis;
 use crate::bed::{self, Bed, BedText};
-use crate::device::Given;
+use crate::device::DeviceTables;
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
 use crate::over_bed;
@@ -426,7 +426,7 @@ impl Reading<'_, '_> {
     fn duts(&mut self, technologies: Vec<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
         self.one_gateway();
         let (is_alias, has_bed) = (self.is_alias, self.bed.is_some());
-        let mut given = Given { sections: self.sections, technologies, is_alias, has_bed };
+        let mut given = DeviceTables { sections: self.sections, technologies, is_alias, has_bed };
         let mut duts = Vec::new();
         for kind in self.lists.kinds {
             if given.sections.has(&kind.path()) {

@@ -32,19 +32,19 @@ impl Repetitions {
 
     /// Words: `once`, `10 times`, `5 to 30 times`.
     pub fn in_words(self) -> String {
-        match (self.least(), self.most) {
-            (1, 1) => "once".to_owned(),
-            (least, most) if least == most => format!("{most} times"),
-            (least, most) => format!("{least} to {most} times"),
-        }
+        if self.most == 1 { "once".to_owned() } else { format!("{} times", self.number()) }
     }
 
     /// A count: `1 repetition`, `5 to 30 repetitions`.
     pub fn counted(self) -> String {
-        match (self.least(), self.most) {
-            (1, 1) => "1 repetition".to_owned(),
-            (least, most) if least == most => format!("{most} repetitions"),
-            (least, most) => format!("{least} to {most} repetitions"),
+        format!("{} repetition{}", self.number(), if self.most == 1 { "" } else { "s" })
+    }
+
+    /// `10`, `5 to 30`.
+    fn number(self) -> String {
+        match self.least() {
+            least if least == self.most => least.to_string(),
+            least => format!("{least} to {}", self.most),
         }
     }
 }

@@ -191,13 +191,11 @@ pub(crate) fn show(goal: WrittenGoal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, conformance, parse};
+    use crate::conformance;
+    use crate::test_scenarios::load;
 
     fn loaded(set: &[&str]) -> Result<Scenario, String> {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        let text = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\nduration = \"10 s\"\n";
-        let options = Options { set, ..Options::default() };
-        parse("x.toml", text, &options, tech::ALL).map(|loaded| loaded.scenario).map_err(|e| e.to_string())
+        load("[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\nduration = \"10 s\"\n", set)
     }
 
     #[test]

@@ -64,15 +64,14 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, parse};
+    use crate::test_scenarios::load;
     use method::{Precision, Rate, Ratio};
 
-    const TEXT: &str = "name = \"x\"\n[dut.embedded]\n[traffic]\nframe-size = 128\n[sweep]\nconnections = \"1M\"\n";
+    const TEXT: &str = "[dut.embedded]\n[traffic]\nframe-size = 128\n[sweep]\nconnections = \"1M\"\n";
 
     fn precision(error: &str) -> (Precision, String) {
-        let options = Options { set: vec![format!("error={error}")], ..Options::default() };
-        let loaded = parse("x.toml", TEXT, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
-        (loaded.scenario.precision(), loaded.scenario.precision_in_words())
+        let scenario = load(TEXT, &[&format!("error={error}")]).unwrap_or_else(|e| panic!("{e}"));
+        (scenario.precision(), scenario.precision_in_words())
     }
 
     #[test]

@@ -84,16 +84,13 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, conformance, parse};
+    use crate::conformance;
+    use crate::test_scenarios::load_full;
     use procedure::capacity::Capacity;
     use procedure::capacity_known::Policy;
 
-    const TEXT: &str = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
-
     fn loaded(set: &[&str]) -> Result<Scenario, String> {
-        let set = set.iter().map(|&text| text.to_owned()).collect();
-        let loaded = parse("x.toml", TEXT, &Options { set, full: true, ..Options::default() }, tech::ALL);
-        loaded.map(|loaded| loaded.scenario).map_err(|e| e.to_string())
+        load_full("[dut.embedded]\n[sweep]\nconnections = \"1M\"\n", set)
     }
 
     #[test]

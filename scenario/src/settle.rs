@@ -11,7 +11,7 @@ pub(crate) fn settle(scenario: &mut Scenario) {
     if scenario.sweep.connections.is_empty() {
         scenario.sweep.connections = vec![0];
     }
-    let most = TableSizes::of(scenario, scenario.most_connections());
+    let most = SessionNeeds::of(scenario, scenario.most_connections());
     let packet = scenario.widest_packet();
     for dut in &mut scenario.duts {
         let sessions = most.sessions(dut);
@@ -26,7 +26,7 @@ pub(crate) fn settle(scenario: &mut Scenario) {
 impl Scenario {
     /// Sessions for so many connections in a device's table, at the point where they are shared out worst.
     pub(crate) fn sessions(&self, dut: &Dut, connections: Count) -> Count {
-        TableSizes::of(self, connections).sessions(dut)
+        SessionNeeds::of(self, connections).sessions(dut)
     }
 
     /// Most rings of a link: every worker of the gateway has one from each worker of the tester.
@@ -36,7 +36,7 @@ impl Scenario {
 }
 
 /// Needs of a table without a given size.
-struct TableSizes {
+struct SessionNeeds {
     connections: Count,
     workers: u64,
     customers: u64,
@@ -44,11 +44,11 @@ struct TableSizes {
     ports: u64,
 }
 
-impl TableSizes {
-    fn of(scenario: &Scenario, connections: Count) -> TableSizes {
+impl SessionNeeds {
+    fn of(scenario: &Scenario, connections: Count) -> SessionNeeds {
         let swept = scenario.host_axis().and_then(|axis| axis.values.iter().copied().min());
         let ports = scenario.all_flows().into_iter().map(|flows| u64::from(flows.source_ports.count()));
-        TableSizes {
+        SessionNeeds {
             connections,
             workers: scenario.most_workers(),
             customers: swept.unwrap_or_else(|| scenario.traffic.flows.hosts()).max(1),

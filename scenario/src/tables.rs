@@ -5,13 +5,13 @@ use crate::Lists;
 use crate::cores::{Cores, CoresOf};
 use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
-use crate::imix::{Imix, Imixes};
+use crate::imix::{Imix, imix};
 use crate::impair::Impair;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
-use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
+use crate::words::{ORDERS, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear, popularity};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate, series,
     share, text, yes_or_no,
@@ -80,25 +80,6 @@ key::table! {
     }
 }
 
-key::table! {
-    /// IPv4 forwarding of this kernel, in a namespace that is made for the run: the baseline of the NATs.
-    pub struct Forwarding {
-    }
-}
-
-key::table! {
-    /// Unbound as a DNS64 server, in a namespace that is made for the run, with an authoritative server (Knot DNS) behind it. It has as
-    /// many threads as `cores` in `[sweep]`.
-    pub struct Resolver {
-    }
-}
-
-key::table! {
-    /// IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 (RFC 5180).
-    pub struct Ipv6Forwarding {
-    }
-}
-
 /// Shallowest in-process link, in frames; a burst is as long.
 pub(crate) const LEAST_DEPTH: u64 = 32;
 
@@ -107,12 +88,6 @@ key::table! {
     pub struct InProcess {
         /// Frames that each ring holds: the device's buffer.
         depth: Option<usize> = "depth", maybe(number(LEAST_DEPTH..=1 << 20)), computed("2048, or a hundredth of the smallest number of connections");
-    }
-}
-
-key::table! {
-    /// A TAP pair into a device of this kernel.
-    pub struct Tap {
     }
 }
 
@@ -150,7 +125,7 @@ key::table! {
         /// IPv4 frame size in octets, with FCS; with an IPv6 header frames are longer.
         frame_size: usize = "frame-size", frame_size(), or("64");
         /// Sizes of a mix in place of `frame-size`, a letter for each frame of a sequence that repeats (RFC 6985).
-        frame_sizes: Option<Imix> = "frame-sizes", maybe(Imixes), computed("all frames have `frame-size`");
+        frame_sizes: Option<Imix> = "frame-sizes", maybe(imix()), computed("all frames have `frame-size`");
         /// Share of frames that the device translates or tunnels, in phase 2 or stateless; the others are native IPv6, which it forwards
         /// as they are (RFC 8219, section 5.3).
         foreground_ppm: u32 = "foreground", share(), or("100 %");
@@ -164,7 +139,7 @@ key::table! {
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
         /// How often connections are used, where they are drawn at random. RFC 4814 draws all alike, the worst case of a cache.
-        popularity: Popularity = "popularity", Popularities, or("uniform");
+        popularity: Popularity = "popularity", popularity(), or("uniform");
         /// What the Responder does with its state table in phase 2 (RFC 9693, section 4.7).
         responder_table: ResponderTable = "responder-table", choice(TABLES), or("keep");
         /// Seed of everything pseudo-random.
@@ -394,7 +369,7 @@ pub fn book(lists: impl Into<Lists>) -> Book {
     chapters.extend(devices);
     chapters.extend([
         Chapter::of::<InProcess>("link.in-process"),
-        Chapter::of::<Tap>("link.tap"),
+        Chapter::with("link.tap", "A TAP pair into a device of this kernel.", Vec::new()),
         Chapter::of::<Veth>("link.veth"),
         Chapter::of::<Impair>("link.impair"),
         Chapter::of::<Capture>("link.capture"),

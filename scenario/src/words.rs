@@ -1,6 +1,6 @@
 //! Values of keys of `[traffic]` and `[measure]`, with their meanings.
 
-use key::kind::{Choice, Kind, Shape, choice};
+use key::kind::{Choice, Simple, own, word_for};
 use key::{Value, Wrong};
 use method::simulated::WhenFull;
 use method::{Order, Popularity, ResponderTable};
@@ -12,24 +12,19 @@ pub(crate) const WHEN_FULL: &[Choice<WhenFull>] = &[
     ("collect", WhenFull::Collect(1), "`collect` of the oldest are removed at once"),
 ];
 
-pub(crate) struct Popularities;
-
-impl Kind for Popularities {
-    type Out = Popularity;
-
-    fn parse(&self, value: &Value) -> Result<Popularity, Wrong> {
+pub(crate) fn popularity() -> Simple<Popularity> {
+    fn parse(value: &Value) -> Result<Popularity, Wrong> {
         let instead = "write \"uniform\", or Zipf's law with its exponent, such as \"zipf 1.0\"";
         match value {
             Value::Text(text) => text.parse().map_err(|wrong: String| Wrong::new(wrong, instead)),
             _ => Err(Wrong::new("a popularity is text", instead)),
         }
     }
-
-    fn shape(&self) -> Shape {
-        let json = json!({ "type": "string", "pattern": "^ *(uniform|zipf +[0-9]+(\\.[0-9]{1,3})?) *$" });
-        let words = "`uniform`, or `\"zipf S\"` (the connection of rank k with 1/k^S; 0.001 to 10)".to_owned();
-        Shape { words, json, ..choice(ORDERS).shape() }
-    }
+    own(
+        parse,
+        "`uniform`, or `\"zipf S\"` (the connection of rank k with 1/k^S; 0.001 to 10)",
+        || json!({ "type": "string", "pattern": "^ *(uniform|zipf +[0-9]+(\\.[0-9]{1,3})?) *$" }),
+    )
 }
 
 pub(crate) const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
@@ -52,10 +47,7 @@ pub enum Sequence {
 
 impl Sequence {
     pub fn name(self) -> &'static str {
-        match self {
-            Sequence::PointByPoint => "point-by-point",
-            Sequence::Interleaved => "interleaved",
-        }
+        word_for(SEQUENCES, &self)
     }
 }
 

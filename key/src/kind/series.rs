@@ -1,6 +1,6 @@
 //! Values of an axis: numbers, and ranges such as `"1M..64M double"`.
 
-use super::{Kind, Number, Parsed, Refuse, Shape};
+use super::{Kind, Number, Parsed, Refuse, Shape, items_of};
 use crate::quantity;
 use crate::tree::{Node, Value};
 use crate::wrong::Wrong;
@@ -85,11 +85,7 @@ impl<T> Kind for Series<T> {
     }
 
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<T>> {
-        let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
-        if nodes.is_empty() {
-            refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
-            return None;
-        }
+        let nodes = items_of(node, path, refuse)?;
         if let Some(wrong) = Self::too_many(nodes.len()) {
             refuse(path, node.place, wrong);
             return None;

@@ -4,7 +4,7 @@ use dut::software::boxes;
 use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
-use scenario::bed::software::{self, Seen};
+use scenario::bed::software::{self, Evidence};
 use scenario::{Link, Options, Scenario, SearchError, conformance, parse, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -205,8 +205,8 @@ fn software_page() -> String {
             let names = tech::ALL.iter().find(|entry| entry.name() == does.technology).map(|entry| entry.names);
             let part = names.map_or_else(|| does.technology.to_owned(), |names| does.part.in_words(&names));
             let seen = match does.seen {
-                Seen::WithFrames(on) => format!("with test frames: {on}"),
-                Seen::Rendered => "no: only written".to_owned(),
+                Evidence::WithFrames(on) => format!("with test frames: {on}"),
+                Evidence::Rendered => "no: only written".to_owned(),
             };
             let _ = writeln!(page, "| {name} | {part} | {seen} |");
         }

@@ -8,7 +8,7 @@ use natmeter::steps;
 use natmeter::steps::Steps;
 use record::plan::Plan;
 use scenario::bed::BedText;
-use scenario::bed::software::{Does, KNOWN, Part, Software};
+use scenario::bed::software::{Function, KNOWN, Part, Software};
 use scenario::{Options, Scenario};
 use std::fmt::Write;
 use std::fs;
@@ -64,7 +64,7 @@ const PROGRAMS: [&str; 15] = [
 ];
 
 /// The text of a scenario for what a software does, with connections if it keeps any.
-fn text_of(does: &Does) -> String {
+fn text_of(does: &Function) -> String {
     let plays = match does.part {
         Part::Whole => "",
         Part::Ce => "plays = \"ce\"",
@@ -80,7 +80,7 @@ fn text_of(does: &Does) -> String {
 }
 
 /// The ports of a bed in front of a box, on whose sides there is IPv4 or IPv6.
-fn ports(does: &Does) -> String {
+fn ports(does: &Function) -> String {
     let between = does.part == Part::Whole && ["nat64", "siit"].contains(&does.technology);
     let both = does.technology == "ipv6-forwarding";
     let is_ipv6 = [both || between || does.part == Part::Pe, both || does.part == Part::Ce];
@@ -96,7 +96,7 @@ fn ports(does: &Does) -> String {
 }
 
 /// A scenario over a bed whose box with a role has a software at a host.
-fn scenario(software: &Software, does: &Does, (on, [left, right]): (&str, [&str; 2])) -> (Scenario, &'static str) {
+fn scenario(software: &Software, does: &Function, (on, [left, right]): (&str, [&str; 2])) -> (Scenario, &'static str) {
     let (role, others): (_, &[&str]) = match does.part {
         Part::CeNat44 => ("ce-nat44", &["ce-nat46", "pe"]),
         Part::CeNat46 => ("ce-nat46", &["ce-nat44", "pe"]),

@@ -56,7 +56,7 @@ impl Part {
 
 /// Where a software was seen working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Evidence {
     /// Test frames passed it on these hosts, in the tests of natmeter.
     WithFrames(&'static str),
     /// Written from documentation, never run.
@@ -65,13 +65,13 @@ pub enum Seen {
 
 /// Something that a software does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Does {
+pub struct Function {
     pub technology: &'static str,
     pub part: Part,
     /// Whether it keeps connections, which natmeter can empty and count.
     pub keeps: bool,
     /// Where the feature was seen working.
-    pub seen: Seen,
+    pub seen: Evidence,
 }
 
 /// A software that natmeter configures.
@@ -82,14 +82,14 @@ pub struct Software {
     /// What the software is.
     pub about: &'static str,
     /// What forwards packets.
-    pub forwards: Forwards,
+    pub forwards: Forwarder,
     /// What the software does.
-    pub does: &'static [Does],
+    pub does: &'static [Function],
 }
 
 /// What forwards packets in a software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forwards {
+pub enum Forwarder {
     /// The Linux kernel, on the cores that its soft interrupts run on.
     LinuxKernel,
     /// A program of Linux, on any core.
@@ -98,8 +98,8 @@ pub enum Forwards {
     OnItsOwnCores,
 }
 
-const fn does(technology: &'static str, part: Part, keeps: bool, on: &'static str) -> Does {
-    Does { technology, part, keeps, seen: Seen::WithFrames(on) }
+const fn does(technology: &'static str, part: Part, keeps: bool, on: &'static str) -> Function {
+    Function { technology, part, keeps, seen: Evidence::WithFrames(on) }
 }
 
 const GUEST: &str = "guest";
@@ -111,49 +111,49 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("forwarding", Part::Whole, false, BOTH)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("ipv6-forwarding", Part::Whole, false, BOTH)],
     },
     Software {
         name: "nftables",
         about: "NAT44 by the Linux kernel, configured by nft",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("nat44", Part::Whole, true, ANYWHERE), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "nft-flowtable",
         about: "the same with a flowtable: a software fast path for connections that are established",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("nat44", Part::Whole, true, GUEST)],
     },
     Software {
         name: "iptables-legacy",
         about: "NAT44 by the Linux kernel, configured by iptables-legacy",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "iptables-nft",
         about: "NAT44 by the Linux kernel, configured by iptables-nft",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "jool",
         about: "Jool 4.1, stateful NAT64",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[does("nat64", Part::Whole, true, "guest, ssh"), does("464xlat", Part::Pe, true, GUEST)],
     },
     Software {
         name: "jool-siit",
         about: "Jool 4.1, stateless translation",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[
             does("siit", Part::Whole, false, GUEST),
             does("464xlat", Part::Ce, false, GUEST),
@@ -164,7 +164,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "jool-mapt",
         about: "Jool 4.2, MAP-T",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[
             rendered("map-t", Part::Ce, true),
             rendered("map-t", Part::CeNat46, false),
@@ -174,7 +174,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "ip6tnl",
         about: "tunnels of the Linux kernel with nft",
-        forwards: Forwards::LinuxKernel,
+        forwards: Forwarder::LinuxKernel,
         does: &[
             does("ds-lite", Part::Ce, false, GUEST),
             does("ds-lite", Part::Pe, true, "guest, ssh"),
@@ -186,13 +186,13 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "tayga",
         about: "tayga 0.9, stateless translation in user space",
-        forwards: Forwards::LinuxProgram,
+        forwards: Forwarder::LinuxProgram,
         does: &[does("464xlat", Part::Ce, false, BOTH), does("siit", Part::Whole, false, ANYWHERE)],
     },
     Software {
         name: "vpp",
         about: "FD.io VPP, configured by its command line",
-        forwards: Forwards::OnItsOwnCores,
+        forwards: Forwarder::OnItsOwnCores,
         does: &[
             rendered("nat44", Part::Whole, true),
             rendered("nat64", Part::Whole, true),
@@ -206,19 +206,19 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "snabb-lwaftr",
         about: "Snabb lwAFTR",
-        forwards: Forwards::OnItsOwnCores,
+        forwards: Forwarder::OnItsOwnCores,
         does: &[rendered("lw4o6", Part::Pe, false)],
     },
     Software {
         name: "openbsd-pf",
         about: "PF of OpenBSD, NAT64 by af-to",
-        forwards: Forwards::OnItsOwnCores,
+        forwards: Forwarder::OnItsOwnCores,
         does: &[rendered("nat64", Part::Whole, true), rendered("464xlat", Part::Pe, true)],
     },
 ];
 
-const fn rendered(technology: &'static str, part: Part, keeps: bool) -> Does {
-    Does { technology, part, keeps, seen: Seen::Rendered }
+const fn rendered(technology: &'static str, part: Part, keeps: bool) -> Function {
+    Function { technology, part, keeps, seen: Evidence::Rendered }
 }
 
 /// The words for `software`.
@@ -261,13 +261,13 @@ impl Asked {
 
 impl Software {
     /// What it does if a box is asked for it; `None` if it cannot.
-    pub fn doing(&self, asked: Asked) -> Option<&'static Does> {
+    pub fn doing(&self, asked: Asked) -> Option<&'static Function> {
         self.does.iter().find(|does| (does.technology, does.part) == (asked.technology, asked.part))
     }
 
     /// Whether the box is a Linux host.
     pub fn is_of_linux(&self) -> bool {
-        self.forwards != Forwards::OnItsOwnCores
+        self.forwards != Forwarder::OnItsOwnCores
     }
 
     /// Whether it keeps connections if a box is this.

@@ -1,16 +1,14 @@
 //! Labels of scenarios: what departs, what is recommended, and what natmeter defines.
 
 use super::*;
-use crate::{Options, parse};
+use crate::test_scenarios::{load, load_full};
 use procedure::requirement::Level;
 
-const NAT44: &str = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
-const FORWARDING: &str = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
+const NAT44: &str = "[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
+const FORWARDING: &str = "[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
 
 fn full(text: &str, set: &[&str]) -> Scenario {
-    let set = set.iter().map(|&text| text.to_owned()).collect();
-    let loaded = parse("x.toml", text, &Options { full: true, set, ..Options::default() }, tech::ALL);
-    loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
+    load_full(text, set).unwrap_or_else(|complaints| panic!("{complaints}"))
 }
 
 /// The sentences of one kind about a run with `--full`.
@@ -41,7 +39,7 @@ fn adds(text: &str, set: &[&str], more: &str, words: &str) {
 
 #[test]
 fn a_simulated_device_conforms_to_nothing() {
-    let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"1M\"\n";
+    let text = "[dut.simulated]\n[sweep]\nconnections = \"1M\"\n";
     let scenario = full(text, &[]);
     let assessment = conformance(&scenario);
     assert!(assessment.sentences().contains(&"the device is simulated: no frame is sent".to_owned()));
@@ -76,8 +74,7 @@ fn what_meets_every_must_conforms_and_names_the_recommendations() {
 /// A quick run has no reason but haste not to do what is recommended.
 #[test]
 fn a_quick_run_conforms_only_if_it_does_what_is_recommended() {
-    let quick = parse("x.toml", FORWARDING, &Options::default(), tech::ALL).unwrap().scenario;
-    let assessment = conformance(&quick);
+    let assessment = conformance(&load(FORWARDING, &[]).unwrap());
     assert!(!assessment.conforms());
     assert_eq!(assessment.label(), "quick, not RFC 2544");
 }

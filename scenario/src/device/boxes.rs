@@ -1,6 +1,6 @@
 //! The boxes of a bed as device: one, or the edges of a Dual DUT. Where they are, and what natmeter can do to them, the bed says.
 
-use super::{Device, Dut, Given, Kind, Missing, Null, Setup, TableSizes, TestBed};
+use super::{Device, DeviceTables, Dut, Kind, Missing, Null, Setup, TableSizes, TestBed};
 use crate::Scenario;
 use crate::bed::{Bed, BoxKeys, PortIo};
 use crate::tables::External;
@@ -21,7 +21,7 @@ struct Boxes {
 }
 
 /// The boxes, once for each technology.
-fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
+fn read(given: &mut DeviceTables<'_, '_>) -> Vec<Option<Dut>> {
     let keys = given.sections.table::<External>(&KIND.path());
     if !given.has_bed {
         let refusal = given.sections.refuse("this scenario needs a test bed");

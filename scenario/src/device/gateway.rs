@@ -1,6 +1,6 @@
 //! The embedded gateway: any technology, on threads of this process.
 
-use super::{Device, Dut, Given, Kind, Missing, Setup, TestBed};
+use super::{Device, DeviceTables, Dut, Kind, Missing, Setup, TestBed};
 use crate::Scenario;
 use crate::tables::Embedded;
 use key::Chapter;
@@ -17,7 +17,7 @@ struct Gateway {
 }
 
 /// One gateway for each technology.
-fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
+fn read(given: &mut DeviceTables<'_, '_>) -> Vec<Option<Dut>> {
     let plays = given.sections.table::<Embedded>(&KIND.path()).map(|embedded| embedded.plays);
     let is_alias = given.is_alias;
     let gateway = |technology: Option<Box<dyn Technology>>| {

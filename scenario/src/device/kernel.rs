@@ -1,12 +1,11 @@
 //! This machine's kernel as device: forwarding, or NAT44 with its keys. It is the box of a bed of its own, in a namespace.
 
-use super::{Device, Dut, Given, Kind, Null, Setup, TableSizes, TestBed};
+use super::{Device, DeviceTables, Dut, Kind, Null, Setup, TableSizes, TestBed};
 use crate::bed::software::Part;
 use crate::bed::{self, Asked, Bed, BedText};
 use crate::nat::{Nat, NatState};
-use crate::tables::{Forwarding, Ipv6Forwarding};
 use crate::{Link, Scenario, VETH_IO};
-use key::kind::{addresses, duration, maybe, number, ports};
+use key::kind::{addresses, duration, maybe, number, ports, word_for};
 use key::{Chapter, computed, or};
 use method::{Count, Nanos};
 use procedure::dns::DNS_QUERIES_RESOLVED;
@@ -15,13 +14,21 @@ use wire::{AddrRange, PortRange};
 
 pub(super) const FORWARDING: Kind = Kind {
     table: "linux-forwarding",
-    keys: Chapter::of::<Forwarding>,
+    keys: |path| {
+        let about =
+            "IPv4 forwarding of this kernel, in a namespace that is made for the run: the baseline of the NATs.";
+        Chapter::with(path, about, Vec::new())
+    },
     read: |_| vec![Some(Kernel { software: FORWARDING.table, nat44: None }.into())],
 };
 
 pub(super) const IPV6_FORWARDING: Kind = Kind {
     table: "linux-ipv6-forwarding",
-    keys: Chapter::of::<Ipv6Forwarding>,
+    keys: |path| {
+        let about = "IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 \
+                     (RFC 5180).";
+        Chapter::with(path, about, Vec::new())
+    },
     read: |_| vec![Some(Kernel { software: IPV6_FORWARDING.table, nat44: None }.into())],
 };
 
@@ -60,7 +67,7 @@ struct Kernel {
     nat44: Option<KernelNat44>,
 }
 
-fn nat44(given: &mut Given<'_, '_>, kind: &'static Kind) -> Vec<Option<Dut>> {
+fn nat44(given: &mut DeviceTables<'_, '_>, kind: &'static Kind) -> Vec<Option<Dut>> {
     let keys = given.sections.table::<KernelNat44>(&kind.path());
     vec![keys.map(|nat44| Kernel { software: kind.table, nat44: Some(nat44) }.into())]
 }
@@ -84,9 +91,7 @@ impl Device for Kernel {
     }
     fn own_bed(&self, scenario: &Scenario) -> Option<Bed> {
         let io = match scenario.link {
-            Link::Veth { io } if !scenario.sends_queries() => {
-                VETH_IO.iter().find(|(_, of_link, _)| *of_link == io).map_or("af-packet", |(name, ..)| name)
-            }
+            Link::Veth { io } if !scenario.sends_queries() => word_for(VETH_IO, &io),
             Link::Tap if !scenario.sends_queries() => "tap",
             _ => "af-packet",
         };

@@ -1,7 +1,7 @@
 //! A device of known truth: the embedded NAT44 with exactly injected faults and limits, on the tester's thread.
 
 use super::gateway::RESERVED;
-use super::{Device, Dut, Given, Kind, Missing, Setup, TestBed};
+use super::{Device, DeviceTables, Dut, Kind, Missing, Setup, TestBed};
 use crate::Scenario;
 use crate::truth::{KNOWN_TRUTH, KnownTruth};
 use key::{At, Chapter};
@@ -17,7 +17,7 @@ struct TruthGateway {
 }
 
 /// The only gateway of its scenario.
-fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
+fn read(given: &mut DeviceTables<'_, '_>) -> Vec<Option<Dut>> {
     let truth = given.sections.table::<KnownTruth>(&KIND.path());
     let (Some(truth), Some(Some(technology))) = (truth, given.technologies.pop()) else { return vec![None] };
     if technology.name() != "nat44" {

@@ -47,7 +47,7 @@ pub struct Kind {
     /// Keys; the argument is the path of the table.
     pub keys: fn(String) -> Chapter,
     /// Reads the devices of this kind, if the file has the table; `None` in place of one that cannot be read.
-    pub read: fn(&mut Given<'_, '_>) -> Vec<Option<Dut>>,
+    pub read: fn(&mut DeviceTables<'_, '_>) -> Vec<Option<Dut>>,
 }
 
 impl Kind {
@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// A file while its devices are read.
-pub struct Given<'a, 'b> {
+pub struct DeviceTables<'a, 'b> {
     pub sections: &'a mut Sections<'b>,
     /// Its technologies, `None` in place of one that cannot be read. The first device that has a technology takes them.
     pub technologies: Vec<Option<Box<dyn Technology>>>,

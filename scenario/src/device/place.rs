@@ -30,34 +30,29 @@ impl TestBed {
         all
     }
 
+    /// Its name, how it differs from two ports and two cables, and where the device is, if it has no machine of its own.
+    fn texts(self) -> (&'static str, &'static str, Option<&'static str>) {
+        match self {
+            TestBed::Ports => ("two ports", "the device is between two ports of the tester", None),
+            TestBed::SameMachine => ("same machine", "tester and device are on one machine", Some("on one machine")),
+            TestBed::SameProcess => ("same process", "tester and device are in one process", Some("in one process")),
+            TestBed::Simulated => ("simulated device", "the device is simulated", Some("simulated")),
+        }
+    }
+
     /// Returns how it differs from two ports and two cables, in words.
     pub fn differs(self) -> &'static str {
-        match self {
-            TestBed::Ports => "the device is between two ports of the tester",
-            TestBed::SameMachine => "tester and device are on one machine",
-            TestBed::SameProcess => "tester and device are in one process",
-            TestBed::Simulated => "the device is simulated",
-        }
+        self.texts().1
     }
 
     /// Returns its name in labels and tables.
     pub fn words(self) -> &'static str {
-        match self {
-            TestBed::Ports => "two ports",
-            TestBed::SameMachine => "same machine",
-            TestBed::SameProcess => "same process",
-            TestBed::Simulated => "simulated device",
-        }
+        self.texts().0
     }
 
     /// Returns where the device is, if it has no machine of its own.
     pub fn beside_tester(self) -> Option<&'static str> {
-        match self {
-            TestBed::Ports => None,
-            TestBed::SameMachine => Some("on one machine"),
-            TestBed::SameProcess => Some("in one process"),
-            TestBed::Simulated => Some("simulated"),
-        }
+        self.texts().2
     }
 }
 

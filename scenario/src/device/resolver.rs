@@ -2,12 +2,17 @@
 
 use super::{Device, Dut, Kind, Setup, TestBed};
 use crate::Scenario;
-use crate::tables;
 use key::Chapter;
 use procedure::dns::DNS64_RESOLUTION_RATE;
 
-pub(super) const KIND: Kind =
-    Kind { table: "unbound", keys: Chapter::of::<tables::Resolver>, read: |_| vec![Some(Dut::from(Resolver))] };
+pub(super) const KIND: Kind = Kind {
+    table: "unbound",
+    keys: |path| Chapter::with(path, ABOUT, Vec::new()),
+    read: |_| vec![Some(Dut::from(Resolver))],
+};
+
+const ABOUT: &str = "Unbound as a DNS64 server, in a namespace that is made for the run, with an authoritative server (Knot DNS) \
+                     behind it. It has as many threads as `cores` in `[sweep]`.";
 
 /// The DNS64 server.
 #[derive(Clone, Debug)]

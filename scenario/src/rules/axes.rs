@@ -53,7 +53,7 @@ impl Check<'_> {
                     for (at, &n) in swept.values.iter().enumerate() {
                         let path = format!("{}[{at}]", path(swept));
                         if n > most {
-                            self.fault(beyond(axis, dut, path, n, (most, why, wider)));
+                            self.fault(beyond(axis.heading, dut, &path, n, (most, why, wider)));
                         } else if is_prefix && !n.is_power_of_two() {
                             self.fault(no_prefix(axis, dut, path, n));
                         }
@@ -98,10 +98,7 @@ impl Check<'_> {
         for dut in &self.scenario.duts {
             let Fit::UpTo(most, why, wider) = dut.fit("subscribers", &self.scenario.traffic.flows) else { continue };
             if most > 0 && wanted > most {
-                let [have, want] = [most, wanted].map(show_grouped);
-                let fault = Fault::new(format!("`{}` has room for {have} subscribers, not for {want}", dut.name()));
-                let fault = fault.at("traffic.subscribers", why);
-                self.faults.push(fault.instead(format!("write at most {}, or {wider}", show_count(most))));
+                self.fault(beyond("subscribers", dut, "traffic.subscribers", wanted, (most, why, wider)));
             }
         }
     }
@@ -132,9 +129,9 @@ fn path(swept: &SweptAxis) -> String {
     format!("sweep.{}", swept.axis)
 }
 
-fn beyond(axis: &Axis, dut: &Dut, path: String, n: Count, (most, why, wider): (u64, &str, &str)) -> Fault {
+fn beyond(heading: &str, dut: &Dut, path: &str, n: Count, (most, why, wider): (u64, &str, &str)) -> Fault {
     let [have, want] = [most, n].map(show_grouped);
-    let title = format!("`{}` has room for {have} {}, not for {want}", dut.name(), axis.heading);
+    let title = format!("`{}` has room for {have} {heading}, not for {want}", dut.name());
     Fault::new(title).at(path, why).instead(match most {
         0 => wider.to_owned(),
         _ => format!("write at most {}, or {wider}", show_count(most)),

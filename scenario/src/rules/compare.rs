@@ -27,13 +27,13 @@ impl Check<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, parse};
+    use crate::test_scenarios;
 
     #[test]
     fn published_tables_are_known() {
         let load = |compare: &str| {
-            let text = format!("name = \"x\"\ncompare = {compare}\n[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
-            parse("x.toml", &text, &Options::default(), tech::ALL).map(|_| ()).map_err(|e| e.to_string())
+            let text = format!("compare = {compare}\n[dut.embedded]\n[sweep]\nconnections = \"100k\"\n");
+            test_scenarios::load(&text, &[]).map(drop)
         };
         assert_eq!(load("[\"002-tab04\", \"000-fig11\"]"), Ok(()));
         let error = load("[\"002-tab40\"]").unwrap_err();

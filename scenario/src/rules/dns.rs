@@ -157,11 +157,11 @@ impl Check<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, conformance, parse};
+    use crate::conformance;
+    use crate::test_scenarios::{self, load, load_full};
 
     fn refused(text: &str) -> String {
-        let text = format!("name = \"x\"\n{text}");
-        parse("x.toml", &text, &Options::default(), tech::ALL).expect_err("refused").render(false)
+        test_scenarios::refused(text, &[])
     }
 
     const DNS64: &str = "[dut.unbound]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n";
@@ -197,26 +197,23 @@ mod tests {
     #[test]
     fn no_port_uses_an_id_again_before_its_time_out() {
         let text = format!(
-            "name = \"x\"\n{DNS64}duration = \"1 s\"\n[measure.dns]\nthreads = 2\nports = 3\ntimeout = \"2 s\"\nnames = \"4M\"\n"
+            "{DNS64}duration = \"1 s\"\n[measure.dns]\nthreads = 2\nports = 3\ntimeout = \"2 s\"\nnames = \"4M\"\n"
         );
-        let loaded = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(loaded.scenario.max_rate(), Some(196_608));
+        assert_eq!(load(&text, &[]).unwrap().max_rate(), Some(196_608));
     }
 
     #[test]
     fn the_zone_has_a_name_for_each_query() {
         let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"));
         assert!(text.contains("too few names for trials of 200,000 queries per second"), "{text}");
-        let text = format!("name = \"x\"\n{DNS64}duration = \"10 s\"\n[measure.dns]\nnames = \"50k\"\n");
-        let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
-        assert_eq!(scenario.max_rate(), Some(5_000));
+        let text = format!("{DNS64}duration = \"10 s\"\n[measure.dns]\nnames = \"50k\"\n");
+        assert_eq!(load(&text, &[]).unwrap().max_rate(), Some(5_000));
     }
 
     #[test]
     fn a_long_time_out_departs_from_rfc_8219() {
-        let text = format!("name = \"x\"\n{DNS64}[measure.dns]\ntimeout = \"2 s\"\n[full.dns]\ntimeout = \"2 s\"\n");
-        let full = Options { full: true, ..Options::default() };
-        let departures = conformance(&parse("x.toml", &text, &full, tech::ALL).unwrap().scenario).sentences();
+        let text = format!("{DNS64}[measure.dns]\ntimeout = \"2 s\"\n[full.dns]\ntimeout = \"2 s\"\n");
+        let departures = conformance(&load_full(&text, &[]).unwrap()).sentences();
         let words = "answers may take 2 s, above 1 s (RFC 8219, section 9.2: SHOULD)";
         assert!(departures.iter().any(|departure| departure == words), "{departures:?}");
     }

@@ -36,11 +36,11 @@ impl Check<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Scenario, parse};
+    use crate::Scenario;
+    use crate::test_scenarios::load;
 
     fn read(rest: &str) -> Result<Scenario, String> {
-        let text = format!("name = \"x\"\n{rest}");
-        parse("x.toml", &text, &Options::default(), tech::ALL).map(|read| read.scenario).map_err(|e| e.to_string())
+        load(rest, &[])
     }
 
     const NAT44: &str = "[dut.nftables]\n[sweep]\nconnections = \"1k\"\n";

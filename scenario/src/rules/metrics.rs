@@ -2,9 +2,8 @@
 //! connections or sequence numbers do.
 
 use super::{Check, dut_at};
+use crate::Scenario;
 use crate::quantity::{show_grouped, show_time};
-use crate::search::show;
-use crate::{Method, Scenario};
 use key::{Fault, did_you_mean};
 use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 use procedure::metric::{Gives, Origin};
@@ -18,7 +17,6 @@ impl Check<'_> {
             return;
         }
         if self.dns() {
-            self.search();
             self.search_keys();
             self.precision();
             return;
@@ -46,7 +44,6 @@ impl Check<'_> {
         }
         self.procedures();
         self.unused();
-        self.search();
         self.search_keys();
         self.precision();
     }
@@ -125,15 +122,10 @@ impl Check<'_> {
             .instead("or give the rate: phase1-rate = \"100k\", at which the device must set up every connection")
     }
 
-    /// Neither alpha nor a device is there for nothing.
+    /// No device is there for nothing.
     fn unused(&mut self) {
         let procedures = &self.scenario.procedures;
         let metrics = &self.scenario.measure.metrics;
-        let validated = metrics.iter().any(|key| procedures.metric(key).is_some_and(|metric| metric.validated));
-        if self.scenario.measure.alpha.is_some() && !validated {
-            let fault = Fault::new("alpha is given, but nothing is validated").at(self.measure("alpha"), "not used");
-            self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
-        }
         self.unused_table();
         self.unused_direction();
         let stateless = metrics.iter().any(|key| procedures.of(key).is_some_and(|of| !of.stateful));
@@ -216,34 +208,6 @@ impl Check<'_> {
         let most = self.scenario.most_connections();
         let all = measure.metrics.iter().map(|metric| procedures.longest(metric, measure.duration, most));
         all.max().unwrap_or_default().max(measure.duration)
-    }
-
-    fn search(&mut self) {
-        let measure = &self.scenario.measure;
-        let is_mlr = self.scenario.search() == Method::Mlr;
-        let verifies = measure.verify.is_some_and(|tries| tries > 1);
-        let fault = |key: &str, label: &str| {
-            Fault::new("this key belongs to another search").at(self.measure(key), label.to_owned())
-        };
-        let mut faults = Vec::new();
-        if verifies && measure.search.is_some_and(|search| search != Method::BinaryVerify) {
-            let fault = fault("verify", "trials at a failed rate of `binary-verify`").needs(self.measure("search"));
-            faults.push(fault.instead("remove `verify`, or write search = \"binary-verify\""));
-        }
-        if !measure.goals.is_empty() && !is_mlr {
-            faults.push(fault("goals", "goals of `mlr`").instead("remove `goals`, or write search = \"mlr\""));
-        }
-        if is_mlr && measure.acceptance_ppm < 1_000_000 {
-            let fault = fault("acceptance", "MLRsearch has the loss ratio of each goal").needs(self.measure("search"));
-            faults
-                .push(fault.instead("remove `acceptance`, and write goals = \"loss99.99\" or another goal with loss"));
-        }
-        if is_mlr && !measure.metrics.iter().any(|key| self.gives(key, Gives::Throughput).is_some()) {
-            let fault = fault("search", "MLRsearch is of throughput only");
-            faults.push(fault.instead("add \"throughput\" to the metrics, or remove `search`"));
-        }
-        self.faults.extend(faults);
-        self.twice(&self.measure("goals"), &measure.goals, |goal| format!("`{}`", show(*goal)));
     }
 
     /// A search has an interval to halve.

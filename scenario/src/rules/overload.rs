@@ -2,14 +2,14 @@
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, parse};
+    use crate::test_scenarios;
 
     fn load(connections: &str, flows: &str) -> Result<(), String> {
         let text = format!(
-            "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = {connections}\n[measure]\n\
+            "[dut.embedded]\n[sweep]\nconnections = {connections}\n[measure]\n\
              metrics = [\"max_conn_est_rate\", \"overload_scalability\"]\n{flows}\n"
         );
-        parse("x.toml", &text, &Options::default(), tech::ALL).map(|_| ()).map_err(|e| e.to_string())
+        test_scenarios::load(&text, &[]).map(drop)
     }
 
     #[test]

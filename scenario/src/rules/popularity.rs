@@ -31,12 +31,11 @@ impl Check<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, parse};
+    use crate::test_scenarios;
 
     fn refused(traffic: &str, set: &[&str]) -> String {
-        let text = format!("name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n[traffic]\n{traffic}\n");
-        let options = Options { set: set.iter().map(|&text| text.to_owned()).collect(), ..Options::default() };
-        parse("x.toml", &text, &options, tech::ALL).map(|_| ()).expect_err("it must be refused").to_string()
+        let text = format!("[dut.embedded]\n[sweep]\nconnections = \"1M\"\n[traffic]\n{traffic}\n");
+        test_scenarios::refused(&text, set)
     }
 
     #[test]
