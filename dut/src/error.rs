@@ -95,6 +95,10 @@ pub enum DutError {
 }
 
 impl DutError {
+    pub(crate) fn refused(what: impl Into<String>, way_out: impl Into<String>) -> DutError {
+        DutError::Refused { what: what.into(), way_out: way_out.into() }
+    }
+
     /// Whether the connection to the DUT's host or the guest is lost, so that the run can be resumed.
     pub fn is_lost_connection(&self) -> bool {
         match self {

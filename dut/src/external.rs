@@ -12,29 +12,27 @@ mod line;
 mod note;
 mod outcome;
 mod profile;
-pub mod timed;
+mod timed;
 
 use crate::DutError;
 use crate::changes::Undone;
-use crate::cleared::Cleared;
 use crate::facts::Fact;
 use crate::host::Order;
-use crate::host::runner::{Limits, Ran};
+use crate::host::runner::Ran;
 use crate::lock::RunDir;
 use crate::memory::Memory;
 use crate::queues::{self, Queues};
 use crate::software::configured::{Configuration, Configured};
+use crate::software::conntrack::Cleared;
 use crate::step::{Action, Event, Sink, Target, quoted};
-use hook::Hook;
 use hook_host::{HookHost, shown};
-use note::{Held, Note};
-use outcome::{failure, judged, last_number, record, record_as};
+use note::{DeviceLock, Note};
+use outcome::last_number;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-pub use hook::Hooks;
+pub use hook::{Hook, Hooks};
 pub use hook_host::On;
 pub(crate) use line::fill;
 pub use note::{clean, is_left};
@@ -44,6 +42,8 @@ pub use profile::OnBox;
 pub struct ExternalConfig {
     pub name: String,
     pub on: On,
+    /// A file that ssh reads instead of `~/.ssh/config`.
+    pub ssh_config: Option<PathBuf>,
     pub hooks: Hooks,
     /// Folder of the bed: hooks name files as `./…`.
     pub folder: PathBuf,
@@ -56,55 +56,36 @@ pub struct ExternalConfig {
 /// Word in place of a hook that the bed file does not have.
 const NONE: &str = "none";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disruption {
-    Reset,
-    Failover,
-}
-
-#[derive(Debug, Default)]
-struct Lines {
-    lines: Vec<(Hook, String)>,
-    files: Vec<String>,
-}
-
-impl Lines {
-    fn of(config: &ExternalConfig) -> Result<Lines, DutError> {
-        let mut lines = Lines::default();
-        for hook in Hook::ALL {
-            let Some(line) = hook.line(&config.hooks) else { continue };
-            let refused = |wrong: String| DutError::Refused {
-                what: format!("hook `{}` of the DUT {}", hook.name(), config.name),
-                way_out: wrong,
-            };
-            let filled = fill(line, &config.values).map_err(refused)?;
-            for named in line::files(&filled) {
-                let file = config.folder.join(&named.path);
-                if named.is_program {
-                    see_that_it_can_run(&file).map_err(refused)?;
-                } else if !file.is_file() {
-                    // The hook may create it.
-                    continue;
-                }
-                let leaves = Path::new(&named.path).components().any(|part| part == Component::ParentDir);
-                if leaves && matches!(config.on, On::Ssh(_) | On::Guest(_)) {
-                    let path = named.path;
-                    return Err(refused(format!(
-                        "{path} is not in the folder of the bed: move it there to have it copied"
-                    )));
-                }
-                if !lines.files.contains(&named.path) {
-                    lines.files.push(named.path);
-                }
+/// Fills the placeholders of hooks in, and returns the files that they name.
+fn filled(config: &ExternalConfig) -> Result<(Hooks, Vec<String>), DutError> {
+    let mut hooks = Hooks::new();
+    let mut files: Vec<String> = Vec::new();
+    for (hook, line) in &config.hooks {
+        let refused =
+            |wrong: String| DutError::refused(format!("hook `{}` of the DUT {}", hook.name(), config.name), wrong);
+        let line = fill(line, &config.values).map_err(refused)?;
+        for named in line::files(&line) {
+            let file = config.folder.join(&named.path);
+            if named.is_program {
+                see_that_it_can_run(&file).map_err(refused)?;
+            } else if !file.is_file() {
+                // The hook may create it.
+                continue;
             }
-            lines.lines.push((hook, filled));
+            let leaves = Path::new(&named.path).components().any(|part| part == Component::ParentDir);
+            if leaves && matches!(config.on, On::Ssh(_) | On::Guest(_)) {
+                let path = named.path;
+                return Err(refused(format!(
+                    "{path} is not in the folder of the bed: move it there to have it copied"
+                )));
+            }
+            if !files.contains(&named.path) {
+                files.push(named.path);
+            }
         }
-        Ok(lines)
+        hooks.insert(*hook, line);
     }
-
-    fn get(&self, hook: Hook) -> Option<String> {
-        self.lines.iter().find(|(of, _)| *of == hook).map(|(_, line)| line.clone())
-    }
+    Ok((hooks, files))
 }
 
 fn see_that_it_can_run(file: &Path) -> Result<(), String> {
@@ -120,37 +101,33 @@ fn see_that_it_can_run(file: &Path) -> Result<(), String> {
 /// # Errors
 /// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
 pub fn plan(config: &ExternalConfig) -> Result<Vec<Order>, DutError> {
-    let lines = Lines::of(config)?;
-    let order = |why: &str, action| Order { target: Target::Dut, why: why.to_owned(), action };
+    let (hooks, files) = filled(config)?;
+    let order = |why: String, action| Order { target: Target::Dut, why, action };
     let mut orders = Vec::new();
     if let On::Ssh(host) = &config.on {
-        for file in &lines.files {
+        for file in &files {
             let args = vec![host.clone(), format!("cat >FOLDER/{}", file.trim_start_matches("./"))];
             let copy = Action::Command { program: "ssh".into(), args, stdin: None };
-            orders.push(order("copy a file of the hooks", copy));
+            orders.push(order("copy a file of the hooks".to_owned(), copy));
         }
     }
-    orders.extend(lines.lines.iter().map(|(hook, line)| order(hook.why(), shown(&config.on, line))));
+    orders.extend(hooks.iter().map(|(hook, line)| order(hook.why(), shown(&config.on, line))));
     Ok(orders)
 }
 
 /// A device that steps and hooks have prepared. Dropping it restores it; the sink receives the failures.
 pub struct External {
-    name: String,
-    on: On,
-    lines: Lines,
-    limits: Limits,
-    folder: PathBuf,
-    ssh_config: Option<PathBuf>,
+    /// With filled hooks.
+    config: ExternalConfig,
+    files: Vec<String>,
     place: HookHost,
-    sink: Sink,
     facts: Vec<Fact>,
     configured: Option<Configured>,
     /// The hook `restore` must run.
     is_changed: bool,
     is_standing: bool,
     // Dropped after all others.
-    held: Held,
+    lock: DeviceLock,
 }
 
 impl External {
@@ -163,64 +140,40 @@ impl External {
     /// another hook fails, after `restore` was tried. [`DutError::Ssh`] for the connection.
     /// [`DutError::StillChanged`] when an earlier run could not be undone.
     pub fn prepare(config: &ExternalConfig, dir: &RunDir, sink: &Sink) -> Result<External, DutError> {
-        External::prepare_with(config, None, dir, sink)
-    }
-
-    /// Prepares as [`External::prepare`] does, with this file instead of `~/.ssh/config`.
-    pub fn prepare_with(
-        config: &ExternalConfig,
-        ssh_config: Option<PathBuf>,
-        dir: &RunDir,
-        sink: &Sink,
-    ) -> Result<External, DutError> {
-        let lines = Lines::of(config)?;
+        let (hooks, files) = filled(config)?;
         let folder = std::path::absolute(&config.folder).unwrap_or_else(|_| config.folder.clone());
-        let held = Held::take(dir, &config.name, &config.on)?;
+        let config = ExternalConfig { hooks, folder, ..config.clone() };
+        let lock = DeviceLock::take(dir, &config.name, &config.on)?;
         let ended = note::restore_ended(dir, &config.name, &config.on, sink)?;
-        for what in held.restore_left(dir, sink)?.into_iter().chain(ended) {
+        for what in lock.restore_left(dir, sink)?.into_iter().chain(ended) {
             sink(&Event::Cleaned { what });
         }
-        let place = HookHost::of(&config.on, &folder, dir, ssh_config.clone())?;
-        let mut external = External {
-            name: config.name.clone(),
-            on: config.on.clone(),
-            lines,
-            limits: Limits::of_hook(config.timeout),
-            folder,
-            ssh_config,
-            place,
-            sink: Arc::clone(sink),
-            facts: Vec::new(),
-            configured: None,
-            is_changed: false,
-            is_standing: true,
-            held,
-        };
-        match external.bring_up(config.software.as_ref(), dir) {
-            Ok(()) => Ok(external),
-            Err(error) => Err(external.failed(error)),
-        }
+        let place = HookHost::of(&config, dir, sink)?;
+        let (facts, configured, is_changed, is_standing) = (Vec::new(), None, false, true);
+        let mut external = External { config, files, place, facts, configured, is_changed, is_standing, lock };
+        external.restored_on_error(|external| external.bring_up(dir))?;
+        Ok(external)
     }
 
-    fn bring_up(&mut self, software: Option<&Configuration>, dir: &RunDir) -> Result<(), DutError> {
-        let copies = self.place.make_folder(&self.limits)?;
+    fn bring_up(&mut self, dir: &RunDir) -> Result<(), DutError> {
+        let copies = self.place.make_folder()?;
         if copies.is_some() {
-            self.held.write(&self.note(copies.clone(), None))?;
+            self.lock.write(&self.note(copies.clone(), None))?;
         }
-        self.place.copy(&self.folder, &self.lines.files, &self.limits)?;
+        self.place.copy(&self.files)?;
         self.collect_facts()?;
-        if let Some(ran) = self.run(Hook::Alive)? {
-            let line = self.lines.get(Hook::Alive).unwrap_or_default();
-            judged(Hook::Alive, &self.on, &line, ran, &self.limits).map_err(|e| DutError::Dead(e.to_string()))?;
-        }
-        let restore = self.lines.get(Hook::Restore);
+        self.must(Hook::Alive).map_err(|error| match error {
+            DutError::Hook(failed) => DutError::Dead(failed.to_string()),
+            other => other,
+        })?;
+        let restore = self.line(Hook::Restore);
         // Changes in a namespace or a guest end with natmeter.
-        if restore.is_some() && !matches!(self.on, On::Namespace(_) | On::Guest(_)) {
-            self.held.write(&self.note(copies, restore))?;
+        if restore.is_some() && !matches!(self.config.on, On::Namespace(_) | On::Guest(_)) {
+            self.lock.write(&self.note(copies, restore))?;
         }
         self.is_changed = true;
-        if let (Some(software), On::Namespace(namespace)) = (software, &self.on) {
-            let configured = Configured::prepare(software, namespace, dir, &self.sink)?;
+        if let (Some(software), On::Namespace(namespace)) = (&self.config.software, &self.config.on) {
+            let configured = Configured::prepare(software, namespace, dir, &self.place.sink)?;
             let hooks = self.hook_facts().into_iter().filter(|fact| fact.value != NONE);
             self.facts = configured.facts().iter().cloned().chain(hooks).collect();
             self.configured = Some(configured);
@@ -231,39 +184,28 @@ impl External {
     }
 
     fn note(&self, copies: Option<String>, restore: Option<String>) -> Note {
-        let host = if let On::Ssh(host) = &self.on { Some(host.clone()) } else { None };
-        Note {
-            name: self.name.clone(),
-            host,
-            ssh_config: self.ssh_config.clone(),
-            folder: self.folder.clone(),
-            files: self.lines.files.clone(),
-            copies,
-            restore,
-            timeout_ms: self.limits.time.as_millis() as u64,
-        }
+        let ExternalConfig { name, on, ssh_config, folder, timeout, .. } = self.config.clone();
+        let host = if let On::Ssh(host) = on { Some(host) } else { None };
+        let (files, timeout_ms) = (self.files.clone(), timeout.as_millis() as u64);
+        Note { name, host, ssh_config, folder, files, copies, restore, timeout_ms }
     }
 
     fn collect_facts(&mut self) -> Result<(), DutError> {
-        let mut facts = vec![Fact::new("device", &*self.name), Fact::new("host", self.on.to_string())];
-        let line = "uname -srvm";
-        let ran = self.place.run(line, &self.limits);
-        record_as(&self.sink, "the kernel of the DUT's host", &self.on, line, &ran);
-        let output = ran?.output;
+        let ExternalConfig { name, on, .. } = &self.config;
+        self.facts = vec![Fact::new("device", &**name), Fact::new("host", on.to_string())];
+        let output = self.place.recorded("the kernel of the DUT's host", "uname -srvm")?.output;
         if output.ok() {
-            facts.push(Fact::new("kernel of the DUT's host", output.stdout));
+            self.facts.push(Fact::new("kernel of the DUT's host", output.stdout));
         }
-        facts.extend(self.hook_facts());
-        self.facts = facts;
+        self.facts.extend(self.hook_facts());
         Ok(())
     }
 
     fn hook_facts(&self) -> Vec<Fact> {
-        let of_hook = |hook: Hook| {
-            let line = self.lines.get(hook);
+        let of_hook = |(hook, name, _)| {
             let is_of_some_procedures = matches!(hook, Hook::Memory | Hook::Reset | Hook::Failover);
-            let line = line.or_else(|| (!is_of_some_procedures).then(|| NONE.to_owned()))?;
-            Some(Fact::new(&format!("hook {}", hook.name()), line))
+            let line = self.line(hook).or_else(|| (!is_of_some_procedures).then(|| NONE.to_owned()))?;
+            Some(Fact::new(&format!("hook {name}"), line))
         };
         Hook::ALL.into_iter().filter_map(of_hook).collect()
     }
@@ -274,8 +216,7 @@ impl External {
 
     /// The software that steps have configured, unless a hook does its work.
     fn without(&mut self, hook: Hook) -> Option<&mut Configured> {
-        let has_hook = self.lines.get(hook).is_some();
-        self.configured.as_mut().filter(|_| !has_hook)
+        self.configured.as_mut().filter(|_| !self.config.hooks.contains_key(&hook))
     }
 
     /// Empties the table, by the hook `clear` if there is one.
@@ -283,92 +224,94 @@ impl External {
     /// # Errors
     /// When it fails, after `restore` was tried, or the connection is lost.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
-        if let Some(configured) = self.without(Hook::Clear) {
-            return configured.clear().map_err(|error| self.failed(error));
-        }
-        let ran = self.must(Hook::Clear).map_err(|error| self.failed(error))?;
-        let how = self.lines.get(Hook::Clear).unwrap_or_default();
-        Ok(ran.map(|ran| Cleared { how, nanos: ran.took.as_nanos() as u64 }))
+        self.restored_on_error(|external| {
+            if let Some(configured) = external.without(Hook::Clear) {
+                return configured.clear();
+            }
+            let ran = external.must(Hook::Clear)?;
+            let how = external.line(Hook::Clear).unwrap_or_default();
+            Ok(ran.map(|ran| Cleared { how, nanos: ran.took.as_nanos() as u64, by_own_clock: false }))
+        })
     }
 
     /// Returns the number of connections in the table: the last number that the hook `count` prints, if there is one.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
-        if let Some(configured) = self.without(Hook::Count) {
-            return configured.count().map_err(|error| self.failed(error));
-        }
-        self.number(Hook::Count)
+        self.restored_on_error(|external| match external.without(Hook::Count) {
+            Some(configured) => configured.count(),
+            None => external.number(Hook::Count),
+        })
     }
 
     /// Returns the memory in use: the last number that the hook `memory` prints, in octets, if there is one.
     pub fn memory(&mut self) -> Result<Option<Memory>, DutError> {
-        if let Some(configured) = self.without(Hook::Memory) {
-            return configured.memory().map_err(|error| self.failed(error));
-        }
-        let octets = self.number(Hook::Memory)?;
-        Ok(octets.map(|octets| Memory { octets, table: None, source: "hook `memory`" }))
+        self.restored_on_error(|external| {
+            if let Some(configured) = external.without(Hook::Memory) {
+                return configured.memory();
+            }
+            let octets = external.number(Hook::Memory)?;
+            Ok(octets.map(|octets| Memory { octets, table: None, source: "hook `memory`" }))
+        })
     }
 
     /// Empties the table between two readings of the host's clock. Without nanoseconds in the host's `date`, the time is
     /// that of this machine, with the round trip.
-    pub fn clear_timed(&mut self) -> Result<Option<(Cleared, timed::Clock)>, DutError> {
+    pub fn clear_timed(&mut self) -> Result<Option<Cleared>, DutError> {
         if self.without(Hook::Clear).is_some() {
-            return Ok(self.clear()?.map(|cleared| (cleared, timed::Clock::Device)));
+            return self.clear();
         }
-        let Some(line) = self.lines.get(Hook::Clear) else { return Ok(None) };
-        let ran = self.must_as(Hook::Clear, &timed::line(&line)).map_err(|error| self.failed(error))?;
+        let Some(how) = self.line(Hook::Clear) else { return Ok(None) };
+        let ran = self.restored_on_error(|external| external.place.must(Hook::Clear, &timed::line(&how)))?;
         let of_host = timed::nanos(&ran.output.stdout);
-        let clock = if of_host.is_some() { timed::Clock::Device } else { timed::Clock::Here };
         let nanos = of_host.unwrap_or(ran.took.as_nanos() as u64);
-        Ok(Some((Cleared { how: line, nanos }, clock)))
+        Ok(Some(Cleared { how, nanos, by_own_clock: of_host.is_some() }))
     }
 
     /// Runs the hook `reset` or `failover`; returns false without the hook.
-    pub fn disrupt(&mut self, what: Disruption) -> Result<bool, DutError> {
-        let hook = match what {
-            Disruption::Reset => Hook::Reset,
-            Disruption::Failover => Hook::Failover,
-        };
-        self.must(hook).map(|ran| ran.is_some()).map_err(|error| self.failed(error))
+    pub fn disrupt(&mut self, hook: Hook) -> Result<bool, DutError> {
+        self.restored_on_error(|external| Ok(external.must(hook)?.is_some()))
     }
 
     /// Reads `/proc/stat` of the host, if it exists.
     pub fn proc_stat(&mut self) -> Result<Option<String>, DutError> {
-        let ran = self.place.run("cat /proc/stat", &self.limits)?;
-        Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
+        self.printed("cat /proc/stat")
     }
 
     /// Reads `kern.cp_time` of a box with OpenBSD, if it has it.
     pub fn cp_time(&mut self) -> Result<Option<String>, DutError> {
-        let ran = self.place.run("sysctl -n kern.cp_time", &self.limits)?;
-        Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
+        self.printed("sysctl -n kern.cp_time")
+    }
+
+    fn printed(&mut self, line: &str) -> Result<Option<String>, DutError> {
+        let output = self.place.run(line)?.output;
+        Ok(Some(output.stdout).filter(|_| output.status == Some(0)))
     }
 
     /// Reads the received packets of each queue of a box's interfaces, as far as `ethtool` counts them.
     pub fn queues(&mut self, interfaces: [&str; 2]) -> Result<[Queues; 2], DutError> {
         let mut of = |interface: &str| {
-            let ran = self.place.run(&format!("ethtool -S {}", quoted(interface)), &self.limits)?;
+            let ran = self.place.run(&format!("ethtool -S {}", quoted(interface)))?;
             Ok::<_, DutError>(queues::received(&ran.output.stdout))
         };
         Ok([of(interfaces[0])?, of(interfaces[1])?])
     }
 
     fn number(&mut self, hook: Hook) -> Result<Option<u64>, DutError> {
-        let Some(ran) = self.must(hook).map_err(|error| self.failed(error))? else { return Ok(None) };
-        if let Some(number) = last_number(&ran.output.stdout) {
-            return Ok(Some(number));
-        }
-        let line = self.lines.get(hook).unwrap_or_default();
-        let error = failure(hook, &self.on, &line, &ran, "printed no whole number at its end");
-        Err(self.failed(error))
+        let Some(ran) = self.must(hook)? else { return Ok(None) };
+        let line = self.line(hook).unwrap_or_default();
+        let number = last_number(&ran.output.stdout);
+        let missing = || self.place.failure(hook, &line, &ran, "printed no whole number at its end");
+        number.ok_or_else(missing).map(Some)
     }
 
     /// Returns whether the hook `alive` succeeds in time, if there is one.
     pub fn is_alive(&mut self) -> Result<Option<bool>, DutError> {
-        Ok(self.run(Hook::Alive)?.map(|ran| !ran.timed_out && ran.output.ok()))
+        let Some(line) = self.line(Hook::Alive) else { return Ok(None) };
+        let ran = self.place.recorded(&Hook::Alive.why(), &line)?;
+        Ok(Some(!ran.timed_out && ran.output.ok()))
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        &self.config.name
     }
 
     pub fn facts(&self) -> Vec<Fact> {
@@ -380,31 +323,24 @@ impl External {
         self.down()
     }
 
-    fn run(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
-        let Some(line) = self.lines.get(hook) else { return Ok(None) };
-        let ran = self.place.run(&line, &self.limits);
-        record(&self.sink, hook, &self.on, &line, &ran);
-        ran.map(Some)
+    fn line(&self, hook: Hook) -> Option<String> {
+        self.config.hooks.get(&hook).cloned()
     }
 
+    /// Runs a hook, if there is one.
     fn must(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
-        let Some(line) = self.lines.get(hook) else { return Ok(None) };
-        self.must_as(hook, &line).map(Some)
+        self.config.hooks.get(&hook).map(|line| self.place.must(hook, line)).transpose()
     }
 
-    fn must_as(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
-        let ran = self.place.run(line, &self.limits);
-        record(&self.sink, hook, &self.on, line, &ran);
-        judged(hook, &self.on, line, ran?, &self.limits)
-    }
-
-    fn failed(&mut self, mut error: DutError) -> DutError {
-        let after = self.down();
-        if let DutError::Hook(failed) = &mut error {
-            failed.undone = after.done;
-            failed.left = after.left;
-        }
-        error
+    fn restored_on_error<T>(&mut self, work: impl FnOnce(&mut External) -> Result<T, DutError>) -> Result<T, DutError> {
+        work(self).map_err(|mut error| {
+            let after = self.down();
+            if let DutError::Hook(failed) = &mut error {
+                failed.undone = after.done;
+                failed.left = after.left;
+            }
+            error
+        })
     }
 
     fn down(&mut self) -> Undone {
@@ -413,15 +349,13 @@ impl External {
             return undone;
         }
         // Those of a guest end with it.
-        let is_changed = self.is_changed && !matches!(&self.on, On::Guest(guest) if !guest.is_running());
-        let restored = if is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
-        match restored {
+        let is_changed = self.is_changed && !matches!(&self.config.on, On::Guest(guest) if !guest.is_running());
+        match if is_changed { self.must(Hook::Restore) } else { Ok(None) } {
             Ok(ran) => {
-                if ran {
-                    undone.done.push(format!("restored by `{}`", self.lines.get(Hook::Restore).unwrap_or_default()));
-                }
-                match self.place.remove_folder(&self.limits) {
-                    Ok(()) => self.held.forget(),
+                let line = self.line(Hook::Restore).filter(|_| ran.is_some());
+                undone.done.extend(line.map(|line| format!("restored by `{line}`")));
+                match self.place.remove_folder() {
+                    Ok(()) => self.lock.forget(),
                     Err(error) => undone.left.push(self.noted("its copies of hooks are not removed", &error, false)),
                 }
             }
@@ -431,7 +365,7 @@ impl External {
         undone.done.extend(configured.done);
         self.place.close();
         for what in &undone.left {
-            (self.sink)(&Event::Left { what: what.clone() });
+            (self.place.sink)(&Event::Left { what: what.clone() });
         }
         // The sink has received these.
         undone.left.extend(configured.left);
@@ -439,14 +373,14 @@ impl External {
     }
 
     fn noted(&mut self, what: &str, error: &DutError, with_restore: bool) -> String {
-        let text = format!("{} ({}): {what}: {error}", self.name, self.on);
-        let path = self.held.path().to_owned();
+        let text = format!("{} ({}): {what}: {error}", self.config.name, self.config.on);
+        let path = self.lock.note();
         if !path.exists() {
             return text;
         }
-        if let (false, HookHost::Ssh(_, Some(copies))) = (with_restore, &self.place) {
+        if let (false, Some(copies)) = (with_restore, &self.place.copies) {
             // If this fails, the note still names `restore`, which does no harm.
-            let _ = self.held.write(&self.note(Some(copies.clone()), None));
+            let _ = self.lock.write(&self.note(Some(copies.clone()), None));
         }
         format!("{text}. {} keeps it in mind: `natmeter clean` tries again", path.display())
     }

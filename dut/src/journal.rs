@@ -15,7 +15,7 @@
 
 use crate::DutError;
 use crate::host::Host;
-use crate::lock::{Lock, RunDir, What};
+use crate::lock::{self, Lock, RunDir};
 use crate::private_file;
 use crate::setting::Setting;
 use crate::step::{Action, Target};
@@ -96,7 +96,7 @@ impl Journal {
     }
 
     fn open(dir: &RunDir, name: &str) -> Result<Journal, DutError> {
-        let lock = Lock::take(dir, What::Settings)?;
+        let lock = Lock::take(dir, lock::SETTINGS)?;
         let path = dir.path().join(name);
         let Found { file, changes, sound } = load(&path)?;
         Ok(Journal { path, file, sound, changes, _lock: lock })
@@ -222,7 +222,7 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
     if !dir.path().exists() {
         return Ok(Vec::new());
     }
-    let _bed = Lock::take(dir, What::Bed)?;
+    let _bed = Lock::take(dir, lock::TEST_BED)?;
     let (_, mut restored) = Journal::begin(dir, host)?;
     restored.extend(undo_kept(dir, host)?);
     Ok(restored)

@@ -10,7 +10,7 @@
 
 pub mod backlog;
 pub mod changes;
-mod cleared;
+mod child;
 pub mod cpu;
 pub mod dns;
 pub mod doctor;
@@ -45,7 +45,7 @@ pub mod used_ports;
 
 pub use backlog::Backlog;
 pub use error::{DutError, Holder};
-pub use external::{External, ExternalConfig, Hooks, On};
+pub use external::{External, ExternalConfig, Hook, Hooks, On};
 pub use facts::Fact;
 pub use guest::{Guest, GuestConfig};
 pub use host::{Ssh, SshFailure, SshKind};

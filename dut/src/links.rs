@@ -228,10 +228,8 @@ fn link(what: &str, ends: [(Target, End, [u8; 6]); 2], queues: u32) -> Result<Ve
         (End::Interface(near), End::Queues(queues)) => tap(near_at, near, near_mac, queues),
         (End::Queues(queues), End::Interface(far)) => tap(far_at, far, far_mac, queues),
         (End::Queues(_), End::Queues(_)) => {
-            return Err(DutError::Refused {
-                what: format!("{what} would be a TAP without an interface: both of its ends are queues"),
-                way_out: "use guest:uml or a namespace for one of both boxes".into(),
-            });
+            let what = format!("{what} would be a TAP without an interface: both of its ends are queues");
+            return Err(DutError::refused(what, "use guest:uml or a namespace for one of both boxes"));
         }
     })
 }

@@ -81,32 +81,19 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
+/// Something that one run at a time may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Machine-wide settings.
-    Settings,
-    /// Cores and caches of this machine, for this user's runs.
-    Measuring,
-    /// Test bed in namespaces of this machine.
-    Bed,
+pub struct Resource {
+    file: &'static str,
+    pub(crate) words: &'static str,
 }
 
-impl What {
-    fn file(self) -> &'static str {
-        match self {
-            What::Settings => "machine.lock",
-            What::Measuring => "measuring.lock",
-            What::Bed => "bed.lock",
-        }
-    }
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            What::Settings => "the set of machine-wide settings (connection tracking, backlog)",
-            What::Measuring => "this machine",
-            What::Bed => "the test bed on this machine",
-        }
-    }
-}
+pub const SETTINGS: Resource =
+    Resource { file: "machine.lock", words: "the set of machine-wide settings (connection tracking, backlog)" };
+/// Cores and caches, for this user's runs.
+pub const MACHINE: Resource = Resource { file: "measuring.lock", words: "this machine" };
+/// Namespaces of this machine.
+pub const TEST_BED: Resource = Resource { file: "bed.lock", words: "the test bed on this machine" };
 
 /// The lock file is removed on drop.
 #[derive(Debug)]
@@ -121,8 +108,8 @@ impl Lock {
     ///
     /// # Errors
     /// [`DutError::Busy`] when another process has it.
-    pub fn take(dir: &RunDir, what: What) -> Result<Lock, DutError> {
-        Lock::take_file(dir, what.file(), what.words())
+    pub fn take(dir: &RunDir, of: Resource) -> Result<Lock, DutError> {
+        Lock::take_file(dir, of.file, of.words)
     }
 
     /// `words` names the resource in the error.
@@ -177,7 +164,7 @@ impl Drop for Lock {
 /// # Errors
 /// [`DutError::Busy`] when another process has the test bed.
 pub fn see_that_bed_is_free(dir: &RunDir) -> Result<(), DutError> {
-    if dir.path.join(What::Bed.file()).exists() { Lock::take(dir, What::Bed).map(drop) } else { Ok(()) }
+    if dir.path.join(TEST_BED.file).exists() { Lock::take(dir, TEST_BED).map(drop) } else { Ok(()) }
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -207,17 +194,17 @@ mod tests {
     fn the_error_names_the_process_that_has_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path().join("natmeter"));
-        let first = Lock::take(&dir, What::Bed).unwrap();
+        let first = Lock::take(&dir, TEST_BED).unwrap();
         assert!(matches!(see_that_bed_is_free(&dir), Err(DutError::Busy { .. })));
-        let error = Lock::take(&dir, What::Bed).unwrap_err().to_string();
+        let error = Lock::take(&dir, TEST_BED).unwrap_err().to_string();
         assert!(
             error.contains(&format!("the test bed on this machine is in use by process {} (", std::process::id())),
             "{error}"
         );
-        let other = Lock::take(&dir, What::Settings).unwrap();
+        let other = Lock::take(&dir, SETTINGS).unwrap();
         drop(first);
         see_that_bed_is_free(&dir).unwrap();
-        Lock::take(&dir, What::Bed).unwrap();
+        Lock::take(&dir, TEST_BED).unwrap();
         assert!(dir.path().exists(), "the other lock is still in it");
         drop(other);
         assert!(!dir.path().exists(), "nothing is left");
@@ -235,7 +222,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = RunDir::at(dir.path());
         fs::write(dir.path().join("bed.lock"), "1\ninit\n").unwrap();
-        Lock::take(&dir, What::Bed).unwrap();
+        Lock::take(&dir, TEST_BED).unwrap();
     }
 
     #[test]
@@ -243,9 +230,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Lock::take(&RunDir::at(dir.path()), What::Bed).is_err());
+        assert!(Lock::take(&RunDir::at(dir.path()), TEST_BED).is_err());
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(tempfile::tempdir().unwrap().path(), &link).unwrap();
-        assert!(Lock::take(&RunDir::at(link), What::Bed).is_err());
+        assert!(Lock::take(&RunDir::at(link), TEST_BED).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //! socket, whose name all users see. Any process can bind it, so root's runs exclude each other
 //! with a file ([`crate::lock`]).
 
-use crate::lock::{Lock, RunDir, What};
+use crate::lock::{self, Lock, RunDir};
 use crate::{DutError, Holder};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -29,7 +29,7 @@ impl MachineLock {
     }
 
     fn named(name: &str, of_root: Option<&RunDir>) -> Result<MachineLock, DutError> {
-        let file = of_root.map(|dir| Lock::take(dir, What::Measuring)).transpose()?;
+        let file = of_root.map(|dir| Lock::take(dir, lock::MACHINE)).transpose()?;
         let is_root = file.is_some();
         let mut lock = MachineLock { _file: file, announced: None, name: name.to_owned() };
         let announced = lock.announce();
@@ -66,7 +66,7 @@ impl MachineLock {
 /// The error that names the process which has bound the name.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
-    DutError::Busy { what: What::Measuring.words().to_owned(), holder: holder(owner.ok()) }
+    DutError::Busy { what: lock::MACHINE.words.to_owned(), holder: holder(owner.ok()) }
 }
 
 fn holder(pid: Option<i32>) -> Holder {

@@ -1,12 +1,12 @@
 //! Machine-wide settings, by kind; natmeter changes nothing else outside its namespaces. A file
 //! must be in the folder of its kind below `/proc` or `/sys`.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::{Component, Path};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", try_from = "Written")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
 pub enum Setting {
     /// A setting of the kernel's network.
     Sysctl {
@@ -19,16 +19,12 @@ pub enum Setting {
         /// Path below the interface's folder in `/sys/class/net`, such as `queues/rx-0/rps_cpus`.
         attribute: String,
     },
-    /// Cores that handle an interrupt, as a list.
-    IrqAffinity { irq: u32 },
     /// A feature of an interface, switched by ethtool.
     Ethtool {
         interface: String,
         /// Feature as `ethtool -k` prints it.
         feature: String,
     },
-    /// Whether a core is online.
-    CpuOnline { cpu: u32 },
     /// How the clocks of the cores follow the load.
     CpuFrequency {
         /// Path below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or
@@ -79,52 +75,32 @@ impl Side {
 /// A path that is no setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
-     /proc/irq/N/smp_affinity_list, /sys/devices/system/cpu/cpuN/online, the governors and the turbo mode of cores, and \
-     features, rings and pause frames of ethtool"
+    "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, the governors and \
+     the turbo mode of cores, and features, rings and pause frames of ethtool"
 )]
 pub struct NotASetting(String);
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    /// A path, as version 0.1.0 wrote it.
-    Path(String),
-    Typed(Typed),
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Setting::serialize(self, to)
+    }
 }
 
-/// A setting before validation.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Typed {
-    Sysctl { name: String },
-    SysfsAttribute { interface: String, attribute: String },
-    IrqAffinity { irq: u32 },
-    Ethtool { interface: String, feature: String },
-    CpuOnline { cpu: u32 },
-    CpuFrequency { attribute: String },
-    EthtoolParameter { interface: String, of: Parameter, side: Side },
-}
-
-impl TryFrom<Written> for Setting {
-    type Error = NotASetting;
-
-    fn try_from(written: Written) -> Result<Setting, NotASetting> {
-        let setting = match written {
-            Written::Path(path) => return Setting::at(&path),
-            Written::Typed(Typed::Sysctl { name }) => Setting::Sysctl { name },
-            Written::Typed(Typed::SysfsAttribute { interface, attribute }) => {
-                Setting::SysfsAttribute { interface, attribute }
-            }
-            Written::Typed(Typed::IrqAffinity { irq }) => Setting::IrqAffinity { irq },
-            Written::Typed(Typed::Ethtool { interface, feature }) => Setting::Ethtool { interface, feature },
-            Written::Typed(Typed::CpuOnline { cpu }) => Setting::CpuOnline { cpu },
-            Written::Typed(Typed::CpuFrequency { attribute }) => Setting::CpuFrequency { attribute },
-            Written::Typed(Typed::EthtoolParameter { interface, of, side }) => {
-                Setting::EthtoolParameter { interface, of, side }
-            }
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Setting, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            /// As version 0.1.0 wrote it.
+            Path(String),
+            Typed(#[serde(with = "Setting")] Setting),
+        }
+        let setting = match Written::deserialize(from)? {
+            Written::Path(path) => Setting::at(&path),
+            Written::Typed(setting) if setting.is_sound() => Ok(setting),
+            Written::Typed(setting) => Err(NotASetting(setting.to_string())),
         };
-        if setting.is_sound() { Ok(setting) } else { Err(NotASetting(setting.to_string())) }
+        setting.map_err(serde::de::Error::custom)
     }
 }
 
@@ -137,14 +113,10 @@ impl Setting {
                 interface: interface.to_owned(),
                 attribute: attribute.to_owned(),
             })
-        } else if let Some(irq) = number(path, "/proc/irq/", "/smp_affinity_list") {
-            Some(Setting::IrqAffinity { irq })
-        } else if let Some(cpu) = number(path, CPU, "/online") {
-            Some(Setting::CpuOnline { cpu })
         } else {
             path.strip_prefix(CPUS).map(|attribute| Setting::CpuFrequency { attribute: attribute.to_owned() })
         };
-        // Only canonical paths, without a leading zero, name a setting.
+        // Only canonical paths name a setting.
         parsed
             .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
             .ok_or_else(|| NotASetting(path.to_owned()))
@@ -155,8 +127,6 @@ impl Setting {
         match self {
             Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
             Setting::SysfsAttribute { interface, attribute } => Some(format!("/sys/class/net/{interface}/{attribute}")),
-            Setting::IrqAffinity { irq } => Some(format!("/proc/irq/{irq}/smp_affinity_list")),
-            Setting::CpuOnline { cpu } => Some(format!("{CPU}{cpu}/online")),
             Setting::CpuFrequency { attribute } => Some(format!("{CPUS}{attribute}")),
             Setting::Ethtool { .. } | Setting::EthtoolParameter { .. } => None,
         }
@@ -226,10 +196,11 @@ impl Setting {
             Setting::EthtoolParameter { interface, .. } => is_interface(interface),
             Setting::CpuFrequency { attribute } => {
                 ["cpufreq/boost", "intel_pstate/no_turbo"].contains(&attribute.as_str())
-                    || number(attribute, POLICY, GOVERNOR)
-                        .is_some_and(|policy| *attribute == format!("{POLICY}{policy}{GOVERNOR}"))
+                    || attribute
+                        .strip_prefix(POLICY)
+                        .and_then(|rest| rest.strip_suffix(GOVERNOR))
+                        .is_some_and(is_number)
             }
-            Setting::IrqAffinity { .. } | Setting::CpuOnline { .. } => true,
         }
     }
 
@@ -264,12 +235,12 @@ impl fmt::Display for Setting {
 }
 
 const CPUS: &str = "/sys/devices/system/cpu/";
-const CPU: &str = "/sys/devices/system/cpu/cpu";
 const POLICY: &str = "cpufreq/policy";
 const GOVERNOR: &str = "/scaling_governor";
 
-fn number(path: &str, before: &str, after: &str) -> Option<u32> {
-    path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+/// Whether it is a number as the kernel prints it, without leading zeros.
+fn is_number(text: &str) -> bool {
+    text.parse::<u32>().is_ok_and(|number| number.to_string() == text)
 }
 
 fn are_names(path: &str) -> bool {
@@ -303,8 +274,6 @@ mod tests {
                 "/sys/class/net/enp1s0f0/queues/rx-0/rps_cpus",
                 r#"{"sysfs-attribute":{"interface":"enp1s0f0","attribute":"queues/rx-0/rps_cpus"}}"#,
             ),
-            ("/proc/irq/42/smp_affinity_list", r#"{"irq-affinity":{"irq":42}}"#),
-            ("/sys/devices/system/cpu/cpu3/online", r#"{"cpu-online":{"cpu":3}}"#),
             (
                 "/sys/devices/system/cpu/cpufreq/policy3/scaling_governor",
                 r#"{"cpu-frequency":{"attribute":"cpufreq/policy3/scaling_governor"}}"#,
@@ -349,15 +318,14 @@ mod tests {
             "/proc/sys/net/core/a\nb",
             "/proc/self/root/etc/passwd",
             "/proc/irq/42/smp_affinity_list/../../../sysrq-trigger",
-            "/proc/irq/042/smp_affinity_list",
-            "/proc/irq/-1/smp_affinity_list",
+            "/proc/irq/42/smp_affinity_list",
             "/proc/irq/default_smp_affinity",
             "/proc/sysrq-trigger",
             "/sys/class/net/eth0",
             "/sys/class/net/../../kernel/uevent_helper",
             "/sys/class/net/eth0/../../../kernel/uevent_helper",
             "/sys/class/net/an-interface-of-a-long-name/mtu",
-            "/sys/devices/system/cpu/cpu0/../cpu1/online",
+            "/sys/devices/system/cpu/cpu1/online",
             "/sys/devices/system/cpu/online",
             "/sys/devices/system/cpu/cpufreq/policy03/scaling_governor",
             "/sys/devices/system/cpu/cpufreq/policy3/../boost",
@@ -374,7 +342,7 @@ mod tests {
             r#"{"sysfs-attribute":{"interface":"..","attribute":"mtu"}}"#,
             r#"{"sysfs-attribute":{"interface":"eth0","attribute":"../../x"}}"#,
             r#"{"sysfs-attribute":{"interface":"eth0/..","attribute":"mtu"}}"#,
-            r#"{"irq-affinity":{"irq":-1}}"#,
+            r#"{"irq-affinity":{"irq":1}}"#,
             r#"{"ethtool":{"interface":"-s","feature":"rx"}}"#,
             r#"{"ethtool":{"interface":"eth0","feature":"rx off; reboot"}}"#,
             r#"{"ethtool":{"interface":"eth0","feature":"--flash"}}"#,

@@ -4,15 +4,15 @@
 //! namespace.
 
 use crate::DutError;
+use crate::child::{apart, ends_within};
 use crate::external::fill;
 use crate::last_lines::LastLines;
 use crate::step::{Event, Executed, Sink, Target};
 use crate::tool;
 use port::netns::{Netns, Sight};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, BufReader};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Started {
         folder: &Path,
         sink: &Sink,
     ) -> Result<Started, DutError> {
-        let refused = |wrong: String| DutError::Refused { what: format!("`start = {line:?}`"), way_out: wrong };
+        let refused = |wrong: String| DutError::refused(format!("`start = {line:?}`"), wrong);
         let filled = fill(line, values).map_err(refused)?;
         Started::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
     }
@@ -178,14 +178,7 @@ impl Drop for Started {
 }
 
 fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<Started> {
-    let mut child = command
-        .env("PATH", tool::search_path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // Ctrl-C reaches natmeter only, which then ends the process in order.
-        .process_group(0)
-        .spawn()?;
+    let mut child = apart(&mut command, [Stdio::piped(), Stdio::piped(), Stdio::null()]).spawn()?;
     let output = child.stdout.take().expect("piped above");
     let lines = LastLines::default();
     let (at_end, output_end) = channel();
@@ -207,13 +200,6 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
     };
     std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
     Ok(started)
-}
-
-/// Whether the unwaited child ends in time.
-fn ends_within(pid: Pid, time: Duration) -> bool {
-    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
-    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
-    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&time)).is_ok_and(|ended| ended > 0)
 }
 
 #[cfg(test)]

@@ -11,19 +11,23 @@ pub struct Tool {
     pub version: &'static [&'static str],
 }
 
-pub const IP: Tool = Tool { program: "ip", package: "iproute2", version: &["-V"] };
-pub const ETHTOOL: Tool = Tool { program: "ethtool", package: "ethtool", version: &["--version"] };
-pub const CONNTRACK: Tool = Tool { program: "conntrack", package: "conntrack", version: &["--version"] };
-pub const NFT: Tool = Tool { program: "nft", package: "nftables", version: &["--version"] };
-pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "iptables", version: &["--version"] };
-pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
+impl Tool {
+    /// A tool that prints its version for `--version`.
+    pub(crate) const fn of(program: &'static str, package: &'static str) -> Tool {
+        Tool { program, package, version: &["--version"] }
+    }
+}
 
-pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--version"] };
-pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
-
-pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &["--version"] };
-
-pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
+pub const IP: Tool = Tool { version: &["-V"], ..Tool::of("ip", "iproute2") };
+pub const ETHTOOL: Tool = Tool::of("ethtool", "ethtool");
+pub const CONNTRACK: Tool = Tool::of("conntrack", "conntrack");
+pub const NFT: Tool = Tool::of("nft", "nftables");
+pub const IPTABLES_LEGACY: Tool = Tool::of("iptables-legacy", "iptables");
+pub const IPTABLES_NFT: Tool = Tool::of("iptables-nft", "iptables");
+pub const KNOT: Tool = Tool::of("knotd", "knot");
+pub const UNBOUND: Tool = Tool { version: &["-V"], ..Tool::of("unbound", "unbound") };
+pub const PERF: Tool = Tool::of("perf", "linux-perf");
+pub const SSH: Tool = Tool { version: &["-V"], ..Tool::of("ssh", "openssh-client") };
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", missing(.0))]

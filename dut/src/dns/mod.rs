@@ -13,7 +13,7 @@ use crate::DutError;
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
-use crate::lock::{Lock, RunDir, What};
+use crate::lock::{self, Lock, RunDir};
 use crate::side::{LEFT, RIGHT};
 use crate::started::{Role, Started};
 use crate::step::{Sink, Target, no_sink};
@@ -154,7 +154,7 @@ impl Bed {
     pub fn build(between: QueryPath, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
-        let lock = Lock::take(dir, What::Bed)?;
+        let lock = Lock::take(dir, lock::TEST_BED)?;
         let host = Namespace::with_server()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
         let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
@@ -233,7 +233,7 @@ impl Bed {
     fn start(&self, name: &'static str, target: Target, line: &str) -> Result<Started, DutError> {
         let ns = self.host.at(target).expect("made with a server");
         Started::spawn_as(Role { name, target }, line, ns, self.folder.path(), &self.sink)
-            .map_err(|why| DutError::Refused { what: format!("`{line}`"), way_out: why })
+            .map_err(|why| DutError::refused(format!("`{line}`"), why))
     }
 }
 

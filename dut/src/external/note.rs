@@ -4,11 +4,10 @@
 //!
 //! Root may run the command in it, so natmeter reads only a note that no other user could have written.
 
-use super::hook::Hook;
+use super::ExternalConfig;
+use super::hook::{Hook, Hooks};
 use super::hook_host::{self, HookHost, On};
-use super::outcome::{judged, record};
 use crate::changes::Undone;
-use crate::host::runner::Limits;
 use crate::host::ssh;
 use crate::lock::{Lock, RunDir};
 use crate::step::Sink;
@@ -41,56 +40,61 @@ impl Note {
     fn on(&self) -> On {
         self.host.clone().map_or(On::Local, On::Ssh)
     }
-    fn limits(&self) -> Limits {
-        Limits::of_hook(Duration::from_millis(self.timeout_ms))
+
+    /// The device without hooks, on which `restore` can run.
+    fn config(&self) -> ExternalConfig {
+        let Note { name, ssh_config, folder, timeout_ms, .. } = self.clone();
+        let (timeout, hooks) = (Duration::from_millis(timeout_ms), Hooks::new());
+        ExternalConfig { name, on: self.on(), ssh_config, hooks, folder, timeout, values: Vec::new(), software: None }
     }
 }
 
 /// The lock of a device with its note; one run at a time has it.
-pub(super) struct Held {
-    path: PathBuf,
+pub(super) struct DeviceLock {
+    note: PathBuf,
     // Dropped after all others.
     _lock: Option<Lock>,
 }
 
-impl Held {
+impl DeviceLock {
     /// Fails with [`DutError::Busy`] when another process has it.
-    pub(super) fn take(dir: &RunDir, name: &str, on: &On) -> Result<Held, DutError> {
+    pub(super) fn take(dir: &RunDir, name: &str, on: &On) -> Result<DeviceLock, DutError> {
         if matches!(on, On::Namespace(_)) {
             // No other process has this namespace.
-            return Ok(Held { path: dir.path().join(key(name, on)).with_extension(NOTE), _lock: None });
+            return Ok(DeviceLock { note: dir.path().join(key(name, on)).with_extension(NOTE), _lock: None });
         }
-        Held::at(dir, &key(name, on), &format!("the DUT {name} ({on})"))
+        DeviceLock::at(dir, &key(name, on), &format!("the DUT {name} ({on})"))
     }
 
-    fn at(dir: &RunDir, key: &str, words: &str) -> Result<Held, DutError> {
+    fn at(dir: &RunDir, key: &str, words: &str) -> Result<DeviceLock, DutError> {
         let lock = Lock::take_file(dir, &format!("{key}.{LOCK}"), words)?;
-        Ok(Held { path: dir.path().join(key).with_extension(NOTE), _lock: Some(lock) })
+        Ok(DeviceLock { note: dir.path().join(key).with_extension(NOTE), _lock: Some(lock) })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// File of the note.
+    pub(super) fn note(&self) -> &Path {
+        &self.note
     }
 
     /// The last complete line of the file counts.
     pub(super) fn write(&self, note: &Note) -> Result<(), DutError> {
-        let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
-        let mut file = private_file::open_or_create(&self.path).map_err(failed)?;
+        let failed = |source| DutError::Journal { doing: "writing", path: self.note.clone(), source };
+        let mut file = private_file::open_or_create(&self.note).map_err(failed)?;
         let line = serde_json::to_string(note).expect("a note of strings") + "\n";
         // A crash may have left an incomplete line.
         file.write_all(format!("\n{line}").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let folder = self.note.parent().unwrap_or(Path::new("/"));
         File::open(folder).and_then(|f| f.sync_all()).map_err(failed)
     }
 
     pub(super) fn forget(&self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.note);
     }
 
     fn left(&self) -> Result<Option<Note>, DutError> {
-        let failed = |source| DutError::Journal { doing: "reading", path: self.path.clone(), source };
+        let failed = |source| DutError::Journal { doing: "reading", path: self.note.clone(), source };
         let mut text = String::new();
-        match private_file::open(&self.path) {
+        match private_file::open(&self.note) {
             Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(failed(e)),
@@ -119,34 +123,32 @@ impl Held {
             Err(cause) => Err(DutError::StillChanged {
                 what: format!("the DUT {} ({})", note.name, note.on()),
                 cause: Box::new(cause),
-                note: self.path.clone(),
+                note: self.note.clone(),
             }),
         }
     }
 
     fn retry(&self, note: &Note, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
-        let (on, limits) = (note.on(), note.limits());
-        let mut place = HookHost::of(&on, &note.folder, dir, note.ssh_config.clone())?;
+        let mut place = HookHost::of(&note.config(), dir, sink)?;
         let mut done = Vec::new();
         let exists = match &note.copies {
-            Some(copies) => place.use_folder(copies, &limits)?,
+            Some(copies) => place.use_folder(copies)?,
             None => true,
         };
+        let Note { name, .. } = note;
         if let Some(line) = &note.restore {
             if !exists {
                 // The host may have restarted: copy the hooks again.
-                let copies = place.make_folder(&limits)?;
+                let copies = place.make_folder()?;
                 self.write(&Note { copies, ..note.clone() })?;
-                place.copy(&note.folder, &note.files, &limits)?;
+                place.copy(&note.files)?;
             }
-            let ran = place.run(line, &limits);
-            record(sink, Hook::Restore, &on, line, &ran);
-            judged(Hook::Restore, &on, line, ran?, &limits)?;
-            done.push(format!("{} ({on}): restored by `{line}`", note.name));
+            place.must(Hook::Restore, line)?;
+            done.push(format!("{name} ({}): restored by `{line}`", place.on));
         }
-        place.remove_folder(&limits)?;
+        place.remove_folder()?;
         if note.copies.is_some() {
-            done.push(format!("{} ({on}): the copies of its hooks are removed", note.name));
+            done.push(format!("{name} ({}): the copies of its hooks are removed", place.on));
         }
         Ok(done)
     }
@@ -159,8 +161,8 @@ impl Held {
 pub fn clean(dir: &RunDir, sink: &Sink) -> Result<Undone, DutError> {
     let mut undone = Undone::default();
     for key in keys(dir) {
-        let held = Held::at(dir, &key, "a device under test")?;
-        match held.restore_left(dir, sink) {
+        let lock = DeviceLock::at(dir, &key, "a device under test")?;
+        match lock.restore_left(dir, sink) {
             Ok(done) => undone.done.extend(done),
             Err(error) => undone.left.push(error.to_string()),
         }
@@ -209,8 +211,8 @@ pub(super) fn restore_ended(dir: &RunDir, name: &str, on: &On, sink: &Sink) -> R
     let mut done = Vec::new();
     let (own, all) = (key(name, on), of_all(name, on));
     for ended in keys(dir).into_iter().filter(|key| is_made(on) && *key != own && key.starts_with(&all)) {
-        match Held::at(dir, &ended, "a device under test") {
-            Ok(held) => done.extend(held.restore_left(dir, sink)?),
+        match DeviceLock::at(dir, &ended, "a device under test") {
+            Ok(lock) => done.extend(lock.restore_left(dir, sink)?),
             // Another run has its own.
             Err(DutError::Busy { .. }) => {}
             Err(error) => return Err(error),

@@ -1,71 +1,70 @@
 //! The outcome of a hook: its record, judgement and number.
 
 use super::hook::Hook;
-use super::hook_host::{On, shown};
+use super::hook_host::{HookHost, shown};
 use crate::DutError;
 use crate::error::FailedHook;
-use crate::host::runner::{Limits, Ran};
-use crate::step::{Event, Executed, Sink, Target};
+use crate::host::Output;
+use crate::host::runner::Ran;
+use crate::step::{Event, Executed, Target};
+use std::time::Duration;
 
-/// Records a hook that ran, or could not run.
-pub(super) fn record(sink: &Sink, hook: Hook, on: &On, line: &str, ran: &Result<Ran, DutError>) {
-    record_as(sink, hook.why(), on, line, ran);
-}
+impl HookHost {
+    /// Runs a line, for the record.
+    pub(super) fn recorded(&mut self, why: &str, line: &str) -> Result<Ran, DutError> {
+        let ran = self.run(line);
+        self.record(why, line, &ran);
+        ran
+    }
 
-pub(super) fn record_as(sink: &Sink, why: &str, on: &On, line: &str, ran: &Result<Ran, DutError>) {
-    let (why, command) = (why.to_owned(), shown(on, line).to_string());
-    sink(&Event::Executed(match ran {
-        Ok(Ran { output, timed_out, took }) => Executed {
-            why,
+    /// Runs a hook, which must succeed within its time.
+    pub(super) fn must(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
+        let ran = self.recorded(&hook.why(), line)?;
+        let outcome = if ran.timed_out {
+            format!(
+                "ran longer than its time limit, {} s, and was killed: raise `timeout`; if it leaves a process behind, redirect \
+                 the output of that process to a file",
+                self.limits.time.as_secs_f32()
+            )
+        } else if !ran.output.ok() {
+            let code = ran.output.status.unwrap_or(-1);
+            format!("exited with code {code} after {:.1} s", ran.took.as_secs_f64())
+        } else {
+            return Ok(ran);
+        };
+        Err(self.failure(hook, line, &ran, &outcome))
+    }
+
+    /// Records a line that ran, or could not run.
+    pub(super) fn record(&self, why: &str, line: &str, ran: &Result<Ran, DutError>) {
+        let (output, ok, took) = match ran {
+            Ok(ran) => (ran.output.clone(), ran.output.ok() && !ran.timed_out, ran.took),
+            Err(error) => (Output { stderr: error.to_string(), ..Output::default() }, false, Duration::ZERO),
+        };
+        (self.sink)(&Event::Executed(Executed {
+            why: why.to_owned(),
             target: Target::Dut,
-            command,
+            command: shown(&self.on, line).to_string(),
             status: output.status,
-            stdout: output.stdout.clone(),
-            stderr: output.stderr.clone(),
-            ok: output.ok() && !timed_out,
+            stdout: output.stdout,
+            stderr: output.stderr,
+            ok,
             micros: took.as_micros() as u64,
-        },
-        Err(error) => Executed {
-            why,
-            target: Target::Dut,
-            command,
-            status: None,
-            stdout: String::new(),
-            stderr: error.to_string(),
-            ok: false,
-            micros: 0,
-        },
-    }));
-}
-
-pub(super) fn judged(hook: Hook, on: &On, line: &str, ran: Ran, limits: &Limits) -> Result<Ran, DutError> {
-    if ran.timed_out {
-        let outcome = format!(
-            "ran longer than its time limit, {} s, and was killed: raise `timeout`; if it leaves a process behind, redirect \
-             the output of that process to a file",
-            limits.time.as_secs_f32()
-        );
-        return Err(failure(hook, on, line, &ran, &outcome));
+        }));
     }
-    if ran.output.ok() {
-        return Ok(ran);
-    }
-    let code = ran.output.status.unwrap_or(-1);
-    let outcome = format!("exited with code {code} after {:.1} s", ran.took.as_secs_f64());
-    Err(failure(hook, on, line, &ran, &outcome))
-}
 
-pub(super) fn failure(hook: Hook, on: &On, line: &str, ran: &Ran, outcome: &str) -> DutError {
-    DutError::Hook(Box::new(FailedHook {
-        hook: hook.name(),
-        on: on.to_string(),
-        // natmeter's own scripts are long, and in the record of commands.
-        command: line.split_once('\n').map_or_else(|| line.to_owned(), |(first, _)| format!("{first} …")),
-        outcome: outcome.to_owned(),
-        lines: FailedHook::last_lines(&[&ran.output.stdout, &ran.output.stderr]),
-        undone: Vec::new(),
-        left: Vec::new(),
-    }))
+    pub(super) fn failure(&self, hook: Hook, line: &str, ran: &Ran, outcome: &str) -> DutError {
+        DutError::Hook(Box::new(FailedHook {
+            hook: hook.name(),
+            on: self.on.to_string(),
+            // natmeter's own scripts are long, and in the record of commands.
+            command: line.split_once('\n').map_or_else(|| line.to_owned(), |(first, _)| format!("{first} …")),
+            outcome: outcome.to_owned(),
+            lines: FailedHook::last_lines(&[&ran.output.stdout, &ran.output.stderr]),
+            undone: Vec::new(),
+            left: Vec::new(),
+        }))
+    }
 }
 
 /// The last number of a text, if it is whole.

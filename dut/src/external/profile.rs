@@ -2,7 +2,6 @@
 
 use super::External;
 use super::hook_host::On;
-use super::outcome::record_as;
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
 use crate::perf::EVENT;
@@ -50,14 +49,14 @@ impl External {
     /// # Errors
     /// [`DutError::Refused`] with what to install or to do there.
     pub fn see_that_perf_works(&mut self) -> Result<(), DutError> {
-        let ran = self.place.run(CHECK, &self.limits)?;
-        let refused = |what: &str, way_out: &str| DutError::Refused {
-            what: format!("`profile` samples the cores of the box {} ({}), {what}", self.name, self.on),
-            way_out: way_out.to_owned(),
+        let ran = self.place.run(CHECK)?;
+        let (name, on) = (self.name(), &self.config.on);
+        let refused = |what: &str, way_out: &str| {
+            DutError::refused(format!("`profile` samples the cores of the box {name} ({on}), {what}"), way_out)
         };
         match ran.output.status {
             Some(0) => Ok(()),
-            Some(3) if matches!(self.on, On::Guest(_)) => Err(refused(
+            Some(3) if matches!(self.config.on, On::Guest(_)) => Err(refused(
                 "which has no perf",
                 "build a guest with it, `natmeter guest build qemu --perf`, or measure without `profile`",
             )),
@@ -71,7 +70,7 @@ impl External {
 
     /// Samples all cores of the box at this frequency per second.
     pub fn start_profile(&mut self, frequency: u32) -> Result<OnBox, DutError> {
-        let output = self.perf("perf records", &start(frequency), self.limits)?.output.stdout;
+        let output = self.perf("perf records", &start(frequency), self.place.limits)?.output.stdout;
         let mut lines = output.lines();
         let (folder, online) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
         let (folder, cores) = (folder.to_owned(), cores(online));
@@ -88,7 +87,7 @@ impl External {
     /// perf ended early or failed, the samples are too many, or the connection is lost.
     pub fn finish_profile(&mut self, on: &OnBox, from: Instant, to: Instant, most: usize) -> Result<Stacks, DutError> {
         let [from, to] = [from, to].map(|moment| on.clock.at(moment));
-        let limits = Limits { time: self.limits.time.max(PRINTING), octets: OCTETS };
+        let limits = Limits { time: self.place.limits.time.max(PRINTING), octets: OCTETS };
         let ran = self.perf("perf prints the samples", &finish(&on.folder, from, to), limits);
         self.end_profile(&on.folder);
         let text = ran?.output.stdout;
@@ -110,13 +109,13 @@ impl External {
     fn end_profile(&mut self, folder: &str) {
         if is_folder_of_samples(folder) {
             let line = format!("cd '{folder}' && {{ test -e ended || kill -TERM \"$(cat pid)\"; rm -rf '{folder}'; }}");
-            let _ = self.place.run(&line, &self.limits);
+            let _ = self.place.run(&line);
         }
     }
 
     fn clock(&mut self) -> Result<Clock, DutError> {
         let before = Instant::now();
-        let ran = self.place.run(NOW, &self.limits)?;
+        let ran = self.place.run(NOW)?;
         let here = before + before.elapsed() / 2;
         let there = ran.output.stdout.trim().parse().ok();
         let unknown = || {
@@ -128,14 +127,11 @@ impl External {
 
     /// Runs perf without recording the output.
     fn perf(&mut self, why: &str, line: &str, limits: Limits) -> Result<Ran, DutError> {
-        let ran = self.place.run(line, &limits);
-        let shown = ran.as_ref().map(|ran| {
+        let ran = self.place.run_within(line, &limits);
+        if let Ok(ran) = &ran {
             let mut shown = ran.clone();
             shown.output.stdout.truncate(shown.output.stdout.find("\n\n").unwrap_or(shown.output.stdout.len()));
-            shown
-        });
-        if let Ok(shown) = shown {
-            record_as(&self.sink, why, &self.on, line, &Ok(shown));
+            self.place.record(why, line, &Ok(shown));
         }
         let ran = ran?;
         if ran.output.ok() && !ran.timed_out {
@@ -148,10 +144,7 @@ impl External {
     }
 
     fn not_profiled(&self, what: &str, way_out: &str) -> DutError {
-        DutError::Refused {
-            what: format!("the box {} ({}) was not profiled: {what}", self.name, self.on),
-            way_out: way_out.to_owned(),
-        }
+        DutError::refused(format!("the box {} ({}) was not profiled: {what}", self.name(), self.config.on), way_out)
     }
 }
 

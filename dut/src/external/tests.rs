@@ -1,8 +1,9 @@
+use super::Hook::{Alive, Clear, Count, Failover, Memory, Prepare, Reset, Restore};
 use super::*;
 use crate::Holder;
 use crate::step::no_sink;
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 struct Bed {
     dir: tempfile::TempDir,
@@ -32,6 +33,7 @@ impl Bed {
         ExternalConfig {
             name: "box".into(),
             on: On::Local,
+            ssh_config: None,
             hooks,
             folder: self.folder(),
             timeout: Duration::from_secs(60),
@@ -44,9 +46,8 @@ impl Bed {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is a field of `Hooks`")]
-fn hook(line: &str) -> Option<String> {
-    Some(line.to_owned())
+fn hooks(lines: &[(Hook, &str)]) -> Hooks {
+    lines.iter().map(|(hook, line)| (*hook, (*line).to_owned())).collect()
 }
 
 fn refusal(result: Result<External, DutError>) -> String {
@@ -60,14 +61,13 @@ fn refusal(result: Result<External, DutError>) -> String {
 fn hooks_run_in_the_folder_of_the_bed_and_restore_runs_once() {
     let bed = Bed::new();
     bed.file("set", 0o755, "#!/bin/sh\necho \"set $1\" >>log\n");
-    let hooks = Hooks {
-        prepare: hook("./set {connections}"),
-        clear: hook("echo clear >>log && echo {{}} >>log"),
-        count: hook("echo 'entries: 7 of 1000'; echo 8 >&2"),
-        restore: hook("echo restore >>log"),
-        alive: hook("echo alive >>log"),
-        ..Hooks::default()
-    };
+    let hooks = hooks(&[
+        (Prepare, "./set {connections}"),
+        (Clear, "echo clear >>log && echo {{}} >>log"),
+        (Count, "echo 'entries: 7 of 1000'; echo 8 >&2"),
+        (Restore, "echo restore >>log"),
+        (Alive, "echo alive >>log"),
+    ]);
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = Arc::clone(&told);
     let sink: Sink = Arc::new(move |event| listening.lock().unwrap().push(event.clone()));
@@ -95,7 +95,7 @@ fn command(event: &Event) -> Option<&str> {
 #[test]
 fn without_hooks_nothing_is_known_and_nothing_is_left() {
     let bed = Bed::new();
-    let mut external = bed.prepare(Hooks::default()).unwrap();
+    let mut external = bed.prepare(Hooks::new()).unwrap();
     assert_eq!(
         (external.clear().unwrap(), external.count().unwrap(), external.is_alive().unwrap()),
         (None, None, None)
@@ -107,11 +107,7 @@ fn without_hooks_nothing_is_known_and_nothing_is_left() {
 #[test]
 fn a_hook_that_fails_shows_its_last_lines_and_the_device_is_restored() {
     let bed = Bed::new();
-    let hooks = Hooks {
-        prepare: hook("seq 1 30; echo no room >&2; exit 3"),
-        restore: hook("echo restore >>log"),
-        ..Hooks::default()
-    };
+    let hooks = hooks(&[(Prepare, "seq 1 30; echo no room >&2; exit 3"), (Restore, "echo restore >>log")]);
     let text = refusal(bed.prepare(hooks));
     assert!(
         text.starts_with("hook `prepare` (local): `seq 1 30; echo no room >&2; exit 3` exited with code 3"),
@@ -128,11 +124,11 @@ fn a_hook_that_fails_shows_its_last_lines_and_the_device_is_restored() {
 #[test]
 fn a_hook_that_hangs_is_killed() {
     let bed = Bed::new();
-    let hooks = Hooks { clear: hook("sleep 1000"), restore: hook("echo restore >>log"), ..Hooks::default() };
+    let hooks = hooks(&[(Clear, "sleep 1000"), (Restore, "echo restore >>log")]);
     let mut external = bed.prepare(hooks).unwrap();
-    external.limits.time = Duration::from_millis(20);
+    external.place.limits.time = Duration::from_millis(20);
     // The time limit is for `clear`, not for the restoring.
-    external.lines.lines.retain(|(hook, _)| *hook != Hook::Restore);
+    external.config.hooks.remove(&Restore);
     let text = external.clear().unwrap_err().to_string();
     assert!(
         text.contains("`sleep 1000` ran longer than its time limit, 0.02 s, and was killed: raise `timeout`"),
@@ -143,12 +139,8 @@ fn a_hook_that_hangs_is_killed() {
 #[test]
 fn a_device_that_is_dead_is_not_changed() {
     let bed = Bed::new();
-    let hooks = Hooks {
-        alive: hook("echo no link; false"),
-        prepare: hook("echo prepare >>log"),
-        restore: hook("echo restore >>log"),
-        ..Hooks::default()
-    };
+    let hooks =
+        hooks(&[(Alive, "echo no link; false"), (Prepare, "echo prepare >>log"), (Restore, "echo restore >>log")]);
     let error = bed.prepare(hooks).err().unwrap();
     assert!(matches!(&error, DutError::Dead(text) if text.contains("no link")), "{error}");
     assert_eq!(bed.read("log"), "");
@@ -158,7 +150,7 @@ fn a_device_that_is_dead_is_not_changed() {
 #[test]
 fn a_count_without_a_number_is_shown() {
     let bed = Bed::new();
-    let mut external = bed.prepare(Hooks { count: hook("echo table eth0 is 12.5 %"), ..Hooks::default() }).unwrap();
+    let mut external = bed.prepare(hooks(&[(Count, "echo table eth0 is 12.5 %")])).unwrap();
     let text = external.count().unwrap_err().to_string();
     assert!(text.contains("printed no whole number") && text.contains("    table eth0 is 12.5 %"), "{text}");
     for (text, number) in [
@@ -182,7 +174,7 @@ fn wrong_hooks_are_refused_before_anything_runs() {
     let bed = Bed::new();
     bed.file("plain", 0o644, "");
     let refused = |line: &str| {
-        let hooks = Hooks { prepare: hook("echo prepare >>log"), restore: hook(line), ..Hooks::default() };
+        let hooks = hooks(&[(Prepare, "echo prepare >>log"), (Restore, line)]);
         refusal(bed.prepare(hooks))
     };
     let text = refused("./no-such-file x");
@@ -201,7 +193,7 @@ fn wrong_hooks_are_refused_before_anything_runs() {
 fn a_plan_lists_the_copies_and_the_hooks() {
     let bed = Bed::new();
     bed.file("set", 0o755, "");
-    let hooks = Hooks { prepare: hook("./set {connections}"), clear: hook("conntrack -F"), ..Hooks::default() };
+    let hooks = hooks(&[(Prepare, "./set {connections}"), (Clear, "conntrack -F")]);
     let config = ExternalConfig { on: On::Ssh("root@p095".into()), ..bed.config(hooks) };
     let orders: Vec<String> = plan(&config).unwrap().iter().map(|order| order.action.to_string()).collect();
     assert_eq!(
@@ -213,16 +205,16 @@ fn a_plan_lists_the_copies_and_the_hooks() {
 #[test]
 fn a_restore_that_fails_is_noted_and_tried_again() {
     let bed = Bed::new();
-    let hooks = || Hooks { restore: hook("test -e ready && echo restored >>log"), ..Hooks::default() };
-    let external = bed.prepare(hooks()).unwrap();
-    let busy = bed.prepare(hooks()).err().unwrap();
+    let with_restore = || hooks(&[(Restore, "test -e ready && echo restored >>log")]);
+    let external = bed.prepare(with_restore()).unwrap();
+    let busy = bed.prepare(with_restore()).err().unwrap();
     assert!(matches!(&busy, DutError::Busy { what, holder: Holder::Process { .. } } if what == "the DUT box (local)"));
     assert!(matches!(clean(&bed.run_dir(), &no_sink()), Err(DutError::Busy { .. })));
     let undone = external.teardown();
     assert!(undone.done.is_empty() && undone.left[0].ends_with("`natmeter clean` tries again"), "{undone:?}");
     assert!(is_left(&bed.run_dir()));
 
-    let text = refusal(bed.prepare(hooks()));
+    let text = refusal(bed.prepare(with_restore()));
     assert!(text.starts_with("the DUT box (local) is still as an earlier run left it: hook `restore`"), "{text}");
     let undone = clean(&bed.run_dir(), &no_sink()).unwrap();
     assert!(undone.done.is_empty() && undone.left.len() == 1, "{undone:?}");
@@ -239,7 +231,7 @@ fn a_restore_that_fails_is_noted_and_tried_again() {
 #[test]
 fn a_note_that_others_could_have_written_is_refused() {
     let bed = Bed::new();
-    let hooks = Hooks { restore: hook("test -e ready && echo restored >>log"), ..Hooks::default() };
+    let hooks = hooks(&[(Restore, "test -e ready && echo restored >>log")]);
     bed.prepare(hooks).unwrap().teardown();
     let dir = bed.run_dir();
     let note = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
@@ -266,29 +258,29 @@ fn a_note_that_others_could_have_written_is_refused() {
 #[test]
 fn a_table_is_emptied_on_the_clock_of_the_host() {
     let bed = Bed::new();
-    let mut external = bed.prepare(Hooks { clear: hook("sleep 0.05; exit 0 # done"), ..Hooks::default() }).unwrap();
-    let (cleared, clock) = external.clear_timed().unwrap().unwrap();
-    assert_eq!((cleared.how.as_str(), clock), ("sleep 0.05; exit 0 # done", timed::Clock::Device));
+    let mut external = bed.prepare(hooks(&[(Clear, "sleep 0.05; exit 0 # done")])).unwrap();
+    let cleared = external.clear_timed().unwrap().unwrap();
+    assert_eq!((cleared.how.as_str(), cleared.by_own_clock), ("sleep 0.05; exit 0 # done", true));
     assert!((50_000_000..20_000_000_000).contains(&cleared.nanos), "{}", cleared.nanos);
 }
 
 #[test]
 fn a_table_that_is_not_emptied_has_no_time() {
     let bed = Bed::new();
-    let mut external = bed.prepare(Hooks { clear: hook("echo no >&2; exit 3"), ..Hooks::default() }).unwrap();
+    let mut external = bed.prepare(hooks(&[(Clear, "echo no >&2; exit 3")])).unwrap();
     let error = external.clear_timed().unwrap_err().to_string();
     assert!(error.contains("clear") && error.contains("code 3") && error.contains("no"), "{error}");
     drop(external);
-    assert_eq!(bed.prepare(Hooks::default()).unwrap().clear_timed().unwrap(), None);
+    assert_eq!(bed.prepare(Hooks::new()).unwrap().clear_timed().unwrap(), None);
 }
 
 #[test]
 fn hooks_of_a_disruption_run_or_are_not_there() {
     let bed = Bed::new();
-    let hooks = Hooks { reset: hook("echo reset >>log"), memory: hook("echo used: 4096"), ..Hooks::default() };
+    let hooks = hooks(&[(Reset, "echo reset >>log"), (Memory, "echo used: 4096")]);
     let mut external = bed.prepare(hooks).unwrap();
-    assert!(external.disrupt(Disruption::Reset).unwrap());
-    assert!(!external.disrupt(Disruption::Failover).unwrap());
+    assert!(external.disrupt(Reset).unwrap());
+    assert!(!external.disrupt(Failover).unwrap());
     assert_eq!(
         (bed.read("log").as_str(), external.memory().unwrap().map(|memory| memory.octets)),
         ("reset\n", Some(4096))
@@ -302,11 +294,11 @@ fn a_line_longer_than_an_argument_runs_without_an_input() {
     let bed = Bed::new();
     let long = "x".repeat(1 << 20);
     let line = format!("cat; printf %s {long} | wc -c >length; pwd >where; exit 0");
-    let external = bed.prepare(Hooks { prepare: Some(line), ..Hooks::default() }).unwrap();
+    let external = bed.prepare(hooks(&[(Prepare, &line)])).unwrap();
     assert_eq!(bed.read("length").trim(), long.len().to_string());
     assert_eq!(bed.read("where").trim(), bed.folder().display().to_string());
     drop(external);
     let failing = format!("echo {long} >/dev/null; echo no >&2; exit 3");
-    let text = refusal(bed.prepare(Hooks { prepare: Some(failing), ..Hooks::default() }));
+    let text = refusal(bed.prepare(hooks(&[(Prepare, &failing)])));
     assert!(text.contains("exited with code 3") && text.contains("no"), "{text}");
 }

@@ -1,14 +1,6 @@
 //! The time of a hook on its host's clock: one shell command reads the clock before and after, so
 //! that network and start of the command do not count.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// Clock of the hook's host.
-    Device,
-    /// Clock of this machine, round trip included.
-    Here,
-}
-
 const MARK: &str = "natmeter-clock";
 
 /// Command line that exits as the hook does.

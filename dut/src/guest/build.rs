@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const APT: Tool = Tool { program: "apt-get", package: "apt", version: &["--version"] };
-const APT_CACHE: Tool = Tool { program: "apt-cache", package: "apt", version: &["--version"] };
-const DPKG_DEB: Tool = Tool { program: "dpkg-deb", package: "dpkg", version: &["--version"] };
+const APT: Tool = Tool::of("apt-get", "apt");
+const APT_CACHE: Tool = Tool::of("apt-cache", "apt");
+const DPKG_DEB: Tool = Tool::of("dpkg-deb", "dpkg");
 
 const INIT: &str = include_str!("init.sh");
 
@@ -29,18 +29,14 @@ const LIMIT: Duration = Duration::from_secs(1800);
 /// A program or package is missing, a step fails, or User-Mode Linux with perf.
 pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
     if perf && kind == Kind::Uml {
-        return Err(DutError::Refused {
-            what: "User-Mode Linux has no events for perf".into(),
-            way_out: "build the other guest: `natmeter guest build qemu --perf`".into(),
-        });
+        let way_out = "build the other guest: `natmeter guest build qemu --perf`";
+        return Err(DutError::refused("User-Mode Linux has no events for perf", way_out));
     }
     let recipe = kind.recipe();
     tool::require(&[&[APT, APT_CACHE, DPKG_DEB][..], &recipe.tools].concat())?;
     if std::env::consts::ARCH != "x86_64" {
         let what = format!("guests exist for x86_64 only, and this machine is {}", std::env::consts::ARCH);
-        return Err(DutError::Refused {
-            what, way_out: "measure a device on another machine: on = \"ssh:…\"".into()
-        });
+        return Err(DutError::refused(what, "measure a device on another machine: on = \"ssh:…\""));
     }
     say("choosing packages");
     let of_kernel = Packages::resolve(&names_of_kernel(&recipe)?)?;
@@ -286,11 +282,10 @@ fn failed(doing: &'static str, path: &Path, source: io::Error) -> DutError {
 fn run(command: &mut Command) -> Result<String, DutError> {
     let shown = format!("{command:?}").replace('"', "");
     let shown: String = shown.chars().take(120).collect();
-    let refused = |what: String| DutError::Refused {
-        what,
-        way_out:
-            "the packages come from the sources of apt on this machine: Debian 12 or later, after `apt-get update`"
-                .into(),
+    let refused = |what: String| {
+        let way_out =
+            "the packages come from the sources of apt on this machine: Debian 12 or later, after `apt-get update`";
+        DutError::refused(what, way_out)
     };
     let ran = runner::run(command, Input::Nothing, &Limits::of_hook(LIMIT).keeping(16 << 20))
         .map_err(|e| refused(format!("`{shown}` cannot be started: {e}")))?;

@@ -27,9 +27,9 @@ impl Cache {
         let of_user = || {
             named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache"))).map(|f| f.join("natmeter/guest"))
         };
-        named(VARIABLE).or_else(of_user).map(Cache::at).ok_or_else(|| DutError::Refused {
-            what: "no folder for guests: neither XDG_CACHE_HOME nor HOME is set".into(),
-            way_out: format!("name a folder in {VARIABLE}"),
+        named(VARIABLE).or_else(of_user).map(Cache::at).ok_or_else(|| {
+            let what = "no folder for guests: neither XDG_CACHE_HOME nor HOME is set";
+            DutError::refused(what, format!("name a folder in {VARIABLE}"))
         })
     }
 
@@ -57,12 +57,14 @@ impl Cache {
     }
 
     pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
-        self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| DutError::Refused {
-            what: format!("no guest of the kind {} is in {}", kind.name(), self.folder.display()),
-            way_out: format!(
-                "build it with `natmeter guest build {}`, or name the folder of another user's guests in {VARIABLE}",
-                kind.name()
-            ),
+        self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| {
+            let name = kind.name();
+            DutError::refused(
+                format!("no guest of the kind {name} is in {}", self.folder.display()),
+                format!(
+                    "build it with `natmeter guest build {name}`, or name the folder of another user's guests in {VARIABLE}"
+                ),
+            )
         })
     }
 
@@ -75,11 +77,8 @@ impl Cache {
         };
         let folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
         for path in &folders {
-            fs::remove_dir_all(path).map_err(|source| DutError::Journal {
-                doing: "removing",
-                path: path.clone(),
-                source,
-            })?;
+            let failed = |source| DutError::Journal { doing: "removing", path: path.clone(), source };
+            fs::remove_dir_all(path).map_err(failed)?;
         }
         Ok(folders)
     }

@@ -8,7 +8,6 @@
 pub mod agent;
 pub mod build;
 pub mod cache;
-mod command;
 mod cpio;
 pub mod failure;
 mod host;

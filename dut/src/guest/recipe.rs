@@ -86,13 +86,9 @@ pub(super) const LINKS: &[(&str, &str)] = &[
 
 pub(super) const DEPMOD: &str = include_str!("depmod.sh");
 
-const COMPILING: [Tool; 4] = [
-    Tool { program: "gcc", package: "gcc", version: &["--version"] },
-    Tool { program: "make", package: "make", version: &["--version"] },
-    Tool { program: "strip", package: "binutils", version: &["--version"] },
-    Tool { program: "bc", package: "bc", version: &["--version"] },
-];
-const XZ: Tool = Tool { program: "xz", package: "xz-utils", version: &["--version"] };
+const COMPILING: [Tool; 4] =
+    [Tool::of("gcc", "gcc"), Tool::of("make", "make"), Tool::of("strip", "binutils"), Tool::of("bc", "bc")];
+const XZ: Tool = Tool::of("xz", "xz-utils");
 
 pub(super) struct Recipe {
     pub(super) tools: Vec<Tool>,

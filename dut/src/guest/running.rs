@@ -4,10 +4,10 @@
 //! natmeter holds, so that the kernel ends the guest with natmeter, also after a kill.
 
 use super::agent::Agent;
-use super::command::{Command, NicPart, Parts};
 use super::failure::GuestFailure;
 use super::{Image, Kind, qemu, uml};
 use crate::DutError;
+use crate::child;
 use crate::host::runner::{Limits, Ran};
 use crate::last_lines::LastLines;
 use crate::tool::{self, Tool};
@@ -16,13 +16,12 @@ use std::fmt;
 use std::io::{self, BufReader};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-const UNSHARE: Tool = Tool { program: "unshare", package: "util-linux", version: &["--version"] };
+const UNSHARE: Tool = Tool::of("unshare", "util-linux");
 
 /// First process of the namespace, with the guest's memory in its own file system.
 const GUARD: &str = r#"
@@ -75,8 +74,9 @@ impl Guest {
             Kind::Qemu => &[UNSHARE, qemu::QEMU],
         })?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
-        let (command, descriptors) = assembled(config, image, nics, theirs.into());
-        let mut child = guarded(&command, descriptors).spawn().map_err(|error| cannot_start(&error))?;
+        let words = words(config, image, &nics, theirs.as_raw_fd());
+        let descriptors = nics.into_iter().flat_map(|nic| nic.descriptors).chain([theirs.into()]).collect();
+        let mut child = guarded(&words, descriptors).spawn().map_err(|error| cannot_start(&error))?;
         let console = LastLines::default();
         let (output, lives) = (child.stdout.take().expect("piped"), child.stdin.take());
         let mut guest =
@@ -170,49 +170,65 @@ impl Drop for Guest {
 }
 
 fn cannot_start(error: &io::Error) -> DutError {
-    DutError::Refused {
-        what: format!("a guest cannot be started: {error}"),
-        way_out: "natmeter needs root, or a user namespace, and free descriptors and threads".into(),
+    DutError::refused(
+        format!("a guest cannot be started: {error}"),
+        "natmeter needs root, or a user namespace, and free descriptors and threads",
+    )
+}
+
+impl Nic {
+    pub(super) fn mac(&self) -> String {
+        Mac(self.mac).to_string()
+    }
+
+    /// Argument of its kernel for `init.sh`; none may begin with `con`, which User-Mode Linux interprets.
+    pub(super) fn argument(&self) -> String {
+        format!("nic_{}={}", self.name, self.mac())
     }
 }
 
-fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: OwnedFd) -> (Command, Vec<OwnedFd>) {
-    let part = |nic: &Nic| NicPart {
-        name: nic.name,
-        mac: Mac(nic.mac).to_string(),
-        descriptors: nic.descriptors.iter().map(AsRawFd::as_raw_fd).collect(),
-    };
-    let parts = Parts {
-        kernel: image.kernel(),
-        initrd: image.initrd(),
-        memory_mib: config.memory_mib,
-        cpus: config.cpus,
-        cores: config.cores,
-        has_kvm: qemu::has_kvm(),
-        control: control.as_raw_fd(),
-        nics: nics.iter().map(part).collect(),
-    };
-    let command = match config.kind {
-        Kind::Uml => uml::command(&parts),
-        Kind::Qemu => qemu::command(&parts),
-    };
-    (command, std::iter::once(control).chain(nics.into_iter().flat_map(|nic| nic.descriptors)).collect())
+/// The command that boots a guest, in words.
+fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
+    match config.kind {
+        Kind::Uml => uml::words(config, image, nics, control),
+        Kind::Qemu => qemu::words(config, image, nics, control, qemu::has_kvm()),
+    }
 }
 
-fn guarded(command: &Command, descriptors: Vec<OwnedFd>) -> std::process::Command {
+fn guarded(words: &[String], descriptors: Vec<OwnedFd>) -> Command {
     let unshare = tool::find(UNSHARE.program).unwrap_or_else(|| Path::new(UNSHARE.program).to_owned());
-    let mut process = std::process::Command::new(unshare);
-    process
-        .args(["--pid", "--mount", "--fork", "--kill-child", "--", "sh", "-c", GUARD, "sh", &command.program])
-        .args(&command.args)
-        .env("PATH", tool::search_path())
-        .env("TMPDIR", "/dev/shm")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // Ctrl-C reaches natmeter only.
-        .process_group(0);
+    let mut process = Command::new(unshare);
+    process.args(["--pid", "--mount", "--fork", "--kill-child", "--", "sh", "-c", GUARD, "sh"]).args(words);
+    process.env("TMPDIR", "/dev/shm").env("LC_ALL", "C");
+    child::apart(&mut process, [Stdio::piped(), Stdio::piped(), Stdio::null()]);
     handover::inherit(&mut process, descriptors);
     process
+}
+
+#[cfg(test)]
+pub(super) mod example {
+    use super::*;
+
+    pub(in super::super) fn image() -> Image {
+        Image { kind: Kind::default(), folder: "/guests".into() }
+    }
+
+    /// Two interfaces, each with the descriptor of a pipe per queue.
+    pub(in super::super) fn nics(queues: usize) -> [Nic; 2] {
+        let nic = |name, mac| {
+            let descriptors = (0..queues).map(|_| std::io::pipe().unwrap().0.into()).collect();
+            Nic { name, mac, descriptors }
+        };
+        [nic("left", [2, 0, 0xc6, 0x12, 0, 1]), nic("right", [2, 0, 0xc6, 0x13, 0, 1])]
+    }
+
+    /// Words with the names of interfaces in the place of their descriptors.
+    pub(in super::super) fn shown(words: &[String], nics: &[Nic]) -> String {
+        nics.iter().fold(words.join("\n    "), |text, nic| {
+            let numbers: Vec<String> = nic.descriptors.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
+            let (numbers, name) = (numbers.join(":"), nic.name);
+            let text = text.replace(&format!(",fd={numbers},"), &format!(",fd={name},"));
+            text.replace(&format!(",fds={numbers},"), &format!(",fds={name},"))
+        })
+    }
 }

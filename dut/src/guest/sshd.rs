@@ -21,8 +21,6 @@ pub fn start(guest: &mut Guest, (address, length): (IpAddr, u8), keys: &str) -> 
     if output.ok() {
         return Ok(output.stdout.trim().to_owned());
     }
-    Err(DutError::Refused {
-        what: format!("sshd does not start in the guest: {}", output.stderr.trim()),
-        way_out: "build the guest again with `natmeter guest build`".into(),
-    })
+    let what = format!("sshd does not start in the guest: {}", output.stderr.trim());
+    Err(DutError::refused(what, "build the guest again with `natmeter guest build`"))
 }

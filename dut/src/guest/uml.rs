@@ -1,35 +1,40 @@
 //! User-Mode Linux: a kernel as a process, with packet sockets of natmeter as interfaces, because
 //! its own raw transport receives what it sends.
 
-use super::command::{Command, Parts};
+use super::Image;
+use super::running::{GuestConfig, Nic};
+use std::os::fd::AsRawFd;
 
 /// Command line of User-Mode Linux, with one processor.
-pub(super) fn command(parts: &Parts) -> Command {
-    let mut args = vec![
-        format!("mem={}M", parts.memory_mib),
-        format!("initrd={}", parts.initrd.display()),
+pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
+    let mut words = vec![
+        image.kernel().display().to_string(),
+        format!("mem={}M", config.memory_mib),
+        format!("initrd={}", image.initrd().display()),
         "con=null".to_owned(),
         "con0=null,fd:1".to_owned(),
         "ssl=null".to_owned(),
-        format!("ssl0=fd:{}", parts.control),
+        format!("ssl0=fd:{control}"),
         "panic=-1".to_owned(),
         "uml_dir=/dev/shm".to_owned(),
     ];
-    args.extend(parts.arguments_of_init());
-    for (number, nic) in parts.nics.iter().enumerate() {
+    words.extend(nics.iter().map(Nic::argument));
+    for (number, nic) in nics.iter().enumerate() {
+        let descriptor = nic.descriptors[0].as_raw_fd();
         // Deeper queues stalled under overload.
-        args.push(format!("vec{number}:transport=fd,fd={},mac={},depth=64,gro=0", nic.descriptors[0], nic.mac));
+        words.push(format!("vec{number}:transport=fd,fd={descriptor},mac={},depth=64,gro=0", nic.mac()));
     }
-    Command { program: parts.kernel.display().to_string(), args }
+    words
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::example;
+    use super::super::running::example::{image, nics, shown};
+    use super::*;
 
     #[test]
     fn a_guest_with_two_interfaces() {
-        let command = super::command(&example());
-        insta::assert_snapshot!(format!("{}\n    {}", command.program, command.args.join("\n    ")));
+        let nics = nics(1);
+        insta::assert_snapshot!(shown(&words(&GuestConfig::default(), &image(), &nics, 7), &nics));
     }
 }

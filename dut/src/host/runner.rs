@@ -1,15 +1,14 @@
 //! Runs one local program within limits on the time of its process group and on its output.
 
 use super::Output;
-use crate::tool;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use crate::child::{self, is_readable, never_block};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -61,16 +60,8 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
         Input::Text(text) => (Stdio::piped(), text),
         Input::Contents(file) => (Stdio::from(file), ""),
     };
-    command
-        .env("PATH", tool::search_path())
-        .env("LC_ALL", "C")
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Ctrl-C must not reach the commands with which natmeter undoes its changes.
-        .process_group(0);
     let begun = Instant::now();
-    let mut child = command.spawn()?;
+    let mut child = child::apart(command, [stdin, Stdio::piped(), Stdio::piped()]).env("LC_ALL", "C").spawn()?;
     let mut running = match Running::of(&mut child, text, limits.octets) {
         Ok(running) => running,
         Err(error) => {
@@ -131,10 +122,11 @@ impl<'a> Running<'a> {
                 return Ok(true);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.wait(left)? == 0 {
+            if left.is_zero() {
                 return Ok(self.end.is_none());
             }
-            if self.end.as_ref().is_some_and(|end| is_ready(end.as_fd())) {
+            self.wait(left)?;
+            if self.end.as_ref().is_some_and(|end| is_readable(end, Duration::ZERO)) {
                 self.end = None;
                 deadline = deadline.min(Instant::now() + GRACE);
             }
@@ -143,19 +135,14 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits for output; 0 at the time limit.
-    fn wait(&self, left: Duration) -> io::Result<usize> {
+    /// Waits for output, or the time limit.
+    fn wait(&self, left: Duration) -> io::Result<()> {
         let mut fds: Vec<PollFd> = Vec::with_capacity(4);
         fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
         let readable = [&self.out.pipe, &self.err.pipe, &self.end].into_iter().flatten();
         fds.extend(readable.map(|fd| PollFd::new(fd, PollFlags::IN)));
         // The time limit has passed when the wait returns nothing.
-        let left = left + Duration::from_nanos(1);
-        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut fds, Some(&left)) {
-            Err(rustix::io::Errno::INTR) => Ok(1),
-            other => Ok(other?),
-        }
+        child::wait(&mut fds, left + Duration::from_nanos(1)).map(drop)
     }
 
     fn send(&mut self) {
@@ -172,16 +159,6 @@ impl<'a> Running<'a> {
         self.out.drain();
         self.err.drain();
     }
-}
-
-fn never_block(fd: impl AsFd) -> io::Result<()> {
-    let flags = fcntl_getfl(&fd)?;
-    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
-}
-
-fn is_ready(fd: BorrowedFd) -> bool {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 struct Stream {

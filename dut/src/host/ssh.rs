@@ -75,10 +75,8 @@ impl Ssh {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = run_dir.path().join(format!("{FOLDER}{}-{number}", std::process::id()));
         if folder.as_os_str().len() > LONGEST - "/s".len() {
-            return Err(DutError::Refused {
-                what: format!("the path {}/s is too long for a control socket of ssh", folder.display()),
-                way_out: "set XDG_RUNTIME_DIR to a folder with a shorter path".into(),
-            });
+            let what = format!("the path {}/s is too long for a control socket of ssh", folder.display());
+            return Err(DutError::refused(what, "set XDG_RUNTIME_DIR to a folder with a shorter path"));
         }
         let config = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
         let destination = destination.to_owned();
@@ -162,15 +160,9 @@ impl Ssh {
         if ran.output.ok() {
             return Ok(());
         }
-        Err(DutError::Refused {
-            what: format!(
-                "{} cannot be copied to {}:{remote}: {}",
-                local.display(),
-                self.destination,
-                failure::last_line(&ran.output.stderr)
-            ),
-            way_out: "make room on the host, or name another folder in TMPDIR there".into(),
-        })
+        let (local, to, said) = (local.display(), &self.destination, failure::last_line(&ran.output.stderr));
+        let what = format!("{local} cannot be copied to {to}:{remote}: {said}");
+        Err(DutError::refused(what, "make room on the host, or name another folder in TMPDIR there"))
     }
 
     /// Closes the connection and removes the control socket.
@@ -290,10 +282,10 @@ fn check(destination: &str) -> Result<(), DutError> {
     if !host.is_empty() && !destination.starts_with('-') && !host.starts_with('-') && destination.chars().all(plain) {
         return Ok(());
     }
-    Err(DutError::Refused {
-        what: format!("{destination:?} is not a destination of ssh"),
-        way_out: "write `USER@HOST`, or an alias of ~/.ssh/config, without spaces and not beginning with `-`".into(),
-    })
+    Err(DutError::refused(
+        format!("{destination:?} is not a destination of ssh"),
+        "write `USER@HOST`, or an alias of ~/.ssh/config, without spaces and not beginning with `-`",
+    ))
 }
 
 /// Prints the pid, completes PATH, and runs the program.

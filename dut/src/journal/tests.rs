@@ -258,7 +258,7 @@ fn after(journal: &[u8], settings: &[String; 2]) -> Machine {
     let m = Machine::new();
     m.set(MAX, &settings[0]);
     m.set(HASH, &settings[1]);
-    drop(Lock::take(&m.dir, What::Settings).unwrap());
+    drop(Lock::take(&m.dir, lock::SETTINGS).unwrap());
     fs::create_dir_all(m.dir.path()).unwrap();
     fs::write(m.dir.path().join(FILE), journal).unwrap();
     m

@@ -5,13 +5,12 @@ mod kernel;
 pub mod script;
 
 use crate::DutError;
+use crate::child;
 use crate::tool;
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::time::{ClockId, clock_gettime};
 use script::{Script, Stacks};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -36,13 +35,11 @@ pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
     if is_root || may {
         return Ok(());
     }
-    Err(DutError::Refused {
-        what: format!(
-            "`profile` samples the cores of the device, which {PARANOID} ({}) allows only to root",
-            paranoid.trim()
-        ),
-        way_out: "run natmeter as root, or without `profile`".to_owned(),
-    })
+    let level = paranoid.trim();
+    Err(DutError::refused(
+        format!("`profile` samples the cores of the device, which {PARANOID} ({level}) allows only to root"),
+        "run natmeter as root, or without `profile`",
+    ))
 }
 
 pub struct Recording {
@@ -57,20 +54,21 @@ pub struct Recording {
 impl Recording {
     /// Samples these cores at this frequency per second.
     pub fn start(cores: &[usize], frequency: u32) -> io::Result<Recording> {
-        let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
-        let data = File::from(memfd_create("natmeter-profile", MemfdFlags::CLOEXEC)?);
+        let data = child::in_memory("")?;
         let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
-        let mut command = Command::new(perf);
-        command
-            .args(["record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-e", EVENT, "-o", "-"])
-            .args(["-C", &cores.join(","), "-F", &frequency.to_string(), "--", "sh", "-c", BESIDE])
-            .env("PATH", tool::search_path())
-            .env("LC_ALL", "C")
-            .stdin(Stdio::piped())
-            .stdout(data.try_clone()?)
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let perf = spawn_on_all_cores(&mut command)?;
+        let mut command = perf()?;
+        command.args(["record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-e", EVENT, "-o", "-"]).args([
+            "-C",
+            &cores.join(","),
+            "-F",
+            &frequency.to_string(),
+            "--",
+            "sh",
+            "-c",
+            BESIDE,
+        ]);
+        let streams = [Stdio::piped(), data.try_clone()?.into(), Stdio::piped()];
+        let perf = spawn_on_all_cores(&mut command, streams)?;
         let now = clock_gettime(ClockId::Monotonic);
         let began_at = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
         let mut recording = Recording { perf, data, began: Instant::now(), began_at, said: String::new() };
@@ -118,8 +116,13 @@ impl Drop for Recording {
     }
 }
 
+fn perf() -> io::Result<Command> {
+    tool::find(tool::PERF.program).map(Command::new).ok_or_else(|| io::Error::other("perf is not installed"))
+}
+
 /// The tester's core would have no time for perf.
-fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
+fn spawn_on_all_cores(command: &mut Command, streams: [Stdio; 3]) -> io::Result<Child> {
+    let command = child::apart(command, streams).env("LC_ALL", "C");
     let spawn = || {
         port::host::place(None).map_err(io::Error::other)?;
         command.spawn()
@@ -131,17 +134,9 @@ fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
 }
 
 fn read(data: File, script: &mut Script) -> io::Result<()> {
-    let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
-    let mut command = Command::new(perf);
-    command
-        .args(["script", "-i", "-", "--ns", "-F", "comm,pid,cpu,time,ip,sym"])
-        .env("PATH", tool::search_path())
-        .env("LC_ALL", "C")
-        .stdin(data)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0);
-    let mut printing = spawn_on_all_cores(&mut command)?;
+    let mut command = perf()?;
+    command.args(["script", "-i", "-", "--ns", "-F", "comm,pid,cpu,time,ip,sym"]);
+    let mut printing = spawn_on_all_cores(&mut command, [data.into(), Stdio::piped(), Stdio::null()])?;
     let mut lines = BufReader::new(printing.stdout.take().expect("it is a pipe"));
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {

@@ -1,12 +1,11 @@
 //! Software that steps configure in a namespace of this machine: its rules, the size and time-outs of its table, and the
 //! cores that forward its packets.
 
-use super::conntrack::{self, Situation};
+use super::conntrack::{self, Cleared, Situation};
 use super::{Config, Software};
 use crate::DutError;
 use crate::backlog::Backlog;
 use crate::changes::{Changes, Undone};
-use crate::cleared::Cleared;
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::interface::{is_online, steer};
@@ -34,10 +33,8 @@ impl Configuration {
             return Err(refused);
         }
         if let Some(core) = self.cores.iter().find(|core| !is_online(**core)) {
-            return Err(DutError::Refused {
-                what: format!("this machine has no core {core}"),
-                way_out: format!("choose among {:?}", port::host::cores()),
-            });
+            let way_out = format!("choose among {:?}", port::host::cores());
+            return Err(DutError::refused(format!("this machine has no core {core}"), way_out));
         }
         self.table(&Situation::now()).map(drop)
     }
@@ -56,9 +53,8 @@ impl Configuration {
 
     /// Returns the error for its cores, which only root can choose.
     pub fn pinning_takes_root(&self) -> Option<DutError> {
-        let what = "pinning the DUT to cores needs root; a user namespace is not enough".to_owned();
-        let way_out = "run as root, or remove the cores".to_owned();
-        (!self.cores.is_empty()).then_some(DutError::Refused { what, way_out })
+        let what = "pinning the DUT to cores needs root; a user namespace is not enough";
+        (!self.cores.is_empty()).then(|| DutError::refused(what, "run as root, or remove the cores"))
     }
 
     /// Returns the actions of [`Configured::prepare`] without carrying them out.

@@ -3,7 +3,6 @@
 use super::Config;
 use crate::DutError;
 use crate::changes::Changes;
-use crate::cleared::Cleared;
 use crate::setting::Setting;
 use crate::step::{Action, Step, Target};
 use std::time::{Duration, Instant};
@@ -87,7 +86,7 @@ pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutErr
 
 fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutError> {
     let n = config.connections;
-    let refuse = |what: String, way_out: String| Err(DutError::Refused { what, way_out });
+    let refuse = |what: String, way_out: String| Err(DutError::refused(what, way_out));
     let needed = n + SLACK;
     let entries = config.table_size.unwrap_or(needed.max(now.entries));
     if entries < needed {
@@ -145,13 +144,20 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
     if needed <= available {
         return Ok(());
     }
-    Err(DutError::Refused {
-        what: format!("{n} connections need about {} MiB, but {} MiB are free", needed >> 20, available >> 20),
-        way_out: format!(
-            "ask for at most {} connections, or use a machine with more memory",
-            available / (BYTES_AN_ENTRY + BYTES_A_BUCKET)
-        ),
-    })
+    let most = available / (BYTES_AN_ENTRY + BYTES_A_BUCKET);
+    Err(DutError::refused(
+        format!("{n} connections need about {} MiB, but {} MiB are free", needed >> 20, available >> 20),
+        format!("ask for at most {most} connections, or use a machine with more memory"),
+    ))
+}
+
+/// How a table was emptied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    pub how: String,
+    pub nanos: u64,
+    /// Whether the time is that of the device's clock, without the round trip to its host.
+    pub by_own_clock: bool,
 }
 
 /// Longest wait until the table is empty.
@@ -167,14 +173,12 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
         let waited = returned.get_or_insert_with(Instant::now).elapsed();
         let left = count(changes)?;
         if left == 0 {
-            return Ok(Cleared { how: action.to_string(), nanos: start.elapsed().as_nanos() as u64 });
+            let nanos = start.elapsed().as_nanos() as u64;
+            return Ok(Cleared { how: action.to_string(), nanos, by_own_clock: true });
         }
         if waited > PATIENCE {
-            return Err(DutError::NotEmpty {
-                how: action.to_string(),
-                count: left,
-                waited_ms: waited.as_millis() as u64,
-            });
+            let (how, waited_ms) = (action.to_string(), waited.as_millis() as u64);
+            return Err(DutError::NotEmpty { how, count: left, waited_ms });
         }
         // Entries in use are freed within a scheduler tick.
         std::thread::sleep(Duration::from_millis(1));

@@ -35,10 +35,9 @@ pub struct Software {
 }
 
 pub fn named(name: &str) -> Result<&'static Software, DutError> {
-    let known = || KNOWN.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
-    KNOWN.iter().copied().find(|s| s.name == name).ok_or_else(|| DutError::Refused {
-        what: format!("unknown DUT software {name:?}"),
-        way_out: format!("use one of {}", known()),
+    KNOWN.iter().copied().find(|s| s.name == name).ok_or_else(|| {
+        let known: Vec<&str> = KNOWN.iter().map(|s| s.name).collect();
+        DutError::refused(format!("unknown DUT software {name:?}"), format!("use one of {}", known.join(", ")))
     })
 }
 
@@ -98,23 +97,17 @@ impl Pool {
 
 impl Config {
     pub fn check(&self, software: &Software) -> Result<(), DutError> {
-        let refuse = |what: String, way_out: &str| Err(DutError::Refused { what, way_out: way_out.to_owned() });
         let Pool { first, last, first_port, last_port } = self.pool;
         if first > last || first_port > last_port || first_port == 0 {
-            let ports = self.pool.ports();
-            return refuse(
-                format!("the pool {first}-{last}, ports {ports} is empty"),
-                "write the lower address and port first, and use ports from 1",
-            );
+            let what = format!("the pool {first}-{last}, ports {} is empty", self.pool.ports());
+            return Err(DutError::refused(what, "write the lower address and port first, and use ports from 1"));
         }
         if software.stateful && self.udp_timeout == 0 {
-            return refuse("the UDP timeout is 0".into(), "set it to 10000 seconds, the default");
+            return Err(DutError::refused("the UDP timeout is 0", "set it to 10000 seconds, the default"));
         }
         Ok(())
     }
-}
 
-impl Config {
     /// Each has its own rule, so that UDP passes the same rule with and without TCP.
     fn protocols(&self) -> &'static [&'static str] {
         if self.tcp { &["udp", "tcp"] } else { &["udp"] }

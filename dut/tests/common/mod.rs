@@ -69,7 +69,8 @@ impl Standing {
         let config = ExternalConfig {
             name: "dut".into(),
             on: On::Namespace(links.boxes()[0].clone()),
-            hooks: Hooks::default(),
+            ssh_config: None,
+            hooks: Hooks::new(),
             folder: PathBuf::from("/"),
             timeout: Duration::from_secs(60),
             values: Vec::new(),

@@ -5,7 +5,7 @@ use crate::lab::{self, DUT, Lab};
 use dut::changes::Undone;
 use dut::external;
 use dut::step::no_sink;
-use dut::{DutError, External, ExternalConfig, Hooks, On, SshKind};
+use dut::{DutError, External, ExternalConfig, Hook, Hooks, On, SshKind};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
@@ -18,19 +18,20 @@ fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
     for program in ["my bed/set it", "my bed/restore"] {
         std::fs::set_permissions(lab.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let hook = |name: &str| hooks.iter().find(|(of, _)| *of == name).map(|(_, line)| (*line).to_owned());
+    let names = [
+        ("alive", Hook::Alive),
+        ("prepare", Hook::Prepare),
+        ("cores", Hook::Cores),
+        ("clear", Hook::Clear),
+        ("count", Hook::Count),
+        ("restore", Hook::Restore),
+    ];
+    let named = |name: &str| names.iter().find(|(known, _)| *known == name).unwrap().1;
     ExternalConfig {
         name: "box".into(),
         on: On::Ssh(DUT.into()),
-        hooks: Hooks {
-            prepare: hook("prepare"),
-            clear: hook("clear"),
-            count: hook("count"),
-            cores: hook("cores"),
-            restore: hook("restore"),
-            alive: hook("alive"),
-            ..Hooks::default()
-        },
+        ssh_config: Some(lab.config()),
+        hooks: hooks.iter().map(|(name, line)| (named(name), (*line).to_owned())).collect(),
         folder: lab.path("my bed"),
         timeout: Duration::from_secs(60),
         software: None,
@@ -39,7 +40,7 @@ fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
 }
 
 fn prepare(lab: &Lab, config: &ExternalConfig) -> Result<External, DutError> {
-    External::prepare_with(config, Some(lab.config()), &lab.run_dir(), &no_sink())
+    External::prepare(config, &lab.run_dir(), &no_sink())
 }
 
 fn log(lab: &Lab) -> String {
@@ -234,14 +235,15 @@ fn hold_a_device() {
     let config = ExternalConfig {
         name: "box".into(),
         on: On::Ssh(DUT.into()),
-        hooks: Hooks { restore: Some("./restore".into()), ..Hooks::default() },
+        ssh_config: Some(dir.join("ssh_config")),
+        hooks: Hooks::from([(Hook::Restore, "./restore".to_owned())]),
         folder: dir.join("my bed"),
         timeout: Duration::from_secs(60),
         software: None,
         values: Vec::new(),
     };
     let run_dir = dut::RunDir::at(dir.join("run"));
-    let held = External::prepare_with(&config, Some(dir.join("ssh_config")), &run_dir, &no_sink());
+    let held = External::prepare(&config, &run_dir, &no_sink());
     let _held = held.unwrap_or_else(|e| panic!("{e}"));
     held::wait();
 }
@@ -272,16 +274,16 @@ fn a_killed_run_is_restored_by_clean() {
 fn hooks_run_in_a_namespace() {
     let dir = tempfile::tempdir().unwrap();
     let ns = port::netns::Netns::new().unwrap();
-    let hook = |line: &str| Some(line.to_owned());
+    let hook = |hook, line: &str| (hook, line.to_owned());
     let config = ExternalConfig {
         name: "box".into(),
         on: On::Namespace(ns),
-        hooks: Hooks {
-            prepare: hook("ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
-            count: hook("ls /sys/class/net | wc -l"),
-            restore: hook("ip link del probe"),
-            ..Hooks::default()
-        },
+        ssh_config: None,
+        hooks: Hooks::from([
+            hook(Hook::Prepare, "ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
+            hook(Hook::Count, "ls /sys/class/net | wc -l"),
+            hook(Hook::Restore, "ip link del probe"),
+        ]),
         folder: dir.path().to_owned(),
         timeout: Duration::from_secs(60),
         software: None,

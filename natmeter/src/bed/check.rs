@@ -267,15 +267,7 @@ impl Check<'_> {
 
     fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point) {
         for (role, keys) in &bed.boxes {
-            let hooks = [
-                ("prepare", &keys.prepare),
-                ("clear", &keys.clear),
-                ("count", &keys.count),
-                ("cores", &keys.cores),
-                ("restore", &keys.restore),
-                ("alive", &keys.alive),
-            ];
-            let given: Vec<&str> = hooks.iter().filter(|(_, hook)| hook.is_some()).map(|(name, _)| *name).collect();
+            let given: Vec<&str> = boxes::hooks_of(keys).into_keys().map(dut::Hook::name).collect();
             let names = given.join(", ");
             let (grade, words) = match keys.on {
                 _ if given.is_empty() => (Grade::Good, "none".to_owned()),

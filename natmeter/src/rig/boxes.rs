@@ -13,7 +13,7 @@ use super::{Process, RigError, Words, configuration, doubts_of, failed, guest, p
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
 pub(crate) use cores::on_this_machine;
-use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
+use dut::external::{External, ExternalConfig, Hook, Hooks, On};
 use dut::software::boxes::{self, Edge};
 use dut::{DutError, PacketThreads, RunDir};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
@@ -74,8 +74,8 @@ pub(super) fn prepare(
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(scenario, bed, (role, keys), point, place.device(at))?;
         let sink = process.commands.sink(role);
-        let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
-        counts |= config.hooks.count.is_some() || config.software.is_some();
+        let mut running = External::prepare(&config, &RunDir::of_this_user(), &sink)?;
+        counts |= config.hooks.contains_key(&Hook::Count) || config.software.is_some();
         let own = keys.facts.iter().flatten().cloned();
         doubts.extend(doubts_of(&running.facts()));
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
@@ -129,29 +129,27 @@ pub fn config_of(
     let asked = scenario.duts[point.dut].asked(role);
     let values = placeholders(scenario, bed, (role, keys), point, &asked)?;
     let software = configuration::of(scenario, bed, (role, keys), point);
-    let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
-    let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
-    let hooks = match (keys.software.filter(|_| software.is_none()), keys.both_interfaces()) {
-        (Some(software), Some(interfaces)) => {
-            let edge = Edge { technology: asked.technology, part: asked.part.name() };
-            let known = |name: &str| values.iter().any(|(there, _)| there == name);
-            // They share the file system of this machine.
-            let apart = match &on {
-                On::Namespace(_) => format!("-{}-{role}", std::process::id()),
-                On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
-            };
-            let cores = keys.cores_by().filter(|_| scenario.sweep.cores.sets(role)).and_then(|by| match by {
-                bed::CoresBy::Hotplug => Some(boxes::CoresBy::Hotplug),
-                bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
-                bed::CoresBy::Boot => None,
-            });
-            let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, cores };
-            joined(boxes::hooks(software.name, &of_box, &known).unwrap_or_default(), own)
-        }
-        _ => own,
-    };
-    let (name, folder, timeout) = (role.to_owned(), folder(bed), keys.timeout.into());
-    Ok(ExternalConfig { name, on, hooks, folder, timeout, values, software })
+    let mut hooks = Hooks::new();
+    if let (Some(software), Some(interfaces)) = (keys.software.filter(|_| software.is_none()), keys.both_interfaces()) {
+        let edge = Edge { technology: asked.technology, part: asked.part.name() };
+        let known = |name: &str| values.iter().any(|(there, _)| there == name);
+        // They share the file system of this machine.
+        let apart = match &on {
+            On::Namespace(_) => format!("-{}-{role}", std::process::id()),
+            On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
+        };
+        let cores = keys.cores_by().filter(|_| scenario.sweep.cores.sets(role)).and_then(|by| match by {
+            bed::CoresBy::Hotplug => Some(boxes::CoresBy::Hotplug),
+            bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
+            bed::CoresBy::Boot => None,
+        });
+        let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, cores };
+        hooks = boxes::hooks(software.name, &of_box, &known).unwrap_or_default();
+    }
+    // Hooks of the user replace those of the software.
+    hooks.extend(hooks_of(keys));
+    let (name, folder, ssh_config) = (role.to_owned(), folder(bed), ssh_config(bed, keys));
+    Ok(ExternalConfig { name, on, ssh_config, hooks, folder, timeout: keys.timeout.into(), values, software })
 }
 
 /// Whether a box in any state is alive, and how many connections it has, in words. Fails if a hook fails, or the box
@@ -164,10 +162,10 @@ pub(crate) fn ask(
     process: &Process,
 ) -> Result<String, RigError> {
     let config = config_of(scenario, bed, (role, keys), point, None)?;
-    let Hooks { alive, count, .. } = config.hooks;
-    let config = ExternalConfig { hooks: Hooks { alive, count, ..Hooks::default() }, ..config };
+    let asks = |(hook, _): &(Hook, String)| matches!(hook, Hook::Alive | Hook::Count);
+    let config = ExternalConfig { hooks: config.hooks.into_iter().filter(asks).collect(), ..config };
     let sink = process.commands.sink(role);
-    let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
+    let mut running = External::prepare(&config, &RunDir::of_this_user(), &sink)?;
     let alive = running.is_alive()?.map(|alive| if alive { "alive" } else { "not alive" });
     let entries = running.count()?.map(|n| format!("{n} connections now"));
     let words: Vec<String> = alive.map(str::to_owned).into_iter().chain(entries).collect();
@@ -180,19 +178,20 @@ fn owner() -> String {
     format!("{} {}", host.trim(), std::process::id())
 }
 
-/// Hooks of the user replace those of the software.
-fn joined(of_software: Hooks, own: Hooks) -> Hooks {
-    Hooks {
-        prepare: own.prepare.or(of_software.prepare),
-        clear: own.clear.or(of_software.clear),
-        count: own.count.or(of_software.count),
-        cores: own.cores.or(of_software.cores),
-        restore: own.restore.or(of_software.restore),
-        alive: own.alive.or(of_software.alive),
-        memory: own.memory.or(of_software.memory),
-        reset: own.reset.or(of_software.reset),
-        failover: own.failover.or(of_software.failover),
-    }
+/// The user's own hooks of a box.
+pub(crate) fn hooks_of(keys: &BoxKeys) -> Hooks {
+    let all = [
+        (Hook::Alive, &keys.alive),
+        (Hook::Prepare, &keys.prepare),
+        (Hook::Cores, &keys.cores),
+        (Hook::Clear, &keys.clear),
+        (Hook::Count, &keys.count),
+        (Hook::Memory, &keys.memory),
+        (Hook::Reset, &keys.reset),
+        (Hook::Failover, &keys.failover),
+        (Hook::Restore, &keys.restore),
+    ];
+    all.into_iter().filter_map(|(hook, line)| Some((hook, line.clone()?))).collect()
 }
 
 /// Placeholders of a box's hooks.
@@ -357,17 +356,17 @@ impl Device for Boxes {
         if each.is_empty() {
             return Err(TrialError::NotMeasurable("no hook `clear` empties the table of the box".to_owned()));
         }
-        let took = Nanos(each.iter().map(|(cleared, _)| cleared.nanos).sum());
-        let how = each.iter().map(|(cleared, _)| cleared.how.as_str()).collect::<Vec<_>>().join("; ");
-        let is_of_device = each.iter().all(|(_, clock)| *clock == timed::Clock::Device);
-        Ok(Cleared { took, how, clock: if is_of_device { ClockAt::Device } else { ClockAt::Tester } })
+        let took = Nanos(each.iter().map(|cleared| cleared.nanos).sum());
+        let how = each.iter().map(|cleared| cleared.how.as_str()).collect::<Vec<_>>().join("; ");
+        let by_own_clocks = each.iter().all(|cleared| cleared.by_own_clock);
+        Ok(Cleared { took, how, clock: if by_own_clocks { ClockAt::Device } else { ClockAt::Tester } })
     }
 
     /// Disrupts each box that has the hook.
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         let hook = match what {
-            Disruption::Reset => external::Disruption::Reset,
-            Disruption::Failover => external::Disruption::Failover,
+            Disruption::Reset => Hook::Reset,
+            Disruption::Failover => Hook::Failover,
         };
         if self.in_trial(|running| running.disrupt(hook))?.contains(&true) {
             return Ok(());

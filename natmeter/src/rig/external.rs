@@ -13,7 +13,7 @@ use super::{Process, Rig, RigError, TrialRunner, failed, settings, view_of};
 use super::{boxes, loops, silence};
 use dut::external::External;
 use dut::links::Links;
-use dut::lock::{Lock, What};
+use dut::lock::{self, Lock};
 use dut::{DutError, RunDir};
 use engine::Engine;
 use method::TrialError;
@@ -102,7 +102,7 @@ pub(super) fn facts_of(scenario: &Scenario, bed: &Bed, boxes: &Boxes, place: &Pl
 
 /// The lock of the test bed on this machine, which one run at a time has; a bed file has locks of its own.
 pub(crate) fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
-    scenario.bed.is_none().then(|| Lock::take(&RunDir::of_this_user(), What::Bed)).transpose()
+    scenario.bed.is_none().then(|| Lock::take(&RunDir::of_this_user(), lock::TEST_BED)).transpose()
 }
 
 /// The boxes, until they are torn down.

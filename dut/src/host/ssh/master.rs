@@ -2,13 +2,11 @@
 //! remote end reads a pipe of this process, so that it closes with natmeter, even after a kill.
 
 use super::failure::{SshFailure, SshKind};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use crate::child::{apart, ends_within, is_readable, never_block};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,13 +33,8 @@ impl Master {
             kind: SshKind::Other,
             said: format!("ssh could not be started: {e}"),
         };
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+        let streams = [Stdio::piped(), Stdio::piped(), Stdio::piped()];
+        let mut child = apart(command, streams).spawn().map_err(failed)?;
         let (out, errors) = (child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from));
         let (out, errors) = (File::from(out.expect("piped above")), File::from(errors.expect("piped above")));
         let mut master = Master { child, errors };
@@ -96,10 +89,9 @@ fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
         if left.is_zero() {
             return Ok(false);
         }
-        match poll(&mut [PollFd::new(out, PollFlags::IN)], Some(&timespec(left))) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-            other => other?,
-        };
+        if !is_readable(out, left) {
+            continue;
+        }
         match out.read(&mut buffer) {
             Ok(0) => return Ok(false),
             Ok(read) => text.extend(&buffer[..read]),
@@ -108,18 +100,4 @@ fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
         }
     }
     Ok(true)
-}
-
-fn never_block(file: &File) -> io::Result<()> {
-    Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
-}
-
-/// Whether the unwaited child ends in time.
-fn ends_within(pid: Pid, time: Duration) -> bool {
-    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
-    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timespec(time))).is_ok_and(|ended| ended > 0)
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
 }

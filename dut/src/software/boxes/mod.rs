@@ -5,7 +5,7 @@
 //! restores, has the functions `add` and `remove`, and `clear` and `count` if it keeps connections;
 //! values of the point are shell variables.
 
-use crate::external::Hooks;
+use crate::external::{Hook, Hooks};
 use crate::software::conntrack::SLACK;
 use crate::step::quoted;
 use std::fmt::Write;
@@ -225,19 +225,20 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
         script.with_values(on, known)
     );
     let keeps = (script.keeps)(&on.edge);
-    Some(Hooks {
-        prepare: Some(prepare),
-        clear: keeps.then(|| format!("sh {file} clear")),
-        count: keeps.then(|| format!("sh {file} count")),
+    let cores = on.cores.map(|by| match by {
+        CoresBy::Hotplug => format!("sh {file} cores {{cores}}"),
+        CoresBy::Steering => format!("sh {file} steer {{core-mask}}"),
+    });
+    let hooks = [
+        (Hook::Prepare, Some(prepare)),
+        (Hook::Clear, keeps.then(|| format!("sh {file} clear"))),
+        (Hook::Count, keeps.then(|| format!("sh {file} count"))),
+        (Hook::Memory, script.memory.filter(|_| keeps).map(|function| format!("sh {file} {function}"))),
+        (Hook::Cores, cores),
         // A restarted box has nothing to restore.
-        memory: script.memory.filter(|_| keeps).map(|function| format!("sh {file} {function}")),
-        cores: on.cores.map(|by| match by {
-            CoresBy::Hotplug => format!("sh {file} cores {{cores}}"),
-            CoresBy::Steering => format!("sh {file} steer {{core-mask}}"),
-        }),
-        restore: Some(format!("test ! -e {file} || sh {file} restore {owner}")),
-        ..Hooks::default()
-    })
+        (Hook::Restore, Some(format!("test ! -e {file} || sh {file} restore {owner}"))),
+    ];
+    Some(hooks.into_iter().filter_map(|(hook, line)| Some((hook, line?))).collect())
 }
 
 impl Script {

@@ -8,29 +8,35 @@ fn hooks(software: &str, edge: Edge, known: &dyn Fn(&str) -> bool) -> Option<Hoo
 
 #[test]
 fn a_script_stands_behind_its_values_and_before_its_frame() {
-    let Hooks { prepare, clear, count, restore, .. } = hooks("nftables", WHOLE, &|_| true).unwrap();
-    let all = [("prepare", prepare), ("clear", clear), ("count", count), ("restore", restore)];
-    insta::assert_snapshot!(all.map(|(name, line)| format!("== {name}\n{}", line.unwrap())).join("\n"));
+    let hooks_of = hooks("nftables", WHOLE, &|_| true).unwrap();
+    let all = ["Prepare", "Clear", "Count", "Restore"].map(|name| {
+        let line = hooks_of.iter().find(|(hook, _)| format!("{hook:?}") == name).unwrap().1;
+        format!("== {}\n{line}", name.to_lowercase())
+    });
+    insta::assert_snapshot!(all.join("\n"));
     assert!(hooks("windows", WHOLE, &|_| true).is_none());
 }
 
 #[test]
 fn the_memory_of_a_kernel_with_connections_is_that_of_its_slabs() {
-    let tells = |software, technology| hooks(software, Edge { technology, part: "pe" }, &|_| true).unwrap().memory;
+    let tells = |software, technology| {
+        hooks(software, Edge { technology, part: "pe" }, &|_| true).unwrap().remove(&Hook::Memory)
+    };
     assert!(tells("jool", "nat64").is_some() && tells("nftables", "nat44").is_some());
     assert_eq!([tells("jool-siit", "siit"), tells("vpp", "nat44"), tells("snabb-lwaftr", "lw4o6")], [None, None, None]);
     assert_eq!(tells("openbsd-pf", "nat64").unwrap(), "sh /var/run/natmeter-dut.sh states");
     let folder = files(&[("proc/meminfo", "SReclaimable:    240812 kB\nSUnreclaim:        38928 kB")]);
-    let Hooks { prepare, memory, .. } = hooks("nftables", WHOLE, &|_| true).unwrap();
-    assert!(ran(folder.path(), &prepare.unwrap()).status.success());
-    let told = ran(folder.path(), &memory.unwrap());
+    let hooks = hooks("nftables", WHOLE, &|_| true).unwrap();
+    assert!(ran(folder.path(), &hooks[&Hook::Prepare]).status.success());
+    let told = ran(folder.path(), &hooks[&Hook::Memory]);
     assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), (38_928 * 1024).to_string());
 }
 
 #[test]
 fn only_edges_with_connections_have_them_counted_and_cleared() {
-    let counts =
-        |software, technology, part| hooks(software, Edge { technology, part }, &|_| true).unwrap().count.is_some();
+    let counts = |software, technology, part| {
+        hooks(software, Edge { technology, part }, &|_| true).unwrap().contains_key(&Hook::Count)
+    };
     let found = [
         counts("ip6tnl", "ds-lite", "ce"),
         counts("ip6tnl", "ds-lite", "pe"),
@@ -45,7 +51,7 @@ fn only_edges_with_connections_have_them_counted_and_cleared() {
 
 #[test]
 fn a_value_that_the_technology_lacks_is_empty() {
-    let text = hooks("jool-siit", WHOLE, &|name| name != "pref64").unwrap().prepare.unwrap();
+    let text = hooks("jool-siit", WHOLE, &|name| name != "pref64").unwrap().remove(&Hook::Prepare).unwrap();
     assert!(text.contains("\npref64=\ndmr={dmr}\n"), "{text}");
 }
 
@@ -105,17 +111,17 @@ fn cores_of_a_box_are_switched_off_and_restored() {
         (&of_one, "1"),
         (&of_all, "0-10"),
     ]);
-    let Hooks { prepare, cores, restore, .. } = hooks_with(CoresBy::Hotplug);
-    let run = |hook: &Option<String>| ran(folder.path(), hook.as_ref().unwrap());
-    let done = run(&prepare);
+    let hooks = hooks_with(CoresBy::Hotplug);
+    let run = |hook| ran(folder.path(), &hooks[&hook]);
+    let done = run(Hook::Prepare);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let done = run(&cores);
+    let done = run(Hook::Cores);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!([&one, &two, &ten].map(|file| value(&folder, file)), ["0", "0", "0"]);
     // The kernel would have moved the interrupt of core 1 to any other.
     assert_eq!([&of_one, &of_all].map(|file| value(&folder, file)), ["0", "0-10"]);
     for _ in 0..2 {
-        assert!(run(&restore).status.success());
+        assert!(run(Hook::Restore).status.success());
         assert_eq!([&one, &two, &ten].map(|file| value(&folder, file)), ["1", "0", "1"]);
         assert_eq!([&of_one, &of_all].map(|file| value(&folder, file)), ["1", "0-10"]);
     }
@@ -125,14 +131,14 @@ fn cores_of_a_box_are_switched_off_and_restored() {
 fn a_box_whose_cores_cannot_be_switched_off_says_so() {
     const CPU: &str = "sys/devices/system/cpu";
     let folder = files(&[(&format!("{CPU}/cpu0/x"), ""), (&format!("{CPU}/cpu1/x"), "")]);
-    let Hooks { prepare, cores, .. } = hooks_with(CoresBy::Hotplug);
-    assert!(ran(folder.path(), &prepare.unwrap()).status.success());
-    let cores = cores.unwrap();
+    let hooks = hooks_with(CoresBy::Hotplug);
+    assert!(ran(folder.path(), &hooks[&Hook::Prepare]).status.success());
+    let cores = &hooks[&Hook::Cores];
     let says = |line: &str| String::from_utf8(ran(folder.path(), line).stderr).unwrap();
     assert!(
-        says(&cores).starts_with("core 1 of this box cannot be switched off: its kernel has no "),
+        says(cores).starts_with("core 1 of this box cannot be switched off: its kernel has no "),
         "{}",
-        says(&cores)
+        says(cores)
     );
     let three = cores.replace("{cores}", "3");
     assert!(says(&three).starts_with("too many cores for this box: 3; it has 2"), "{}", says(&three));
@@ -143,9 +149,10 @@ fn packets_of_a_namespace_are_steered_to_cores_and_back() {
     let queues = ["left/queues/rx-0", "left/queues/rx-1", "right/queues/rx-0"];
     let queues = queues.map(|queue| format!("sys/class/net/{queue}/rps_cpus"));
     let folder = files(&[(&queues[0], "0"), (&queues[1], "3"), (&queues[2], "0")]);
-    let Hooks { prepare, cores, restore, .. } = hooks_with(CoresBy::Steering);
-    for (hook, masks) in [(prepare, ["0", "3", "0"]), (cores, ["a", "a", "a"]), (restore, ["0", "3", "0"])] {
-        let done = ran(folder.path(), &hook.unwrap());
+    let hooks = hooks_with(CoresBy::Steering);
+    let masks = [(Hook::Prepare, ["0", "3", "0"]), (Hook::Cores, ["a", "a", "a"]), (Hook::Restore, ["0", "3", "0"])];
+    for (hook, masks) in masks {
+        let done = ran(folder.path(), &hooks[&hook]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         assert_eq!([0, 1, 2].map(|at| value(&folder, &queues[at])), masks);
     }
@@ -165,9 +172,9 @@ fn neighbours_of_a_box_are_permanent_and_restored() {
         'neigh show'*) ;;
         *) echo \"$*\" >>LOG ;; esac; }"
         .replace("LOG", &log.display().to_string());
-    let Hooks { prepare, restore, .. } = hooks("nftables", WHOLE, &|_| true).unwrap();
-    for hook in [prepare, restore] {
-        let done = ran_with(folder.path(), &hook.unwrap(), &ip);
+    let hooks = hooks("nftables", WHOLE, &|_| true).unwrap();
+    for hook in [Hook::Prepare, Hook::Restore] {
+        let done = ran_with(folder.path(), &hooks[&hook], &ip);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
     let done = value(&folder, "log");
@@ -222,10 +229,11 @@ fn neighbours_of_pf_are_permanent_and_removed() {
 #[test]
 fn scripts_are_shell() {
     for script in SCRIPTS {
-        let text = hooks(script.name, WHOLE, &|_| true).unwrap().prepare.unwrap();
+        let hooks = hooks(script.name, WHOLE, &|_| true).unwrap();
+        let text = &hooks[&Hook::Prepare];
         let names = script.values.iter().chain(&["neighbours"]);
         let names = names.map(|name| (name.trim_end_matches('?').to_owned(), "1".to_owned()));
-        let filled = crate::external::fill(&text, &names.collect::<Vec<_>>()).unwrap();
+        let filled = crate::external::fill(text, &names.collect::<Vec<_>>()).unwrap();
         let checked = std::process::Command::new("sh").args(["-n", "-c", &filled]).output().unwrap();
         assert!(checked.status.success(), "{}: {}", script.name, String::from_utf8_lossy(&checked.stderr));
     }
