@@ -143,7 +143,8 @@ pub fn config_of(
             bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
             bed::CoresBy::Boot => None,
         });
-        let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, cores };
+        let (keeps, is_of_linux) = (software.keeps(asked), software.is_of_linux());
+        let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, keeps, is_of_linux, cores };
         hooks = boxes::hooks(software.name, &of_box, &known).unwrap_or_default();
     }
     // Hooks of the user replace those of the software.

@@ -275,3 +275,29 @@ impl Software {
         self.doing(asked).is_some_and(|does| does.keeps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_edges_with_connections_keep_them() {
+        let keeps = |name: &str, technology, part| {
+            let software = KNOWN.iter().find(|known| known.name == name).unwrap();
+            software.keeps(Asked { technology, part })
+        };
+        let cases = [
+            ("ip6tnl", "ds-lite", Part::Ce, false),
+            ("ip6tnl", "ds-lite", Part::Pe, true),
+            ("ip6tnl", "lw4o6", Part::Ce, true),
+            ("ip6tnl", "lw4o6", Part::Pe, false),
+            ("ip6tnl", "map-e", Part::Ce, true),
+            ("jool-siit", "464xlat", Part::Ce, false),
+            ("jool-siit", "siit", Part::Whole, false),
+            ("jool", "464xlat", Part::Pe, true),
+        ];
+        for (name, technology, part, expected) in cases {
+            assert_eq!(keeps(name, technology, part), expected, "{name} as {part:?} of {technology}");
+        }
+    }
+}

@@ -23,29 +23,16 @@ struct Script {
     text: &'static str,
     preset: &'static str,
     /// Values of the point; `?` follows one that a technology may lack.
-    values: &'static [&'static str],
-    /// Connections, of a technology and an edge.
-    keeps: fn(&Edge) -> bool,
-    /// A Linux kernel keeps its connections and neighbours.
-    in_kernel: bool,
+    values: &'static str,
     /// Prints the octets of its connections, if any.
     memory: Option<&'static str>,
     /// Folder for files until the next start of the box.
     run: &'static str,
 }
 
-/// A script of Linux without connections.
-const LINUX: Script = Script {
-    name: "",
-    shared: &[],
-    text: "",
-    preset: "",
-    values: &[],
-    keeps: |_| false,
-    in_kernel: true,
-    memory: Some("memory"),
-    run: "/run",
-};
+/// A script of Linux.
+const LINUX: Script =
+    Script { name: "", shared: &[], text: "", preset: "", values: "", memory: Some("memory"), run: "/run" };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
@@ -55,7 +42,6 @@ pub struct Edge {
     pub part: &'static str,
 }
 
-const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports?", "customers?"];
 const CONNTRACK: Shared = Shared { name: "conntrack", text: include_str!("conntrack.sh") };
 const NAPT: Shared = Shared { name: "napt", text: include_str!("napt.sh") };
 const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce.sh") };
@@ -64,120 +50,63 @@ const FRAME: Shared = Shared { name: "frame", text: include_str!("frame.sh") };
 
 pub const SHARED: &[Shared] = &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES, FRAME];
 
-fn is_map_t_ce(edge: &Edge) -> bool {
-    (edge.technology, edge.part) == ("map-t", "ce")
-}
+const NAT44: Script =
+    Script { shared: &[CONNTRACK, NAPT], values: "connections udp-timeout pool pool-ports? customers?", ..LINUX };
 
 const SCRIPTS: &[Script] = &[
     Script { name: "linux-forwarding", text: include_str!("linux-forwarding.sh"), ..LINUX },
     Script { name: "linux-ipv6-forwarding", text: include_str!("linux-ipv6-forwarding.sh"), ..LINUX },
-    Script {
-        name: "nftables",
-        shared: &[CONNTRACK, NAPT],
-        text: include_str!("nftables.sh"),
-        preset: "fast=no\n",
-        values: NAT,
-        keeps: |_| true,
-        ..LINUX
-    },
-    Script {
-        name: "nft-flowtable",
-        shared: &[CONNTRACK, NAPT],
-        text: include_str!("nftables.sh"),
-        preset: "fast=yes\n",
-        values: NAT,
-        keeps: |_| true,
-        ..LINUX
-    },
-    Script {
-        name: "iptables-legacy",
-        shared: &[CONNTRACK, NAPT],
-        text: include_str!("iptables.sh"),
-        preset: "program=iptables-legacy\n",
-        values: NAT,
-        keeps: |_| true,
-        ..LINUX
-    },
-    Script {
-        name: "iptables-nft",
-        shared: &[CONNTRACK, NAPT],
-        text: include_str!("iptables.sh"),
-        preset: "program=iptables-nft\n",
-        values: NAT,
-        keeps: |_| true,
-        ..LINUX
-    },
-    Script {
-        name: "jool",
-        text: include_str!("jool.sh"),
-        values: &["pref64", "pool", "pool-ports", "udp-timeout"],
-        keeps: |_| true,
-        ..LINUX
-    },
+    Script { name: "nftables", text: include_str!("nftables.sh"), preset: "fast=no\n", ..NAT44 },
+    Script { name: "nft-flowtable", text: include_str!("nftables.sh"), preset: "fast=yes\n", ..NAT44 },
+    Script { name: "iptables-legacy", text: include_str!("iptables.sh"), preset: "program=iptables-legacy\n", ..NAT44 },
+    Script { name: "iptables-nft", text: include_str!("iptables.sh"), preset: "program=iptables-nft\n", ..NAT44 },
+    Script { name: "jool", text: include_str!("jool.sh"), values: "pref64 pool pool-ports udp-timeout", ..LINUX },
     Script {
         name: "jool-siit",
         shared: &[CONNTRACK, NAPT, MAP_T_CE],
         text: include_str!("jool-siit.sh"),
-        values: &["connections", "udp-timeout", "pref64?", "dmr?", "customers"],
-        keeps: is_map_t_ce,
+        values: "connections udp-timeout pref64? dmr? customers",
         ..LINUX
     },
     Script {
         name: "jool-mapt",
         shared: &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES],
         text: include_str!("jool-mapt.sh"),
-        values: &["connections", "udp-timeout", "dmr", "customers", "mapping-rules"],
-        keeps: is_map_t_ce,
+        values: "connections udp-timeout dmr customers mapping-rules",
         ..LINUX
     },
     Script {
         name: "ip6tnl",
         shared: &[CONNTRACK, NAPT],
         text: include_str!("ip6tnl.sh"),
-        values: &["connections", "udp-timeout", "pool?", "pool-ports?", "customers"],
-        keeps: |edge| matches!((edge.technology, edge.part), ("ds-lite", "pe") | ("lw4o6" | "map-e", "ce")),
+        values: "connections udp-timeout pool? pool-ports? customers",
         ..LINUX
     },
     Script {
         name: "tayga",
         text: include_str!("tayga.sh"),
-        values: &["pref64?", "customers", "left-address?", "right-address?"],
+        values: "pref64? customers left-address? right-address?",
         ..LINUX
     },
     Script {
         name: "vpp",
         shared: &[MAPPING_RULES],
         text: include_str!("vpp.sh"),
-        values: &[
-            "connections",
-            "udp-timeout",
-            "pool?",
-            "pref64?",
-            "aftr?",
-            "br?",
-            "dmr?",
-            "mapping-rules?",
-            "customers?",
-        ],
-        keeps: |edge| matches!(edge.technology, "nat44" | "nat64" | "464xlat" | "ds-lite"),
-        in_kernel: false,
+        values: "connections udp-timeout pool? pref64? aftr? br? dmr? mapping-rules? customers?",
         memory: None,
         ..LINUX
     },
     Script {
         name: "snabb-lwaftr",
         text: include_str!("snabb-lwaftr.sh"),
-        values: &["customers", "left-address?", "left-next-hop?", "right-address?", "right-next-hop?"],
-        in_kernel: false,
+        values: "customers left-address? left-next-hop? right-address? right-next-hop?",
         memory: None,
         ..LINUX
     },
     Script {
         name: "openbsd-pf",
         text: include_str!("openbsd-pf.sh"),
-        values: &["connections", "udp-timeout", "pool", "pref64", "neighbours?"],
-        keeps: |_| true,
-        in_kernel: false,
+        values: "connections udp-timeout pool pref64 neighbours?",
         memory: Some("states"),
         run: "/var/run",
         ..LINUX
@@ -197,6 +126,10 @@ pub struct Box<'a> {
     pub owner: &'a str,
     /// Suffix of its files where boxes share a file system.
     pub apart: &'a str,
+    /// Whether the software keeps connections there.
+    pub keeps: bool,
+    /// Whether a Linux kernel has its neighbours.
+    pub is_of_linux: bool,
     /// What sets the box's cores, if anything.
     pub cores: Option<CoresBy>,
 }
@@ -224,7 +157,7 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
          natmeter clean there >&2; exit 1; }}}}\ncat >{file} <<'natmeter'\n{}natmeter\nsh {file} prepare",
         script.with_values(on, known)
     );
-    let keeps = (script.keeps)(&on.edge);
+    let keeps = on.keeps;
     let cores = on.cores.map(|by| match by {
         CoresBy::Hotplug => format!("sh {file} cores {{cores}}"),
         CoresBy::Steering => format!("sh {file} steer {{core-mask}}"),
@@ -255,12 +188,12 @@ impl Script {
         for (name, value) in fixed {
             let _ = writeln!(text, "{name}={}", escaped(&quoted(value)));
         }
-        for name in self.values {
-            let (name, optional) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
+        for name in self.values.split_ascii_whitespace() {
+            let (name, optional) = name.strip_suffix('?').map_or((name, false), |name| (name, true));
             let value = if optional && !known(name) { String::new() } else { format!("{{{name}}}") };
             let _ = writeln!(text, "{}={value}", name.replace('-', "_"));
         }
-        if self.in_kernel && known("neighbours") {
+        if on.is_of_linux && known("neighbours") {
             text += "linux_neighbours={neighbours}\n";
         }
         let _ = writeln!(text, "slack={SLACK}");

@@ -2,56 +2,51 @@ use super::*;
 
 const WHOLE: Edge = Edge { technology: "nat44", part: "whole" };
 
-fn hooks(software: &str, edge: Edge, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
-    super::hooks(software, &Box { edge, interfaces: ["left", "right"], owner: "p094 7", apart: "", cores: None }, known)
+/// A box of Linux that keeps connections.
+const BOX: Box = Box {
+    edge: WHOLE,
+    interfaces: ["left", "right"],
+    owner: "p094 7",
+    apart: "",
+    keeps: true,
+    is_of_linux: true,
+    cores: None,
+};
+
+fn hooks(software: &str, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
+    let is_of_linux = software != "openbsd-pf";
+    super::hooks(software, &Box { is_of_linux, ..BOX }, known)
 }
 
 #[test]
 fn a_script_stands_behind_its_values_and_before_its_frame() {
-    let hooks_of = hooks("nftables", WHOLE, &|_| true).unwrap();
+    let hooks_of = hooks("nftables", &|_| true).unwrap();
     let all = ["Prepare", "Clear", "Count", "Restore"].map(|name| {
         let line = hooks_of.iter().find(|(hook, _)| format!("{hook:?}") == name).unwrap().1;
         format!("== {}\n{line}", name.to_lowercase())
     });
     insta::assert_snapshot!(all.join("\n"));
-    assert!(hooks("windows", WHOLE, &|_| true).is_none());
+    assert!(hooks("windows", &|_| true).is_none());
 }
 
 #[test]
 fn the_memory_of_a_kernel_with_connections_is_that_of_its_slabs() {
-    let tells = |software, technology| {
-        hooks(software, Edge { technology, part: "pe" }, &|_| true).unwrap().remove(&Hook::Memory)
-    };
-    assert!(tells("jool", "nat64").is_some() && tells("nftables", "nat44").is_some());
-    assert_eq!([tells("jool-siit", "siit"), tells("vpp", "nat44"), tells("snabb-lwaftr", "lw4o6")], [None, None, None]);
-    assert_eq!(tells("openbsd-pf", "nat64").unwrap(), "sh /var/run/natmeter-dut.sh states");
+    let tells = |software| hooks(software, &|_| true).unwrap().remove(&Hook::Memory);
+    assert!(tells("jool").is_some() && tells("nftables").is_some());
+    assert_eq!([tells("vpp"), tells("snabb-lwaftr")], [None, None]);
+    assert_eq!(tells("openbsd-pf").unwrap(), "sh /var/run/natmeter-dut.sh states");
+    let stateless = super::hooks("jool-siit", &Box { keeps: false, ..BOX }, &|_| true).unwrap();
+    assert!([Hook::Memory, Hook::Count, Hook::Clear].iter().all(|hook| !stateless.contains_key(hook)));
     let folder = files(&[("proc/meminfo", "SReclaimable:    240812 kB\nSUnreclaim:        38928 kB")]);
-    let hooks = hooks("nftables", WHOLE, &|_| true).unwrap();
+    let hooks = hooks("nftables", &|_| true).unwrap();
     assert!(ran(folder.path(), &hooks[&Hook::Prepare]).status.success());
     let told = ran(folder.path(), &hooks[&Hook::Memory]);
     assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), (38_928 * 1024).to_string());
 }
 
 #[test]
-fn only_edges_with_connections_have_them_counted_and_cleared() {
-    let counts = |software, technology, part| {
-        hooks(software, Edge { technology, part }, &|_| true).unwrap().contains_key(&Hook::Count)
-    };
-    let found = [
-        counts("ip6tnl", "ds-lite", "ce"),
-        counts("ip6tnl", "ds-lite", "pe"),
-        counts("ip6tnl", "lw4o6", "ce"),
-        counts("ip6tnl", "lw4o6", "pe"),
-        counts("ip6tnl", "map-e", "ce"),
-        counts("jool-siit", "464xlat", "ce"),
-        counts("jool", "464xlat", "pe"),
-    ];
-    assert_eq!(found, [false, true, true, false, true, false, true]);
-}
-
-#[test]
 fn a_value_that_the_technology_lacks_is_empty() {
-    let text = hooks("jool-siit", WHOLE, &|name| name != "pref64").unwrap().remove(&Hook::Prepare).unwrap();
+    let text = hooks("jool-siit", &|name| name != "pref64").unwrap().remove(&Hook::Prepare).unwrap();
     assert!(text.contains("\npref64=\ndmr={dmr}\n"), "{text}");
 }
 
@@ -94,8 +89,7 @@ fn value(folder: &tempfile::TempDir, file: &str) -> String {
 }
 
 fn hooks_with(cores: CoresBy) -> Hooks {
-    let on = Box { edge: WHOLE, interfaces: ["left", "right"], owner: "p094 7", apart: "", cores: Some(cores) };
-    super::hooks("nftables", &on, &|_| true).unwrap()
+    super::hooks("nftables", &Box { cores: Some(cores), ..BOX }, &|_| true).unwrap()
 }
 
 #[test]
@@ -172,7 +166,7 @@ fn neighbours_of_a_box_are_permanent_and_restored() {
         'neigh show'*) ;;
         *) echo \"$*\" >>LOG ;; esac; }"
         .replace("LOG", &log.display().to_string());
-    let hooks = hooks("nftables", WHOLE, &|_| true).unwrap();
+    let hooks = hooks("nftables", &|_| true).unwrap();
     for hook in [Hook::Prepare, Hook::Restore] {
         let done = ran_with(folder.path(), &hooks[&hook], &ip);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -229,9 +223,9 @@ fn neighbours_of_pf_are_permanent_and_removed() {
 #[test]
 fn scripts_are_shell() {
     for script in SCRIPTS {
-        let hooks = hooks(script.name, WHOLE, &|_| true).unwrap();
+        let hooks = hooks(script.name, &|_| true).unwrap();
         let text = &hooks[&Hook::Prepare];
-        let names = script.values.iter().chain(&["neighbours"]);
+        let names = script.values.split(' ').chain(["neighbours"]);
         let names = names.map(|name| (name.trim_end_matches('?').to_owned(), "1".to_owned()));
         let filled = crate::external::fill(text, &names.collect::<Vec<_>>()).unwrap();
         let checked = std::process::Command::new("sh").args(["-n", "-c", &filled]).output().unwrap();
