@@ -17,6 +17,15 @@ pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
 
+/// Cores of a list such as `0-2,5`.
+pub fn of_list(list: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
 /// Times of this machine's cores; none if the kernel does not tell.
 pub fn of_this_machine() -> Vec<CoreTimes> {
     std::fs::read_to_string("/proc/stat").map(|stat| cores(&stat)).unwrap_or_default()
@@ -46,6 +55,12 @@ fn of_line(line: &str) -> Option<CoreTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cores_of_a_list_of_the_kernel() {
+        assert_eq!(of_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert!(of_list("").is_empty());
+    }
 
     /// Recorded on OpenBSD 7.3 (`sysctl -n kern.cp_time`), and on another one by the author of OSHI
     /// (`OpenBsdCentralProcessor.querySystemCpuLoadTicks`).

@@ -7,8 +7,10 @@ use crate::software::{Config, Software, conntrack};
 use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, IP, Tool};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::Path;
+
+const KERNEL: [&str; 3] = ["/proc/sys/kernel/ostype", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version"];
+const PROCESSORS: &str = "/proc/cpuinfo";
 
 /// A fact about the device under test or its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,13 +49,13 @@ pub(crate) fn of_dns(changes: &mut Changes, tools: &[Tool]) -> Vec<Fact> {
 
 fn machine() -> Vec<Fact> {
     let mut facts = Vec::new();
-    let kernel: Vec<String> = ["ostype", "osrelease", "version"].iter().filter_map(|n| kernel_text(n)).collect();
+    let readings = Readings::below(Path::new("/"), &[&KERNEL[..], &[PROCESSORS], readings::OF_FACTS].concat());
+    let kernel: Vec<&str> = KERNEL.iter().filter_map(|file| readings.text(file)).collect();
     facts.push(Fact::new("kernel", kernel.join(" ")));
-    if let Some(model) = value_in("/proc/cpuinfo", "model name") {
+    if let Some(model) = readings.value(PROCESSORS, "model name") {
         facts.push(Fact::new("processor", model));
     }
     facts.push(Fact::new("cores", port::host::cores().len().to_string()));
-    let readings = Readings::below(Path::new("/"), readings::OF_FACTS);
     if let Some(memory) = readings.value(readings::MEMORY, "MemTotal") {
         facts.push(Fact::new("memory", memory));
     }
@@ -124,17 +126,4 @@ fn version(changes: &mut Changes, tool: &Tool) -> Option<Fact> {
     let output = changes.perform(Target::Machine, "its version", &action).ok()?;
     let line = output.stdout.lines().chain(output.stderr.lines()).next().unwrap_or_default().to_owned();
     Some(Fact::new(&format!("version of {}", tool.program), line))
-}
-
-fn kernel_text(name: &str) -> Option<String> {
-    Some(fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().to_owned())
-}
-
-/// The value in `name : value` lines.
-fn value_in(path: &str, name: &str) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    text.lines().find_map(|l| {
-        let (key, value) = l.split_once(':')?;
-        (key.trim() == name).then(|| value.trim().to_owned())
-    })
 }

@@ -5,6 +5,8 @@ use crate::DutError;
 use port::{Burst, Pool, Port, burst};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
+use wire::checksum::Sum;
+use wire::header::{ETH, PROTO_UDP, UDP};
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,24 +50,21 @@ struct Datagram {
     destination: SocketAddr,
 }
 
-const ETHERNET: usize = 14;
-const UDP: u8 = 17;
-
 /// A datagram with correct checksum.
 fn parse(f: &[u8]) -> Option<Datagram> {
-    let (start, protocol, addresses) = match (f.get(12..14)?, *f.get(ETHERNET)?) {
-        ([0x08, 0x00], 0x45) => (ETHERNET + 20, *f.get(23)?, 26..34),
-        ([0x86, 0xdd], 0x60..=0x6f) => (ETHERNET + 40, *f.get(20)?, 22..54),
+    let (start, protocol, addresses) = match (f.get(12..14)?, *f.get(ETH)?) {
+        ([0x08, 0x00], 0x45) => (ETH + 20, *f.get(23)?, 26..34),
+        ([0x86, 0xdd], 0x60..=0x6f) => (ETH + 40, *f.get(20)?, 22..54),
         _ => return None,
     };
     let udp = f.get(start..start + 8 + PAYLOAD.len())?;
     let addresses = &f[addresses];
-    if protocol != UDP || udp[8..] != *PAYLOAD || sum(udp, pseudo(addresses, udp.len())) != 0xffff {
+    if protocol != PROTO_UDP || udp[8..] != *PAYLOAD || !pseudo(addresses, udp.len()).bytes(udp).is_valid() {
         return None;
     }
     let [source, destination] = match addresses.split_at(addresses.len() / 2) {
         (from, to) if addresses.len() == 8 => {
-            if sum(&f[ETHERNET..start], 0) != 0xffff {
+            if !Sum::default().bytes(&f[ETH..start]).is_valid() {
                 return None;
             }
             [from, to].map(|octets| IpAddr::from(<[u8; 4]>::try_from(octets).expect("half of 8 octets")))
@@ -77,23 +76,14 @@ fn parse(f: &[u8]) -> Option<Datagram> {
 }
 
 fn datagram(from: &Endpoint, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
-    let udp_len = 8 + PAYLOAD.len() as u16;
-    let mut f = match source.ip() {
+    let len = (UDP + PAYLOAD.len()) as u16;
+    let header = match source.ip() {
         IpAddr::V4(_) => {
-            let mut f = header(from.next, from.own, [8, 0]);
-            f.extend([0x45, 0]);
-            f.extend((20 + udp_len).to_be_bytes());
-            f.extend([0, 0, 0x40, 0, 64, UDP, 0, 0]);
-            f
+            [&[8, 0, 0x45, 0][..], &(20 + len).to_be_bytes(), &[0, 0, 0x40, 0, 64, PROTO_UDP, 0, 0]].concat()
         }
-        IpAddr::V6(_) => {
-            let mut f = header(from.next, from.own, [0x86, 0xdd]);
-            f.extend([0x60, 0, 0, 0]);
-            f.extend(udp_len.to_be_bytes());
-            f.extend([UDP, 64]);
-            f
-        }
+        IpAddr::V6(_) => [&[0x86, 0xdd, 0x60, 0, 0, 0][..], &len.to_be_bytes(), &[PROTO_UDP, 64]].concat(),
     };
+    let mut f = [&from.next[..], &from.own, &header].concat();
     let addresses = f.len();
     for end in [source, destination] {
         match end.ip() {
@@ -102,40 +92,20 @@ fn datagram(from: &Endpoint, source: SocketAddr, destination: SocketAddr) -> Vec
         }
     }
     let udp = f.len();
-    for word in [source.port(), destination.port(), udp_len, 0] {
-        f.extend(word.to_be_bytes());
-    }
+    f.extend([source.port(), destination.port(), len, 0].map(u16::to_be_bytes).concat());
     f.extend(PAYLOAD);
     if source.is_ipv4() {
-        let ip = !sum(&f[ETHERNET..udp], 0);
-        f[24..26].copy_from_slice(&ip.to_be_bytes());
+        let ip = Sum::default().bytes(&f[ETH..udp]).checksum();
+        f[24..26].copy_from_slice(&ip);
     }
-    let checksum = !sum(&f[udp..], pseudo(&f[addresses..udp], udp_len as usize));
-    f[udp + 6..udp + 8].copy_from_slice(&checksum.to_be_bytes());
-    f
-}
-
-fn header(to: [u8; 6], from: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
-    let mut f = Vec::with_capacity(64);
-    f.extend(to);
-    f.extend(from);
-    f.extend(kind);
+    let checksum = pseudo(&f[addresses..udp], len as usize).bytes(&f[udp..]).checksum();
+    f[udp + 6..udp + 8].copy_from_slice(&checksum);
     f
 }
 
 /// Addresses, protocol and length (RFC 768).
-fn pseudo(addresses: &[u8], len: usize) -> u32 {
-    u32::from(sum(addresses, 17 + len as u32))
-}
-
-/// The sum of 16-bit words (RFC 1071).
-fn sum(bytes: &[u8], start: u32) -> u16 {
-    let words = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)));
-    let mut sum = words.fold(start, |sum, w| sum + w);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+fn pseudo(addresses: &[u8], len: usize) -> Sum {
+    Sum::default().bytes(addresses).be16(PROTO_UDP.into()).be16(len as u16)
 }
 
 fn send(port: &mut dyn Port, pool: &mut Pool, bytes: &[u8]) -> Result<(), DutError> {

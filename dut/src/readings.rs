@@ -74,7 +74,11 @@ impl Readings {
 
     /// The value of a key in a file of lines `key: value`.
     pub fn value(&self, path: &str, key: &str) -> Option<&str> {
-        self.text(path)?.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
+        self.text(path)?
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.trim() == key)
+            .map(|(_, value)| value.trim())
     }
 
     pub fn governors(&self) -> BTreeSet<&str> {

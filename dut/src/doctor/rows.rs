@@ -1,6 +1,7 @@
 //! The doctor's table: one row for each finding.
 
 use super::{Of, Port, Verdict};
+use crate::cpu;
 use crate::readings::{CLOCK_SOURCE, GOVERNORS, LOAD, MEMORY, MITIGATIONS, Readings, SMT_ACTIVE};
 use crate::setting::{Parameter, Setting, Side};
 use crate::software::conntrack;
@@ -348,14 +349,8 @@ fn on_off(is_on: bool) -> String {
     if is_on { "on" } else { "off" }.to_owned()
 }
 
-/// Number of cores in a list such as `0-3,8`.
-fn cores(list: &str) -> u64 {
-    let number = |text: &str| text.parse::<u64>().ok();
-    let of_range = |range: &str| match range.split_once('-') {
-        Some((first, last)) => Some(number(last)?.saturating_sub(number(first)?) + 1),
-        None => number(range).map(|_| 1),
-    };
-    list.split(',').filter_map(of_range).sum()
+fn cores(list: &str) -> usize {
+    cpu::of_list(list).len()
 }
 
 fn mitigations(of: &Readings) -> Option<String> {

@@ -3,6 +3,7 @@
 use super::External;
 use super::hook_host::On;
 use crate::DutError;
+use crate::cpu;
 use crate::host::runner::{Limits, Ran};
 use crate::perf::EVENT;
 use crate::perf::script::{Script, Stacks};
@@ -73,7 +74,7 @@ impl External {
         let output = self.perf("perf records", &start(frequency), self.place.limits)?.output.stdout;
         let mut lines = output.lines();
         let (folder, online) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let (folder, cores) = (folder.to_owned(), cores(online));
+        let (folder, cores) = (folder.to_owned(), cpu::of_list(online));
         let clock = self.clock();
         if clock.is_err() {
             self.end_profile(&folder);
@@ -175,15 +176,6 @@ fn finish(folder: &str, from: u64, to: u64) -> String {
     )
 }
 
-/// Cores of a kernel list such as `0-2,5`.
-fn cores(list: &str) -> Vec<u32> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    };
-    list.split(',').filter_map(range).flatten().collect()
-}
-
 /// Whether natmeter made the folder, for it removes no other.
 fn is_folder_of_samples(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -214,12 +206,6 @@ mod tests {
         let clock = Clock { here: before + Duration::from_millis(1), there: 1_000_000_000 };
         assert_eq!(clock.at(before), 999_000_000);
         assert_eq!(clock.at(before + Duration::from_millis(2)), 1_001_000_000);
-    }
-
-    #[test]
-    fn cores_of_a_list_of_the_kernel() {
-        assert_eq!(cores("0-2,5\n"), [0, 1, 2, 5]);
-        assert!(cores("").is_empty());
     }
 
     #[test]
