@@ -2,11 +2,12 @@
 
 use crate::DutError;
 use crate::error::FailedStep;
-use crate::host::{Host, Output};
+use crate::host::{DryRun, Here, Host, Log, Output};
 use crate::journal::{self, Journal, Restored};
 use crate::lock::RunDir;
-use crate::step::{Action, Check, Event, Sink, Step, Target};
+use crate::step::{Action, Check, Event, Sink, Step, Target, no_sink};
 use std::io;
+use std::sync::Arc;
 
 pub struct Changes {
     host: Box<dyn Host>,
@@ -32,6 +33,22 @@ impl Changes {
     /// Machine-wide steps are journalled in `dir`.
     pub fn on(host: Box<dyn Host>, dir: RunDir, sink: Sink) -> Changes {
         Changes { host, dir, sink, journal: None, undos: Vec::new() }
+    }
+
+    /// Changes whose actions the sink receives, too.
+    pub fn logged(host: impl Host + 'static, dir: &RunDir, sink: &Sink) -> Changes {
+        Changes::on(Box::new(Log::over(host, Arc::clone(sink))), dir.clone(), Arc::clone(sink))
+    }
+
+    /// The actions of this work, which are not carried out.
+    pub fn rehearsed(work: impl FnOnce(&mut Changes) -> Result<(), DutError>) -> Result<Vec<Step>, DutError> {
+        let host = DryRun::over(Here::new());
+        let steps = host.steps();
+        // A dry run keeps no journal: the folder is never read.
+        let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
+        work(&mut changes)?;
+        let steps = std::mem::take(&mut *steps.lock().expect("no panic while held"));
+        Ok(steps)
     }
 
     /// Carries out steps in order.
@@ -100,7 +117,7 @@ impl Changes {
 
     fn take_machine_wide(&mut self, step: &Step) -> Result<(), DutError> {
         let Action::Set { setting, value } = &step.action else {
-            unreachable!("only settings are machine-wide: {step}")
+            unreachable!("only settings are machine-wide: {step:?}")
         };
         if self.host.is_rehearsal() {
             self.perform(step.target, &step.why, &step.action)?;
@@ -328,12 +345,12 @@ mod tests {
     fn a_dry_run_changes_nothing() {
         let (root, dir) = machine();
         let host = DryRun::over(Here::below(root.path()));
-        let orders = host.orders();
+        let steps = host.steps();
         let mut changes = Changes::on(Box::new(host), dir.clone(), no_sink());
         changes
             .carry_out(&[touch(&root, "a"), Step::machine("room", &crate::software::conntrack::max(), 1_000_000)])
             .unwrap();
-        assert_eq!(orders.lock().unwrap().len(), 2);
+        assert_eq!(steps.lock().unwrap().len(), 2);
         assert_eq!(changes.read(Target::Machine, MAX).unwrap(), "1000000");
         drop(changes);
         assert!(!root.path().join("a").exists());

@@ -1,6 +1,5 @@
 //! The error type of this crate.
 
-use crate::guest::failure::GuestFailure;
 use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
 use crate::tool::MissingTools;
@@ -189,5 +188,23 @@ impl fmt::Display for FailedHook {
         self.lines.iter().try_for_each(|line| write!(f, "\n    {line}"))?;
         self.undone.iter().try_for_each(|what| write!(f, "\nafterwards: {what}"))?;
         self.left.iter().try_for_each(|what| write!(f, "\nNOT restored: {what}"))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFailure {
+    pub kind: &'static str,
+    pub what: String,
+    pub console: Vec<String>,
+}
+
+impl fmt::Display for GuestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the guest ({}) {}", self.kind, self.what)?;
+        if self.console.is_empty() {
+            return write!(f, "; its console is empty");
+        }
+        write!(f, "; last lines of its console:")?;
+        self.console.iter().try_for_each(|line| write!(f, "\n    {line}"))
     }
 }

@@ -17,14 +17,13 @@ mod timed;
 use crate::DutError;
 use crate::changes::Undone;
 use crate::facts::Fact;
-use crate::host::Order;
 use crate::host::runner::Ran;
 use crate::lock::RunDir;
 use crate::memory::Memory;
 use crate::queues::{self, Queues};
 use crate::software::configured::{Configuration, Configured};
 use crate::software::conntrack::Cleared;
-use crate::step::{Action, Event, Sink, Target, quoted};
+use crate::step::{Action, Event, Sink, Step, quoted};
 use hook_host::{HookHost, shown};
 use note::{DeviceLock, Note};
 use outcome::last_number;
@@ -100,19 +99,18 @@ fn see_that_it_can_run(file: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
-pub fn plan(config: &ExternalConfig) -> Result<Vec<Order>, DutError> {
+pub fn plan(config: &ExternalConfig) -> Result<Vec<Step>, DutError> {
     let (hooks, files) = filled(config)?;
-    let order = |why: String, action| Order { target: Target::Dut, why, action };
-    let mut orders = Vec::new();
+    let mut steps = Vec::new();
     if let On::Ssh(host) = &config.on {
         for file in &files {
             let args = vec![host.clone(), format!("cat >FOLDER/{}", file.trim_start_matches("./"))];
             let copy = Action::Command { program: "ssh".into(), args, stdin: None };
-            orders.push(order("copy a file of the hooks".to_owned(), copy));
+            steps.push(Step::dut("copy a file of the hooks", copy));
         }
     }
-    orders.extend(hooks.iter().map(|(hook, line)| order(hook.why(), shown(&config.on, line))));
-    Ok(orders)
+    steps.extend(hooks.iter().map(|(hook, line)| Step::dut(hook.why(), shown(&config.on, line))));
+    Ok(steps)
 }
 
 /// A device that steps and hooks have prepared. Dropping it restores it; the sink receives the failures.

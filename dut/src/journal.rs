@@ -82,23 +82,19 @@ impl Journal {
         Ok((journal, restored))
     }
 
-    /// Opens the journal of changes that stay until [`undo_kept`] or [`clean`], with the lock of the settings.
+    /// Opens the journal of changes that stay until [`undo_kept`], or on this machine [`clean`], with the lock of the
+    /// settings; `of` is the ssh destination of another host.
     ///
     /// # Errors
     /// Another process has the lock, or an existing journal is refused.
-    pub fn keep(dir: &RunDir) -> Result<Journal, DutError> {
-        Journal::open(dir, KEPT)
-    }
-
-    /// Opens the journal for another host, by its ssh destination; [`clean`] does not undo it.
-    pub fn keep_of(dir: &RunDir, destination: &str) -> Result<Journal, DutError> {
-        Journal::open(dir, &kept_of(destination))
+    pub fn keep(dir: &RunDir, of: Option<&str>) -> Result<Journal, DutError> {
+        Journal::open(dir, &kept(of))
     }
 
     fn open(dir: &RunDir, name: &str) -> Result<Journal, DutError> {
         let lock = Lock::take(dir, lock::SETTINGS)?;
         let path = dir.path().join(name);
-        let Found { file, changes, sound } = load(&path)?;
+        let (file, changes, sound) = load(&path)?;
         Ok(Journal { path, file, sound, changes, _lock: lock })
     }
 
@@ -224,24 +220,16 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
     }
     let _bed = Lock::take(dir, lock::TEST_BED)?;
     let (_, mut restored) = Journal::begin(dir, host)?;
-    restored.extend(undo_kept(dir, host)?);
+    restored.extend(undo_kept(dir, None, host)?);
     Ok(restored)
 }
 
 /// Undoes the changes that [`Journal::keep`] recorded, the last first.
-pub fn undo_kept(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
-    if fs::symlink_metadata(dir.path().join(KEPT)).is_err() {
+pub fn undo_kept(dir: &RunDir, of: Option<&str>, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    if fs::symlink_metadata(dir.path().join(kept(of))).is_err() {
         return Ok(Vec::new());
     }
-    Journal::keep(dir)?.all_restored(host)
-}
-
-/// Undoes the changes of another host that [`Journal::keep_of`] recorded, the last first.
-pub fn undo_kept_of(dir: &RunDir, destination: &str, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
-    if fs::symlink_metadata(dir.path().join(kept_of(destination))).is_err() {
-        return Ok(Vec::new());
-    }
-    Journal::keep_of(dir, destination)?.all_restored(host)
+    Journal::keep(dir, of)?.all_restored(host)
 }
 
 pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
@@ -256,8 +244,9 @@ pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
     found
 }
 
-fn kept_of(destination: &str) -> String {
-    format!("{KEPT_OF}{}.journal", destination.replace('%', "%25").replace('/', "%2F"))
+fn kept(of: Option<&str>) -> String {
+    let of_host = |host: &str| format!("{KEPT_OF}{}.journal", host.replace('%', "%25").replace('/', "%2F"));
+    of.map_or_else(|| KEPT.to_owned(), of_host)
 }
 
 /// Whether a journal exists, also of a run in progress.
@@ -265,18 +254,12 @@ pub fn is_left(dir: &RunDir) -> bool {
     fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
 
-#[derive(Default)]
-struct Found {
-    file: Option<File>,
-    changes: Vec<Change>,
-    sound: u64,
-}
-
-fn load(path: &Path) -> Result<Found, DutError> {
+/// The file, its changes, and the octets of its complete lines.
+fn load(path: &Path) -> Result<(Option<File>, Vec<Change>, u64), DutError> {
     let failed = |source| DutError::Journal { doing: "reading", path: path.to_owned(), source };
     let mut file = match private_file::open(path) {
         Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new(), 0)),
         Err(e) => return Err(failed(e)),
     };
     let mut bytes = Vec::new();
@@ -287,7 +270,7 @@ fn load(path: &Path) -> Result<Found, DutError> {
     for (number, line) in bytes[..sound].split_inclusive(|b| *b == b'\n').enumerate() {
         apply(&mut changes, line).map_err(|reason| failed(refusal(number + 1, line, &reason)))?;
     }
-    Ok(Found { file: Some(file), changes, sound: sound as u64 })
+    Ok((Some(file), changes, sound as u64))
 }
 
 fn apply(changes: &mut Vec<Change>, line: &[u8]) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use crate::DutError;
 use crate::changes::Changes;
-use crate::host::{Host, Log, Namespace, Order};
+use crate::host::Namespace;
 use crate::interface::{prepared, quiet, steer};
 use crate::lock::RunDir;
 use crate::null::{self, Done, Work};
@@ -12,7 +12,6 @@ use crate::step::{Action, NETNS_OF_DUT, Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP};
 use port::{Netns, PortError, handover};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 /// Names of the ends, left and right.
 pub const ENDS: [&str; 2] = [LEFT.name, RIGHT.name];
@@ -151,14 +150,12 @@ impl Links {
 }
 
 fn changes_between(near: &Netns, far: &Netns, dir: &RunDir, sink: &Sink) -> Changes {
-    let host = Namespace::between(near.clone(), far.clone());
-    let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-    Changes::on(logged, dir.clone(), Arc::clone(sink))
+    Changes::logged(Namespace::between(near.clone(), far.clone()), dir, sink)
 }
 
 /// Returns the actions of [`Links::make`], without carrying them out.
-pub fn plan(ends: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Order>, DutError> {
-    Ok(parts(ends, boxes, queues)?.into_iter().flat_map(|part| part.steps).map(Order::from).collect())
+pub fn plan(ends: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Step>, DutError> {
+    Ok(parts(ends, boxes, queues)?.into_iter().flat_map(|part| part.steps).collect())
 }
 
 /// Steps for cores that deliver frames to the tester's interfaces. Otherwise the backlog of the
@@ -211,7 +208,7 @@ fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<V
 }
 
 /// Makes one link between two targets, with the Ethernet addresses of its ends.
-fn link(what: &str, ends: [(Target, End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
+pub(crate) fn link(what: &str, ends: [(Target, End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
     let [(near_at, near, near_mac), (far_at, far, far_mac)] = ends;
     let tap = |target, name: &str, mac, queues| {
         let several = if queues > 1 { " multi_queue" } else { "" };
@@ -246,7 +243,7 @@ fn pair(own: &str, far: &str, queues: u32, namespace: Option<&str>) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::listing;
+    use crate::step::tests::listing;
 
     fn text(ends: [End; 2], boxes: &[Connection], queues: u32) -> String {
         let shown = |part: Part| {

@@ -82,10 +82,27 @@ impl Started {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let mut command = ns.command(shell, Sight::NetworkAndSysfs);
         command.args(["-c", GUARD, "sh", line]).current_dir(folder);
-        let started = start(command, line, role, sink).map_err(|e| {
+        let started = Started::start(command, line, role, sink).map_err(|e| {
             format!("it cannot be started in {}: {e}; check that the folder is accessible", folder.display())
         })?;
         started.tell(&format!("start {}", role.name), None);
+        Ok(started)
+    }
+
+    fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<Started> {
+        let mut child = apart(&mut command, [Stdio::piped(), Stdio::piped(), Stdio::null()]).spawn()?;
+        let output = child.stdout.take().expect("piped above");
+        let (line, sink, begun) = (line.to_owned(), Arc::clone(sink), Instant::now());
+        let lines = LastLines::default();
+        let (at_end, output_end) = channel();
+        let kept = lines.clone();
+        let read = move || {
+            kept.keep(BufReader::new(output));
+            drop(at_end);
+        };
+        // Before the thread, so that an error ends the process.
+        let started = Started { line, role, child, begun, lines, output_end, sink, end: None };
+        std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
         Ok(started)
     }
 
@@ -175,31 +192,6 @@ impl Drop for Started {
     fn drop(&mut self) {
         self.down();
     }
-}
-
-fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<Started> {
-    let mut child = apart(&mut command, [Stdio::piped(), Stdio::piped(), Stdio::null()]).spawn()?;
-    let output = child.stdout.take().expect("piped above");
-    let lines = LastLines::default();
-    let (at_end, output_end) = channel();
-    let kept = lines.clone();
-    let read = move || {
-        kept.keep(BufReader::new(output));
-        drop(at_end);
-    };
-    // Before the thread, so that an error ends the process.
-    let started = Started {
-        line: line.to_owned(),
-        role,
-        child,
-        begun: Instant::now(),
-        lines,
-        output_end,
-        sink: Arc::clone(sink),
-        end: None,
-    };
-    std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
-    Ok(started)
 }
 
 #[cfg(test)]

@@ -18,8 +18,7 @@ pub enum Target {
     Server,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Run a program.
     Command {
@@ -27,7 +26,6 @@ pub enum Action {
         program: String,
         /// Arguments, with [`NETNS_OF_DUT`] for the DUT's network namespace.
         args: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
     /// Writes a value without a newline to a file below `/proc/sys` or `/sys`, in a namespace.
@@ -102,8 +100,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The setting reads as it was written.
     Reads,
@@ -111,22 +108,17 @@ pub enum Check {
     Shows { action: Action, contains: Vec<String> },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Reason for `natmeter plan --steps` and errors.
     pub why: String,
-    #[serde(rename = "place")]
     pub target: Target,
-    #[serde(rename = "do")]
     pub action: Action,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
     /// Step that undoes the change; none if it vanishes with its namespace or is restored from the
     /// journal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
     /// Skipped if the setting does not exist.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
@@ -138,10 +130,6 @@ impl Step {
 
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
-    }
-
-    pub fn server(why: impl Into<String>, action: Action) -> Step {
-        Step { target: Target::Server, ..Step::dut(why, action) }
     }
 
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
@@ -165,28 +153,6 @@ impl Step {
     pub fn is_machine_wide(&self) -> bool {
         self.target == Target::Machine
     }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = match self.target {
-            Target::Machine => "machine",
-            Target::Dut => "dut",
-            Target::Tester => "tester",
-            Target::Server => "server",
-        };
-        writeln!(f, "# {}", self.why)?;
-        write!(f, "[{target}] {}", self.action)?;
-        match &self.undo {
-            Some(undo) => write!(f, "\n    undo: {undo}"),
-            None if self.is_machine_wide() => write!(f, "\n    undo: the old value, from the journal"),
-            None => Ok(()),
-        }
-    }
-}
-
-pub fn listing(steps: &[Step]) -> String {
-    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// A line of `commands.jsonl`.
@@ -226,25 +192,4 @@ pub fn no_sink() -> Sink {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_action_is_shown_as_typed_into_a_shell() {
-        assert_eq!(Action::words("ip link set lo up").to_string(), "ip link set lo up");
-        assert_eq!(Action::sysctl("net/ipv4/ip_forward", 1).to_string(), "echo 1 > /proc/sys/net/ipv4/ip_forward");
-        assert_eq!(
-            Action::reading("nft -f -", "table ip x {\n}\n").to_string(),
-            "nft -f - <<'END'\ntable ip x {\n}\nEND"
-        );
-        let odd = Action::Command { program: "echo".into(), args: vec!["it's".into(), String::new()], stdin: None };
-        assert_eq!(odd.to_string(), r"echo 'it'\''s' ''");
-    }
-
-    #[test]
-    fn a_step_survives_being_written_and_read() {
-        let step = Step::machine("room", &crate::software::conntrack::max(), 1 << 20);
-        let text = serde_json::to_string(&step).unwrap();
-        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), step);
-    }
-}
+pub(crate) mod tests;

@@ -3,8 +3,7 @@
 use crate::rig::place::{connections, delivery, ends, network};
 use crate::rig::{boxes, dns};
 use clap::ValueEnum;
-use dut::host::Order;
-use dut::{DutError, Target};
+use dut::{DutError, Step, Target};
 use record::plan::Plan;
 use scenario::axis::more_in_words;
 use scenario::bed::Bed;
@@ -69,12 +68,12 @@ fn program(line: &str) -> String {
 
 /// The links that natmeter makes, and addresses and routes of its boxes.
 fn of_links(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, DutError> {
-    let mut orders = dut::links::plan(ends(bed), &connections(bed), bed.lanes())?;
+    let mut all = dut::links::plan(ends(bed), &connections(bed), bed.lanes())?;
     for (at, (role, keys)) in bed.boxes.iter().enumerate().filter(|(_, (_, keys))| keys.has_network()) {
-        let steps = [network(scenario, bed, point, at), delivery(scenario, bed, (role, keys))].concat();
-        orders.extend(steps.into_iter().map(Order::from));
+        all.extend(network(scenario, bed, point, at));
+        all.extend(delivery(scenario, bed, (role, keys)));
     }
-    Ok(listed(&orders))
+    Ok(listed(&all))
 }
 
 fn routes(scenario: &Scenario, bed: &Bed, point: &Point) -> String {
@@ -110,18 +109,18 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result
         if let Some(software) = &config.software {
             text += &listed(&software.plan()?);
         }
-        text.extend(dut::external::plan(&config)?.iter().map(|order| of_box(role, order, how)));
+        text.extend(dut::external::plan(&config)?.iter().map(|step| of_box(role, step, how)));
     }
     Ok(text)
 }
 
 /// The first lines of a script show the values of the point.
-fn of_box(role: &str, order: &Order, how: Steps) -> String {
-    let command = order.action.to_string();
+fn of_box(role: &str, step: &Step, how: Steps) -> String {
+    let command = step.action.to_string();
     if how == Steps::Full {
-        return format!("{command:<60}  # {role}: {}\n", order.why);
+        return format!("{command:<60}  # {role}: {}\n", step.why);
     }
-    let mut text = format!("# {role}: {}\n", order.why);
+    let mut text = format!("# {role}: {}\n", step.why);
     for line in command.lines().take(SHOWN) {
         let is_long = line.chars().count() > COLUMNS;
         let shown = line.chars().take(if is_long { COLUMNS - 1 } else { COLUMNS });
@@ -134,9 +133,9 @@ fn of_box(role: &str, order: &Order, how: Steps) -> String {
     text
 }
 
-fn listed(orders: &[Order]) -> String {
-    let line = |o: &Order| format!("{:<60}  # {}: {}\n", o.action.to_string(), target(o.target), o.why);
-    orders.iter().map(line).collect()
+fn listed(steps: &[Step]) -> String {
+    let line = |step: &Step| format!("{:<60}  # {}: {}\n", step.action.to_string(), target(step.target), step.why);
+    steps.iter().map(line).collect()
 }
 
 fn target(target: Target) -> &'static str {

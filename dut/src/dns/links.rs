@@ -1,10 +1,12 @@
 //! The links of a bed for DNS: addresses, permanent neighbours and routes of client, device and server.
 
 use super::QueryPath;
+use crate::DutError;
 use crate::interface::{quiet, quiet6};
+use crate::links;
 use crate::side::{LEFT, RIGHT, Side};
 use crate::step::words;
-use crate::step::{Action, NETNS_OF_DUT, Step, Target};
+use crate::step::{Action, Step, Target};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::AddrRange;
 use wire::Mac;
@@ -35,28 +37,12 @@ impl End {
         Step { target: self.target, ..Step::dut(why, words(line)) }
     }
 
-    fn prepared(&self) -> Vec<Step> {
-        vec![
-            self.step(
-                "a known Ethernet address",
-                &["ip link set dev", self.name, "address", &Mac(self.mac).to_string()],
-            ),
-            self.step(
-                "no offloads: every packet is sent alone and with its checksum",
-                &["ethtool -K", self.name, "rx off tx off sg off tso off gso off gro off"],
-            ),
-            self.step("the interface on", &["ip link set dev", self.name, "txqueuelen 20000 up"]),
-        ]
-    }
-
     /// The permanent neighbour saves queries from waiting for address resolution.
-    fn addressed(&self, own: &str, neighbour: &str) -> Vec<Step> {
+    fn addressed(&self, own: &str, length: u8, neighbour: &str) -> [Step; 2] {
         let nodad = if own.contains(':') { "nodad" } else { "" };
-        let add = ["ip addr add", own, "dev", self.name, nodad];
-        let add = &add[..if nodad.is_empty() { 4 } else { 5 }];
-        let mac = Mac(self.peer).to_string();
-        vec![
-            self.step(format!("the address of {}", self.name), add),
+        let (own, mac) = (format!("{own}/{length}"), Mac(self.peer).to_string());
+        [
+            self.step(format!("the address of {}", self.name), &["ip addr add", &own, "dev", self.name, nodad]),
             self.step(
                 "a permanent neighbour entry, so that no query waits for it",
                 &["ip neigh replace", neighbour, "lladdr", &mac, "nud permanent dev", self.name],
@@ -65,8 +51,14 @@ impl End {
     }
 }
 
+/// Addresses of both ends of a link.
+fn addresses<T: ToString>([outer, dut]: &[End; 2], ends: [T; 2], length: u8) -> Vec<Step> {
+    let [own, other] = ends.map(|address| address.to_string());
+    [outer.addressed(&own, length, &other), dut.addressed(&other, length, &own)].concat()
+}
+
 /// Steps in order.
-pub(super) fn steps(between: &QueryPath) -> Vec<Step> {
+pub(super) fn steps(between: &QueryPath) -> Result<Vec<Step>, DutError> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
     let used = match between {
@@ -76,67 +68,39 @@ pub(super) fn steps(between: &QueryPath) -> Vec<Step> {
     };
     let ends: Vec<[End; 2]> = used.iter().map(|(side, target)| End::pair(side, *target)).collect();
     for [outer, dut] in &ends {
-        steps.push(cable(outer, dut));
-        steps.extend(outer.prepared().into_iter().chain(dut.prepared()));
+        let what = format!("a cable to the {} of the DUT", dut.name);
+        let ends = [outer, dut].map(|end| (end.target, links::End::Interface(end.name), end.mac));
+        steps.extend(links::link(&what, ends, 1)?);
     }
     match between {
         QueryPath::Ports(_) => {}
-        QueryPath::Nothing => steps.extend(addresses_of_cable(&ends[0])),
+        // One network of client and server.
+        QueryPath::Nothing => steps.extend(addresses(&ends[0], [LEFT.tester, RIGHT.tester].map(Ipv4Addr::from), 15)),
         QueryPath::Dns64 { .. } => {
-            let [[client, dut], right] = [&ends[0], &ends[1]];
-            let [own, other] = [CLIENT6, DUT6].map(|address| address.to_string());
-            steps.extend(client.addressed(&format!("{own}/64"), &other));
-            steps.extend(dut.addressed(&format!("{other}/64"), &own));
-            steps.extend(addresses(&RIGHT, right));
+            steps.extend(addresses(&ends[0], [CLIENT6, DUT6], 64));
+            steps.extend(addresses(&ends[1], [RIGHT.tester, RIGHT.dut].map(Ipv4Addr::from), 24));
         }
         QueryPath::Program(program) => {
             for (side, [outer, _]) in [LEFT, RIGHT].iter().zip(&ends) {
                 let [own, other] = [side.tester, side.dut].map(|address| Ipv4Addr::from(address).to_string());
-                steps.extend(outer.addressed(&format!("{own}/24"), &other));
+                steps.extend(outer.addressed(&own, 24, &other));
             }
             steps.extend(routes(&ends[0][0], &ends[1][0], &program.pool));
         }
     }
-    steps
+    Ok(steps)
 }
 
 /// Stops unsolicited packets; only a DNS64 server has IPv6.
 fn quiet_everywhere(between: &QueryPath) -> Vec<Step> {
-    let targets = [Target::Tester, Target::Dut, Target::Server];
-    let mut steps: Vec<Step> = match between {
-        QueryPath::Dns64 { .. } => {
-            targets[..2].iter().flat_map(|&target| quiet6(target)).chain(quiet(Target::Server)).collect()
-        }
-        QueryPath::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
-        QueryPath::Program(_) | QueryPath::Ports(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
+    let quieted = |target| {
+        let has_ipv6 = matches!(between, QueryPath::Dns64 { .. }) && target != Target::Server;
+        let on = Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
+        (if has_ipv6 { quiet6(target) } else { quiet(target) }).into_iter().chain([on])
     };
-    let on =
-        |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
-    steps.extend(targets.map(on));
-    steps
-}
-
-fn cable(outer: &End, dut: &End) -> Step {
-    let mut action = words(&["ip link add", outer.name, "type veth peer name", dut.name, "netns"]);
-    if let Action::Command { args, .. } = &mut action {
-        args.push(NETNS_OF_DUT.to_owned());
-    }
-    Step { target: outer.target, ..Step::dut(format!("a cable to the {} of the DUT", dut.name), action) }
-}
-
-fn addresses(side: &Side, [outer, dut]: &[End; 2]) -> Vec<Step> {
-    let [own, other] = [side.tester, side.dut].map(|address| Ipv4Addr::from(address).to_string());
-    let mut steps = outer.addressed(&format!("{own}/24"), &other);
-    steps.extend(dut.addressed(&format!("{other}/24"), &own));
-    steps
-}
-
-/// One network of client and server, without a device.
-fn addresses_of_cable([client, server]: &[End; 2]) -> Vec<Step> {
-    let [own, other] = [LEFT.tester, RIGHT.tester].map(|address| Ipv4Addr::from(address).to_string());
-    let mut steps = client.addressed(&format!("{own}/15"), &other);
-    steps.extend(server.addressed(&format!("{other}/15"), &own));
-    steps
+    let targets = [Target::Tester, Target::Dut, Target::Server];
+    let used = if matches!(between, QueryPath::Nothing) { 2 } else { 3 };
+    targets.into_iter().take(used).flat_map(quieted).collect()
 }
 
 fn routes(client: &End, server: &End, pool: &[AddrRange]) -> Vec<Step> {

@@ -12,11 +12,11 @@ mod zone;
 use crate::DutError;
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
-use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
+use crate::host::Namespace;
 use crate::lock::{self, Lock, RunDir};
 use crate::side::{LEFT, RIGHT};
 use crate::started::{Role, Started};
-use crate::step::{Sink, Target, no_sink};
+use crate::step::{Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
 use folder::Folder;
 use port::netns::Netns;
@@ -156,8 +156,7 @@ impl Bed {
         tool::require(&tools)?;
         let lock = Lock::take(dir, lock::TEST_BED)?;
         let host = Namespace::with_server()?;
-        let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
-        let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
+        let mut changes = Changes::logged(host.clone(), dir, sink);
         bring_up(&mut changes, &between)?;
         if let QueryPath::Ports(ports) = &between {
             for (port, target) in ports.iter().zip([Target::Tester, Target::Server]) {
@@ -188,8 +187,7 @@ impl Bed {
     /// answers a moment later.
     pub fn clear(&mut self) -> Result<(), DutError> {
         self.see_that_programs_run()?;
-        self.start_device()?;
-        Ok(())
+        self.start_device()
     }
 
     fn start_device(&mut self) -> Result<(), DutError> {
@@ -238,14 +236,9 @@ impl Bed {
 }
 
 /// Returns the actions of [`Bed::build`] and the programs that it would start.
-pub fn plan(between: &QueryPath) -> Result<(Vec<Order>, Vec<String>), DutError> {
-    let host = DryRun::over(Here::new());
-    let orders = host.orders();
-    // A dry run keeps no journal: the folder is never read.
-    let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
-    bring_up(&mut changes, between)?;
-    let orders = orders.lock().expect("no panic while held").clone();
-    Ok((orders, std::iter::once(knot::line()).chain(between.line()).collect()))
+pub fn plan(between: &QueryPath) -> Result<(Vec<Step>, Vec<String>), DutError> {
+    let steps = Changes::rehearsed(|changes| bring_up(changes, between))?;
+    Ok((steps, std::iter::once(knot::line()).chain(between.line()).collect()))
 }
 
 /// Checks that the programs for this bed are installed.
@@ -257,6 +250,5 @@ fn bring_up(changes: &mut Changes, between: &QueryPath) -> Result<(), DutError> 
     if changes.is_journal_left() {
         changes.begin_journal()?;
     }
-    changes.carry_out(&links::steps(between))?;
-    Ok(())
+    changes.carry_out(&links::steps(between)?)
 }

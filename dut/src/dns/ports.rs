@@ -2,12 +2,12 @@
 
 use crate::DutError;
 use crate::changes::Changes;
-use crate::host::{Host, Log, Namespace};
+use crate::host::Namespace;
 use crate::lock::RunDir;
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step};
 use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use wire::Mac;
 
 /// Address for a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
@@ -36,8 +36,7 @@ impl Port {
     /// exist, or another program has a macvlan interface on it.
     pub(super) fn attach(&self, to: &Netns, dir: &RunDir, sink: &Sink) -> Result<(), DutError> {
         let host = Namespace::between(self.namespace.clone(), to.clone());
-        let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-        Changes::on(logged, dir.clone(), Arc::clone(sink)).carry_out(&self.steps())
+        Changes::logged(host, dir, sink).carry_out(&self.steps())
     }
 
     /// The port's namespace is [`crate::step::Target::Tester`], that of client or server is the DUT's.
@@ -61,8 +60,7 @@ impl Port {
         }
         let through = gateway.unwrap_or(ON_LINK);
         if let Some(mac) = neighbour {
-            let mac = mac.map(|octet| format!("{octet:02x}")).join(":");
-            let line = format!("ip neigh replace {through} lladdr {mac} nud permanent dev {name}");
+            let line = format!("ip neigh replace {through} lladdr {} nud permanent dev {name}", Mac(*mac));
             steps.push(dut("the box, as a permanent neighbour", line));
         }
         let line = format!("ip route replace default via {through} dev {name} onlink src {address}");
@@ -81,7 +79,7 @@ fn on_port(interface: &str) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::listing;
+    use crate::step::tests::listing;
 
     #[test]
     fn a_port_with_a_vlan_and_a_known_box() {

@@ -11,7 +11,7 @@ use port::interface::LinkFacts;
 use serde::Serialize;
 use std::io;
 
-pub use fix::{Changed, fix, fix_box, undo_box};
+pub use fix::{Changed, fix};
 pub use rows::FILES;
 use rows::{Mend, ROWS, Read, Row, Want};
 
@@ -52,7 +52,7 @@ pub struct Finding {
     /// Whether `mend` is a parameter of the kernel's command line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_boot: bool,
-    /// Settings for [`fix()`] or [`fix_box`], with the new values.
+    /// Settings for [`fix()`], with the new values.
     #[serde(skip)]
     pub settings: Vec<(Setting, String)>,
 }

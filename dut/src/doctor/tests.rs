@@ -170,12 +170,12 @@ fn governor(root: &Path) -> String {
 fn settings_of_findings_are_changed_and_undone() {
     let root = laptop();
     let (dir, mut host) = (RunDir::at(root.path().join("run")), Here::below(root.path()));
-    let changed = fix(&dir, &mut host, &tester(&read(&root))).unwrap();
+    let changed = fix(&dir, None, &mut host, &tester(&read(&root))).unwrap();
     assert_eq!(changed.iter().filter(|changed| changed.refused.is_some()).count(), 0, "{changed:?}");
     assert_eq!(governor(root.path()), "performance");
     let left: Vec<Finding> = tester(&read(&root)).into_iter().filter(|f| !f.settings.is_empty()).collect();
     assert_eq!(left, []);
-    let undone = journal::undo_kept(&dir, &mut host).unwrap();
+    let undone = journal::undo_kept(&dir, None, &mut host).unwrap();
     assert_eq!((undone.len(), governor(root.path()).as_str()), (changed.len(), "powersave"));
     assert!(!dir.path().exists());
 }
@@ -186,7 +186,7 @@ fn a_setting_that_is_refused_does_not_stop_the_others() {
     let findings = tester(&read(&root));
     std::fs::remove_file(root.path().join(&GOVERNOR[1..])).unwrap();
     let (dir, mut host) = (RunDir::at(root.path().join("run")), Here::below(root.path()));
-    let changed = fix(&dir, &mut host, &findings).unwrap();
+    let changed = fix(&dir, None, &mut host, &findings).unwrap();
     let refused: Vec<String> =
         changed.iter().filter(|changed| changed.refused.is_some()).map(ToString::to_string).collect();
     assert!(
@@ -215,7 +215,7 @@ fn a_fix_that_is_killed_leaves_a_note_for_clean() {
         let before = tester(&read(&root));
         let dir = RunDir::at(root.path().join("run"));
         let mut host = Dies(Here::below(root.path()), changes);
-        let fixing = || fix(&dir, &mut host, &before);
+        let fixing = || fix(&dir, None, &mut host, &before);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fixing)).is_err());
         let cleaned = journal::clean(&dir, &mut Here::below(root.path())).unwrap();
         assert_eq!(cleaned.len(), changes + 1, "the last one was noted, but not made");

@@ -9,7 +9,6 @@ pub mod agent;
 pub mod build;
 pub mod cache;
 mod cpio;
-pub mod failure;
 mod host;
 pub mod network;
 mod qemu;

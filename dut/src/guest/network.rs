@@ -78,7 +78,7 @@ fn of_sides(sides: &[Side; 2]) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::listing;
+    use crate::step::tests::listing;
 
     #[test]
     fn addresses_and_routes_of_both_sides() {

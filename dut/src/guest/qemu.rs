@@ -48,7 +48,7 @@ pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::running::example::{image, nics, shown};
+    use super::super::running::tests::{image, nics, shown};
     use super::*;
 
     #[test]

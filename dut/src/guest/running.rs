@@ -4,10 +4,10 @@
 //! natmeter holds, so that the kernel ends the guest with natmeter, also after a kill.
 
 use super::agent::Agent;
-use super::failure::GuestFailure;
 use super::{Image, Kind, qemu, uml};
 use crate::DutError;
 use crate::child;
+use crate::error::GuestFailure;
 use crate::host::runner::{Limits, Ran};
 use crate::last_lines::LastLines;
 use crate::tool::{self, Tool};
@@ -206,29 +206,4 @@ fn guarded(words: &[String], descriptors: Vec<OwnedFd>) -> Command {
 }
 
 #[cfg(test)]
-pub(super) mod example {
-    use super::*;
-
-    pub(in super::super) fn image() -> Image {
-        Image { kind: Kind::default(), folder: "/guests".into() }
-    }
-
-    /// Two interfaces, each with the descriptor of a pipe per queue.
-    pub(in super::super) fn nics(queues: usize) -> [Nic; 2] {
-        let nic = |name, mac| {
-            let descriptors = (0..queues).map(|_| std::io::pipe().unwrap().0.into()).collect();
-            Nic { name, mac, descriptors }
-        };
-        [nic("left", [2, 0, 0xc6, 0x12, 0, 1]), nic("right", [2, 0, 0xc6, 0x13, 0, 1])]
-    }
-
-    /// Words with the names of interfaces in the place of their descriptors.
-    pub(in super::super) fn shown(words: &[String], nics: &[Nic]) -> String {
-        nics.iter().fold(words.join("\n    "), |text, nic| {
-            let numbers: Vec<String> = nic.descriptors.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
-            let (numbers, name) = (numbers.join(":"), nic.name);
-            let text = text.replace(&format!(",fd={numbers},"), &format!(",fd={name},"));
-            text.replace(&format!(",fds={numbers},"), &format!(",fds={name},"))
-        })
-    }
-}
+pub(super) mod tests;

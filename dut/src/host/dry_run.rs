@@ -7,33 +7,21 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
-    pub target: Target,
-    pub why: String,
-    pub action: Action,
-}
-
-impl From<Step> for Order {
-    fn from(Step { target, why, action, .. }: Step) -> Order {
-        Order { target, why, action }
-    }
-}
-
 pub struct DryRun<H> {
     behind: H,
     written: HashMap<String, String>,
-    orders: Arc<Mutex<Vec<Order>>>,
+    steps: Arc<Mutex<Vec<Step>>>,
 }
 
 impl<H: Host> DryRun<H> {
     /// A host that only reads the wrapped one.
     pub fn over(behind: H) -> DryRun<H> {
-        DryRun { behind, written: HashMap::new(), orders: Arc::default() }
+        DryRun { behind, written: HashMap::new(), steps: Arc::default() }
     }
 
-    pub fn orders(&self) -> Arc<Mutex<Vec<Order>>> {
-        Arc::clone(&self.orders)
+    /// Every action as a step.
+    pub fn steps(&self) -> Arc<Mutex<Vec<Step>>> {
+        Arc::clone(&self.steps)
     }
 }
 
@@ -50,8 +38,8 @@ impl<H: Host> Host for DryRun<H> {
             }
             Action::Command { .. } => Some(0),
         };
-        let order = Order { target, why: why.to_owned(), action: action.clone() };
-        self.orders.lock().expect("no panic while held").push(order);
+        let step = Step { target, ..Step::dut(why, action.clone()) };
+        self.steps.lock().expect("no panic while held").push(step);
         Ok(Output { status, ..Output::default() })
     }
 

@@ -12,7 +12,7 @@ use crate::step::{Action, Target};
 use crate::tool::ETHTOOL;
 use std::io;
 
-pub use dry_run::{DryRun, Order};
+pub use dry_run::DryRun;
 pub use here::Here;
 pub use log::Log;
 pub use namespace::Namespace;
@@ -61,17 +61,5 @@ pub trait Host: Send {
     /// Whether it is a dry run: nothing to check or to journal.
     fn is_rehearsal(&self) -> bool {
         false
-    }
-}
-
-impl<H: Host + ?Sized> Host for Box<H> {
-    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output> {
-        (**self).perform(target, why, action)
-    }
-    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
-        (**self).read(target, path)
-    }
-    fn is_rehearsal(&self) -> bool {
-        (**self).is_rehearsal()
     }
 }

@@ -59,6 +59,7 @@ pub struct Ssh {
     folder: PathBuf,
     master: Option<Master>,
     was_open: bool,
+    may_set: bool,
 }
 
 impl Ssh {
@@ -80,12 +81,27 @@ impl Ssh {
         }
         let config = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
         let destination = destination.to_owned();
-        Ok(Ssh { destination, config, program, run_dir: run_dir.clone(), folder, master: None, was_open: false })
+        Ok(Ssh {
+            destination,
+            config,
+            program,
+            run_dir: run_dir.clone(),
+            folder,
+            master: None,
+            was_open: false,
+            may_set: false,
+        })
     }
 
     /// ssh reads this file instead of `~/.ssh/config`.
     pub fn with_config(mut self, config: Option<PathBuf>) -> Ssh {
         self.config = config.or(self.config.take());
+        self
+    }
+
+    /// The same host, whose settings change: their old values are in a journal on this machine.
+    pub fn with_settings(mut self) -> Ssh {
+        self.may_set = true;
         self
     }
 
@@ -247,15 +263,20 @@ impl Drop for Ssh {
 
 impl Host for Ssh {
     fn perform(&mut self, _: Target, _: &str, action: &Action) -> io::Result<Output> {
-        let Action::Command { program, args, stdin } = action else {
-            let refusal = format!(
-                "`{action}` on {}: natmeter changes no settings over ssh, because it could not restore them after a lost \
+        let script = action.to_string();
+        let (program, args, stdin) = match action {
+            Action::Command { program, args, stdin } => (&**program, args.iter().map(String::as_str).collect(), stdin),
+            // As a user would type it: the file and the value are quoted.
+            Action::Write { .. } | Action::Set { .. } if self.may_set => ("sh", vec!["-c", &*script], &None),
+            Action::Write { .. } | Action::Set { .. } => {
+                let refusal = format!(
+                    "`{action}` on {}: natmeter changes no settings over ssh, because it could not restore them after a lost \
                  connection: set it in the hook `prepare`, and restore it in the hook `restore`",
-                self.destination
-            );
-            return Err(io::Error::new(io::ErrorKind::Unsupported, refusal));
+                    self.destination
+                );
+                return Err(io::Error::new(io::ErrorKind::Unsupported, refusal));
+            }
         };
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let input = stdin.as_deref().map_or(Input::Nothing, Input::Text);
         self.run(program, &args, input, &Limits::STEP).map(|ran| ran.output).map_err(io::Error::other)
     }

@@ -318,7 +318,7 @@ fn an_invalid_line_is_shown_and_no_setting_is_changed() {
 #[test]
 fn changes_that_stay_survive_a_run_and_are_undone_by_clean() {
     let mut m = Machine::new();
-    let mut kept = Journal::keep(&m.dir).unwrap();
+    let mut kept = Journal::keep(&m.dir, None).unwrap();
     m.write(&mut kept, MAX, "500000");
     drop(kept);
     let mut run = m.begin();
@@ -337,14 +337,14 @@ fn changes_that_stay_survive_a_run_and_are_undone_by_clean() {
 #[test]
 fn changes_that_stay_are_undone_once() {
     let mut m = Machine::new();
-    let mut kept = Journal::keep(&m.dir).unwrap();
+    let mut kept = Journal::keep(&m.dir, None).unwrap();
     m.write(&mut kept, MAX, "500000");
     m.kill(kept);
-    let mut kept = Journal::keep(&m.dir).unwrap();
+    let mut kept = Journal::keep(&m.dir, None).unwrap();
     m.write(&mut kept, HASH, "131072");
     drop(kept);
-    assert_eq!(undo_kept(&m.dir, &mut m.host).unwrap().len(), 2);
+    assert_eq!(undo_kept(&m.dir, None, &mut m.host).unwrap().len(), 2);
     assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
-    assert_eq!(undo_kept(&m.dir, &mut m.host).unwrap(), []);
+    assert_eq!(undo_kept(&m.dir, None, &mut m.host).unwrap(), []);
     assert!(!m.dir.path().exists());
 }

@@ -7,15 +7,14 @@ use crate::DutError;
 use crate::backlog::Backlog;
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
-use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
+use crate::host::Namespace;
 use crate::interface::{is_online, steer};
 use crate::lock::RunDir;
 use crate::memory::{self, HashTable, Memory};
 use crate::side::{LEFT, RIGHT};
-use crate::step::{Sink, Step, no_sink};
+use crate::step::{Sink, Step};
 use crate::tool;
 use port::netns::{Netns, in_user_namespace};
-use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub struct Configuration {
@@ -58,15 +57,9 @@ impl Configuration {
     }
 
     /// Returns the actions of [`Configured::prepare`] without carrying them out.
-    pub fn plan(&self) -> Result<Vec<Order>, DutError> {
+    pub fn plan(&self) -> Result<Vec<Step>, DutError> {
         self.check()?;
-        let host = DryRun::over(Here::new());
-        let orders = host.orders();
-        // A dry run keeps no journal, so that the folder is never read.
-        let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
-        self.bring_up(&mut changes)?;
-        let orders = orders.lock().expect("no panic while held").clone();
-        Ok(orders)
+        Changes::rehearsed(|changes| self.bring_up(changes).map(drop))
     }
 
     fn table(&self, situation: &Situation) -> Result<Vec<Step>, DutError> {
@@ -116,8 +109,7 @@ impl Configured {
         configuration.check()?;
         tool::require(software.tools)?;
         let host = Namespace::between(namespace.clone(), namespace.clone());
-        let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-        let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
+        let mut changes = Changes::logged(host, dir, sink);
         let backlog = configuration.bring_up(&mut changes)?;
         let mut facts = facts::collect(&mut changes, software, config);
         if let Some(doubt) = backlog.and_then(|backlog| backlog.doubt()) {

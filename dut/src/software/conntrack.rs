@@ -204,7 +204,7 @@ fn number(changes: &mut Changes, target: Target, path: &str) -> Result<u64, DutE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::listing;
+    use crate::step::tests::listing;
 
     const DEBIAN: Situation =
         Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: 16 << 30 };

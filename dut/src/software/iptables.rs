@@ -1,24 +1,23 @@
 //! NAT44 by the Linux kernel with one iptables rule.
 
-use super::{Config, Software, forward};
+use super::{Config, Software, linux_forwarding};
 use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
 
 pub const LEGACY: Software = Software {
-    name: "iptables-legacy",
+    name: IPTABLES_LEGACY.program,
     tools: &[IPTABLES_LEGACY, CONNTRACK],
     stateful: true,
     ipv6: false,
-    steps: |config| steps("iptables-legacy", config),
+    steps: |config| steps(IPTABLES_LEGACY.program, config),
 };
 
 pub const NFT: Software = Software {
-    name: "iptables-nft",
+    name: IPTABLES_NFT.program,
     tools: &[IPTABLES_NFT, CONNTRACK],
-    stateful: true,
-    ipv6: false,
-    steps: |config| steps("iptables-nft", config),
+    steps: |config| steps(IPTABLES_NFT.program, config),
+    ..LEGACY
 };
 
 fn steps(program: &str, config: &Config) -> Vec<Step> {
@@ -31,5 +30,5 @@ fn steps(program: &str, config: &Config) -> Vec<Step> {
             .undone_by(command("-D"))
             .shown_by(Action::words(&format!("{program} -w 10 -t nat -S POSTROUTING")), &[&target])
     };
-    std::iter::once(forward()).chain(config.protocols().iter().map(translate)).collect()
+    std::iter::once(linux_forwarding::ipv4()).chain(config.protocols().iter().map(translate)).collect()
 }

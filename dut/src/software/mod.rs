@@ -5,23 +5,17 @@ pub mod configured;
 pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
-pub mod linux_ipv6_forwarding;
 pub mod nftables;
 
 use crate::DutError;
 use crate::side::RIGHT;
-use crate::step::{Action, Step};
+use crate::step::Step;
 use crate::tool::Tool;
 use std::net::Ipv4Addr;
 
 /// All software that a device under test can run.
-pub const KNOWN: &[&Software] = &[
-    &linux_forwarding::SOFTWARE,
-    &linux_ipv6_forwarding::SOFTWARE,
-    &nftables::SOFTWARE,
-    &iptables::LEGACY,
-    &iptables::NFT,
-];
+pub const KNOWN: &[&Software] =
+    &[&linux_forwarding::IPV4, &linux_forwarding::IPV6, &nftables::SOFTWARE, &iptables::LEGACY, &iptables::NFT];
 
 #[derive(Debug)]
 pub struct Software {
@@ -114,15 +108,10 @@ impl Config {
     }
 }
 
-fn forward() -> Step {
-    Step::dut("forward IPv4 packets", Action::sysctl("net/ipv4/ip_forward", 1))
-        .undone_by(Action::sysctl("net/ipv4/ip_forward", 0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::listing;
+    use crate::step::tests::listing;
 
     fn shown(software: &Software, config: &Config) -> String {
         listing(&(software.steps)(config))

@@ -1,6 +1,6 @@
 //! NAT44 by the Linux kernel: one rule in the table `natmeter`.
 
-use super::{Config, Software, forward};
+use super::{Config, Software, linux_forwarding};
 use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
@@ -22,5 +22,5 @@ fn steps(config: &Config) -> Vec<Step> {
     let translate = Step::dut("translate packets that leave on the right", Action::reading("nft -f -", table))
         .undone_by(Action::words("nft delete table ip natmeter"))
         .shown_by(Action::words("nft list table ip natmeter"), &[&rule]);
-    vec![forward(), translate]
+    vec![linux_forwarding::ipv4(), translate]
 }

@@ -43,7 +43,7 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     let mut findings = of_this_machine(bed);
     let mut refused = false;
     if args.fix {
-        let changed = doctor::fix(&dir, &mut Here::new(), &findings).map_err(failed)?;
+        let changed = doctor::fix(&dir, None, &mut Here::new(), &findings).map_err(failed)?;
         for changed in &changed {
             say_changed(&changed.to_string(), output);
         }
@@ -55,7 +55,8 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
         let mut of_box = look(bed, role, keys);
         let is_to_change = of_box.iter().any(|finding| !finding.settings.is_empty());
         if args.fix && is_to_change {
-            let changed = doctor::fix_box(&dir, reached(bed, keys).map_err(failed)?, &of_box).map_err(failed)?;
+            let mut ssh = reached(bed, keys).map_err(failed)?.with_settings();
+            let changed = doctor::fix(&dir, Some(&ssh.identity()), &mut ssh, &of_box).map_err(failed)?;
             for changed in &changed {
                 say_changed(&format!("box {role}: {changed}"), output);
             }
@@ -92,11 +93,11 @@ fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Find
 
 /// Undoes changes of this machine and of a bed's boxes.
 fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
-    let undone = journal::undo_kept(dir, &mut Here::new()).map_err(super::failed)?;
+    let undone = journal::undo_kept(dir, None, &mut Here::new()).map_err(super::failed)?;
     let mut lines: Vec<String> = undone.iter().map(ToString::to_string).collect();
     for (role, keys) in bed.iter().flat_map(|bed| others(bed)) {
-        let ssh = reached(bed.expect("it has boxes"), keys).map_err(super::failed)?;
-        let undone = doctor::undo_box(dir, ssh).map_err(super::failed)?;
+        let mut ssh = reached(bed.expect("it has boxes"), keys).map_err(super::failed)?.with_settings();
+        let undone = journal::undo_kept(dir, Some(&ssh.identity()), &mut ssh).map_err(super::failed)?;
         lines.extend(undone.iter().map(|restored| format!("box {role}: {restored}")));
     }
     let left = journal::kept_elsewhere(dir);

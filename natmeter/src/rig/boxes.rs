@@ -14,7 +14,7 @@ use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
 pub(crate) use cores::on_this_machine;
 use dut::external::{External, ExternalConfig, Hook, Hooks, On};
-use dut::software::boxes::{self, Edge};
+use dut::software::boxes;
 use dut::{DutError, PacketThreads, RunDir};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
 use method::trial::{Buckets, Disruption, Profiler};
@@ -131,7 +131,7 @@ pub fn config_of(
     let software = configuration::of(scenario, bed, (role, keys), point);
     let mut hooks = Hooks::new();
     if let (Some(software), Some(interfaces)) = (keys.software.filter(|_| software.is_none()), keys.both_interfaces()) {
-        let edge = Edge { technology: asked.technology, part: asked.part.name() };
+        let (technology, part) = (asked.technology, asked.part.name());
         let known = |name: &str| values.iter().any(|(there, _)| there == name);
         // They share the file system of this machine.
         let apart = match &on {
@@ -139,12 +139,13 @@ pub fn config_of(
             On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
         };
         let cores = keys.cores_by().filter(|_| scenario.sweep.cores.sets(role)).and_then(|by| match by {
-            bed::CoresBy::Hotplug => Some(boxes::CoresBy::Hotplug),
-            bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
+            bed::CoresBy::Hotplug => Some("cores {cores}"),
+            bed::CoresBy::Steering => Some("steer {core-mask}"),
             bed::CoresBy::Boot => None,
         });
         let (keeps, is_of_linux) = (software.keeps(asked), software.is_of_linux());
-        let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, keeps, is_of_linux, cores };
+        let of_box =
+            boxes::Box { technology, part, interfaces, owner: &owner(), apart: &apart, keeps, is_of_linux, cores };
         hooks = boxes::hooks(software.name, &of_box, &known).unwrap_or_default();
     }
     // Hooks of the user replace those of the software.

@@ -5,7 +5,6 @@ use super::RigError;
 use dut::changes::Changes;
 use dut::guest::network::Side;
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
-use dut::host::{Host, Log};
 use dut::links;
 use dut::{DutError, RunDir, Sink, Step};
 use port::{Mute, Netns, handover};
@@ -14,7 +13,6 @@ use scenario::bed::{Bed, BoxKeys, GuestKind, PortKeys};
 use scenario::{Point, Scenario, Technology};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use wire::Prefix6;
 
 /// Packages whose versions are in a report.
@@ -81,9 +79,8 @@ impl Booted {
             ..GuestConfig::default()
         };
         let running = SharedGuest::of(beside_tester_threads(ends.lanes, || Guest::boot(&config, &image, nics))?);
-        let logged: Box<dyn Host> = Box::new(Log::over(running.clone(), Arc::clone(sink)));
         // The changes of these steps end with the guest.
-        Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(network)?;
+        Changes::logged(running.clone(), &RunDir::of_this_user(), sink).carry_out(network)?;
         let mut facts = FactTable::from([
             ("guest".to_owned(), in_words(&config)),
             ("guest image".to_owned(), image.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()),

@@ -5,7 +5,7 @@ use super::cores::shared_out;
 use super::{Process, RigError, configuration, files, guest, machine, management};
 use dut::changes::Changes;
 use dut::guest::network::with_ipv6;
-use dut::host::{Here, Host, Log};
+use dut::host::Here;
 use dut::links::{self, Connection, End, Links};
 use dut::{Backlog, On, RunDir, Step, started::Started};
 use port::Netns;
@@ -13,7 +13,6 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys, CoresBy, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use wire::Mac;
 
 /// Namespace of the ports, and what natmeter made for the boxes.
@@ -91,8 +90,7 @@ impl Place {
         };
         if self.backlog.is_none() && bed.boxes.iter().any(is_steered_by_script) {
             let sink = process.commands.sink("machine");
-            let machine: Box<dyn Host> = Box::new(Log::over(Here::new(), Arc::clone(&sink)));
-            let mut changes = Changes::on(machine, RunDir::of_this_user(), sink);
+            let mut changes = Changes::logged(Here::new(), &RunDir::of_this_user(), &sink);
             self.backlog = Some((Backlog::raise(&mut changes)?, changes));
         }
         // The old guests end first.

@@ -123,7 +123,7 @@ fn hooks(scenario: &Scenario, role: &str) -> Vec<(String, String)> {
     let keys = bed.boxes.iter().find(|(name, _)| *name == role).map(|(_, keys)| keys).unwrap();
     let point = &Plan::new(scenario).measurements[0].point;
     let orders = external::plan(&boxes::config_of(scenario, bed, (role, keys), point, None).unwrap()).unwrap();
-    let of_order = |order: &dut::host::Order| {
+    let of_order = |order: &dut::Step| {
         let Action::Command { args, .. } = &order.action else { panic!("{order:?}") };
         (order.why.clone(), args.last().unwrap().clone())
     };

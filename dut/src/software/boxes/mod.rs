@@ -34,14 +34,6 @@ struct Script {
 const LINUX: Script =
     Script { name: "", shared: &[], text: "", preset: "", values: "", memory: Some("memory"), run: "/run" };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// A technology and the part of it that a box is.
-    pub technology: &'static str,
-    /// `ce`, `pe`, `ce-nat44`, `ce-nat46`, or `whole` without edges.
-    pub part: &'static str,
-}
-
 const CONNTRACK: Shared = Shared { name: "conntrack", text: include_str!("conntrack.sh") };
 const NAPT: Shared = Shared { name: "napt", text: include_str!("napt.sh") };
 const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce.sh") };
@@ -120,7 +112,9 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Sh
 
 #[derive(Clone, Copy, Debug)]
 pub struct Box<'a> {
-    pub edge: Edge,
+    pub technology: &'a str,
+    /// Part of the technology: `ce`, `pe`, `ce-nat44`, `ce-nat46`, or `whole` without edges.
+    pub part: &'a str,
     pub interfaces: [&'a str; 2],
     /// Name of this tester; hooks do not touch a box of another one.
     pub owner: &'a str,
@@ -130,17 +124,8 @@ pub struct Box<'a> {
     pub keeps: bool,
     /// Whether a Linux kernel has its neighbours.
     pub is_of_linux: bool,
-    /// What sets the box's cores, if anything.
-    pub cores: Option<CoresBy>,
-}
-
-/// What sets the cores of a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CoresBy {
-    /// The first `{cores}` cores are online, the others offline.
-    Hotplug,
-    /// Receive packet steering to the cores of `{core-mask}`, for a namespace of the tester's kernel.
-    Steering,
+    /// Call of the function of `frame.sh` that sets its cores, if one does.
+    pub cores: Option<&'a str>,
 }
 
 /// The hooks of a software on a box, with placeholders of values of the point, of which `known`
@@ -158,16 +143,12 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
         script.with_values(on, known)
     );
     let keeps = on.keeps;
-    let cores = on.cores.map(|by| match by {
-        CoresBy::Hotplug => format!("sh {file} cores {{cores}}"),
-        CoresBy::Steering => format!("sh {file} steer {{core-mask}}"),
-    });
     let hooks = [
         (Hook::Prepare, Some(prepare)),
         (Hook::Clear, keeps.then(|| format!("sh {file} clear"))),
         (Hook::Count, keeps.then(|| format!("sh {file} count"))),
         (Hook::Memory, script.memory.filter(|_| keeps).map(|function| format!("sh {file} {function}"))),
-        (Hook::Cores, cores),
+        (Hook::Cores, on.cores.map(|call| format!("sh {file} {call}"))),
         // A restarted box has nothing to restore.
         (Hook::Restore, Some(format!("test ! -e {file} || sh {file} restore {owner}"))),
     ];
@@ -180,8 +161,7 @@ impl Script {
     }
 
     fn with_values(&self, on: &Box, known: &dyn Fn(&str) -> bool) -> String {
-        let [left, right] = on.interfaces;
-        let Edge { technology, part } = on.edge;
+        let Box { technology, part, interfaces: [left, right], .. } = *on;
         let kept = self.kept(on);
         let fixed = [("kept", &*kept), ("technology", technology), ("edge", part), ("left", left), ("right", right)];
         let mut text = "set -e\n".to_owned();

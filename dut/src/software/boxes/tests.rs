@@ -1,10 +1,9 @@
 use super::*;
 
-const WHOLE: Edge = Edge { technology: "nat44", part: "whole" };
-
 /// A box of Linux that keeps connections.
 const BOX: Box = Box {
-    edge: WHOLE,
+    technology: "nat44",
+    part: "whole",
     interfaces: ["left", "right"],
     owner: "p094 7",
     apart: "",
@@ -88,7 +87,7 @@ fn value(folder: &tempfile::TempDir, file: &str) -> String {
     std::fs::read_to_string(folder.path().join(file)).unwrap().trim().to_owned()
 }
 
-fn hooks_with(cores: CoresBy) -> Hooks {
+fn hooks_with(cores: &str) -> Hooks {
     super::hooks("nftables", &Box { cores: Some(cores), ..BOX }, &|_| true).unwrap()
 }
 
@@ -105,7 +104,7 @@ fn cores_of_a_box_are_switched_off_and_restored() {
         (&of_one, "1"),
         (&of_all, "0-10"),
     ]);
-    let hooks = hooks_with(CoresBy::Hotplug);
+    let hooks = hooks_with("cores {cores}");
     let run = |hook| ran(folder.path(), &hooks[&hook]);
     let done = run(Hook::Prepare);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -125,7 +124,7 @@ fn cores_of_a_box_are_switched_off_and_restored() {
 fn a_box_whose_cores_cannot_be_switched_off_says_so() {
     const CPU: &str = "sys/devices/system/cpu";
     let folder = files(&[(&format!("{CPU}/cpu0/x"), ""), (&format!("{CPU}/cpu1/x"), "")]);
-    let hooks = hooks_with(CoresBy::Hotplug);
+    let hooks = hooks_with("cores {cores}");
     assert!(ran(folder.path(), &hooks[&Hook::Prepare]).status.success());
     let cores = &hooks[&Hook::Cores];
     let says = |line: &str| String::from_utf8(ran(folder.path(), line).stderr).unwrap();
@@ -143,7 +142,7 @@ fn packets_of_a_namespace_are_steered_to_cores_and_back() {
     let queues = ["left/queues/rx-0", "left/queues/rx-1", "right/queues/rx-0"];
     let queues = queues.map(|queue| format!("sys/class/net/{queue}/rps_cpus"));
     let folder = files(&[(&queues[0], "0"), (&queues[1], "3"), (&queues[2], "0")]);
-    let hooks = hooks_with(CoresBy::Steering);
+    let hooks = hooks_with("steer {core-mask}");
     let masks = [(Hook::Prepare, ["0", "3", "0"]), (Hook::Cores, ["a", "a", "a"]), (Hook::Restore, ["0", "3", "0"])];
     for (hook, masks) in masks {
         let done = ran(folder.path(), &hooks[&hook]);
