@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod build;
 pub mod cache;
+mod config;
 mod cpio;
 mod host;
 pub mod network;
@@ -18,9 +19,10 @@ pub mod sshd;
 mod uml;
 
 pub use cache::{Cache, Image};
+pub use config::{GuestConfig, Nic};
 pub use host::SharedGuest;
 pub use qemu::has_kvm;
-pub use running::{Guest, GuestConfig, Nic};
+pub use running::Guest;
 
 /// Runs the guest's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

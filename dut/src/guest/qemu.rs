@@ -1,7 +1,7 @@
 //! QEMU: several processors, TAPs with one queue for each, and a virtio serial port as control channel.
 
 use super::Image;
-use super::running::{GuestConfig, Nic};
+use super::config::{GuestConfig, Nic};
 use crate::tool::Tool;
 use rustix::fs::Access;
 use std::os::fd::AsRawFd;
@@ -48,7 +48,7 @@ pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::running::tests::{image, nics, shown};
+    use super::super::config::tests::{image, nics, shown};
     use super::*;
 
     #[test]

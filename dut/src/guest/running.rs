@@ -4,6 +4,7 @@
 //! natmeter holds, so that the kernel ends the guest with natmeter, also after a kill.
 
 use super::agent::Agent;
+use super::config::{GuestConfig, Nic};
 use super::{Image, Kind, qemu, uml};
 use crate::DutError;
 use crate::child;
@@ -19,7 +20,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
-use wire::Mac;
 
 const UNSHARE: Tool = Tool::of("unshare", "util-linux");
 
@@ -31,31 +31,6 @@ mount -t tmpfs -o size=100%,mode=0700 guest /dev/shm || exit
 read -r _"#;
 
 const SHOWN: usize = 15;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GuestConfig {
-    pub kind: Kind,
-    /// Memory in MiB.
-    pub memory_mib: u32,
-    pub cpus: u32,
-    /// Cores for its kernel (`nr_cpus`); `None` for all.
-    pub cores: Option<u32>,
-    pub boot: Duration,
-}
-
-impl Default for GuestConfig {
-    fn default() -> GuestConfig {
-        GuestConfig { kind: Kind::default(), memory_mib: 256, cpus: 1, cores: None, boot: Duration::from_secs(120) }
-    }
-}
-
-#[derive(Debug)]
-pub struct Nic {
-    pub name: &'static str,
-    pub mac: [u8; 6],
-    /// A packet socket for User-Mode Linux, the queues of a TAP for QEMU.
-    pub descriptors: Vec<OwnedFd>,
-}
 
 /// A running guest, which ends when dropped.
 pub struct Guest {
@@ -176,17 +151,6 @@ fn cannot_start(error: &io::Error) -> DutError {
     )
 }
 
-impl Nic {
-    pub(super) fn mac(&self) -> String {
-        Mac(self.mac).to_string()
-    }
-
-    /// Argument of its kernel for `init.sh`; none may begin with `con`, which User-Mode Linux interprets.
-    pub(super) fn argument(&self) -> String {
-        format!("nic_{}={}", self.name, self.mac())
-    }
-}
-
 /// The command that boots a guest, in words.
 fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
     match config.kind {
@@ -204,6 +168,3 @@ fn guarded(words: &[String], descriptors: Vec<OwnedFd>) -> Command {
     handover::inherit(&mut process, descriptors);
     process
 }
-
-#[cfg(test)]
-pub(super) mod tests;

@@ -2,7 +2,7 @@
 //! its own raw transport receives what it sends.
 
 use super::Image;
-use super::running::{GuestConfig, Nic};
+use super::config::{GuestConfig, Nic};
 use std::os::fd::AsRawFd;
 
 /// Command line of User-Mode Linux, with one processor.
@@ -29,7 +29,7 @@ pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::running::tests::{image, nics, shown};
+    use super::super::config::tests::{image, nics, shown};
     use super::*;
 
     #[test]

@@ -1,6 +1,8 @@
 //! A guest for tests of command lines.
 
 use super::*;
+use crate::guest::Image;
+use std::os::fd::AsRawFd;
 
 pub(in super::super) fn image() -> Image {
     Image { kind: Kind::default(), folder: "/guests".into() }
