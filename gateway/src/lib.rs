@@ -5,6 +5,7 @@
 
 pub mod control;
 pub mod control_queue;
+mod discovery;
 pub mod embedded;
 pub mod file;
 pub mod neighbour;

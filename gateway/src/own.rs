@@ -1,6 +1,7 @@
 //! Messages that a gateway itself answers: ARP requests and Neighbor Solicitations for its addresses, and pings.
 
-use plane::ip6::{Head6, be128, put128};
+use crate::discovery::{ADVERTISEMENT, Discovery};
+use plane::ip6::{Head6, put128};
 use plane::{Packet, Side};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
@@ -42,10 +43,6 @@ const ARP_REPLY: u16 = 2;
 const ECHO: [u8; 2] = [8, 0];
 /// Request and reply.
 const ECHO6: [u8; 2] = [128, 129];
-const SOLICITATION: u8 = 135;
-const ADVERTISEMENT: u8 = 136;
-/// Hop limit of valid messages (RFC 4861, section 7.1).
-const ND_HOP_LIMIT: u8 = 255;
 const TTL: u8 = 64;
 const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
 
@@ -137,8 +134,7 @@ impl Own {
         }
         match b[head.l4] {
             k if k == ECHO6[0] && self.has6(head.dst) && b[..6] == self.mac.0 => self.echo6(packet.bytes_mut(), &head),
-            SOLICITATION if head.hop_limit == ND_HOP_LIMIT && head.end >= head.l4 + 24 => self.advertise(packet, &head),
-            _ => false,
+            _ => Discovery::of_frame(b).is_some_and(|message| self.advertise(packet, &message)),
         }
     }
 
@@ -153,14 +149,14 @@ impl Own {
     }
 
     /// Turns a neighbour solicitation into an advertisement (RFC 4861, section 7.2.4).
-    fn advertise<P: Packet>(&self, packet: &mut P, head: &Head6) -> bool {
-        let target = be128(packet.bytes(), head.l4 + 8);
-        if !self.has6(target) || !packet.set_len(ADVERTISEMENT_LEN) {
+    fn advertise<P: Packet>(&self, packet: &mut P, message: &Discovery) -> bool {
+        let target = message.target;
+        if message.is_advertisement || !self.has6(target) || !packet.set_len(ADVERTISEMENT_LEN) {
             return false;
         }
         let b = packet.bytes_mut();
         // A host without an address checks for duplicates: answer to all nodes (section 7.2.4).
-        let unspecified = head.src == 0;
+        let unspecified = message.source == 0;
         let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         self.back(b);
         if unspecified {
@@ -168,8 +164,8 @@ impl Own {
         }
         put16(b, 18, 32);
         put128(b, 22, target);
-        put128(b, 38, if unspecified { all_nodes } else { head.src });
-        let l4 = head.l4;
+        put128(b, 38, if unspecified { all_nodes } else { message.source });
+        let l4 = h::ETH + h::IPV6;
         b[l4] = ADVERTISEMENT;
         b[l4 + 1] = 0;
         // Router; solicited unless sent to all nodes; override.
@@ -199,6 +195,7 @@ pub(crate) fn seal6(b: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::file::Heap;
+    use plane::ip6::be128;
     use testbed::hex;
 
     fn owns() -> Owns {
@@ -238,6 +235,35 @@ mod tests {
         assert!((0..ping.len()).all(|n| !answered(&ping[..n])), "cut off anywhere");
         ping[18] ^= 1;
         assert!(!answered(&ping), "a wrong header checksum (RFC 1122, section 3.2.1.2)");
+    }
+
+    /// RFC 4861, section 7.1.1, and RFC 4291, section 2.7, for the source.
+    #[test]
+    fn invalid_solicitations_are_not_answered() {
+        let (host, unspecified, target) =
+            ("20010002000000000000000000000009", "0".repeat(32), "20010002000000000000000000000001");
+        let (nodes, group) = ("ff0200000000000000000001ff000001", "ff020000000000000000000000000009");
+        let answered = |source: &str, destination: &str, options: &str, change: fn(&mut [u8])| {
+            let length = 24 + options.len() / 2;
+            let mut frame = hex(&format!(
+                "3333ff000001 020000000102 86dd 60000000 {length:04x} 3a ff {source} {destination} 87 00 0000 00000000 {target} {options}"
+            ));
+            change(&mut frame);
+            seal6(&mut frame);
+            owns().answer(Side::Customer, &mut Heap::new(&frame))
+        };
+        let option = "0101020000000102";
+        assert!(answered(host, nodes, option, |_| ()) && answered(host, target, "", |_| ()));
+        assert!(answered(&unspecified, nodes, "", |_| ()), "a host without an address looks for duplicates");
+        assert!(answered(host, nodes, "0e01000000000000", |_| ()), "an unknown option is ignored");
+        assert!(!answered(host, nodes, option, |b| b[55] = 1), "code 1");
+        assert!(!answered(host, nodes, option, |b| b[21] = 254), "it has passed a router");
+        assert!(!answered(host, nodes, "0100020000000102", |_| ()), "an option of length 0");
+        assert!(!answered(host, nodes, "0102020000000102", |_| ()), "an option that is cut off");
+        assert!(!answered(host, nodes, "01010200000001020e", |_| ()), "an octet behind the options");
+        assert!(!answered(&unspecified, nodes, option, |_| ()), "an address without a source");
+        assert!(!answered(&unspecified, target, "", |_| ()), "no source, and not to the solicited nodes");
+        assert!(!answered(group, nodes, option, |_| ()), "from a group");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC
 //! 5227) and Neighbor Discovery (RFC 4861).
 
-use crate::own::sum6;
-use plane::ip6::{Head6, be128};
+use crate::discovery::{Discovery, OVERRIDE, SOLICITATION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
@@ -52,7 +51,7 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b[22..38].copy_from_slice(&from.octets());
     // Solicited-node address (RFC 4291, section 2.7.1).
     b[38..54].copy_from_slice(&[0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, x, y, z]);
-    b[54] = 135;
+    b[54] = SOLICITATION;
     b[62..78].copy_from_slice(&to.octets());
     if with_option {
         b[78..80].copy_from_slice(&[1, 1]);
@@ -94,59 +93,15 @@ fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Announcement> {
     Some(Announcement { mac, replaces: true })
 }
 
-const SOLICITATION: u8 = 135;
-const ADVERTISEMENT: u8 = 136;
-/// Flag in an advertisement's fifth octet.
-const SOLICITED: u8 = 0x40;
-const OVERRIDE: u8 = 0x20;
-/// Option with the sender's address; the next one has the target's.
-const SOURCE_ADDRESS: u8 = 1;
-const TARGET_ADDRESS: u8 = 2;
-
-/// RFC 4861: a valid (sections 7.1.1 and 7.1.2) solicitation from the neighbour (section 7.2.3) or
-/// advertisement about it (section 7.2.5).
+/// RFC 4861: a solicitation from the neighbour (section 7.2.3), or an advertisement about it (section 7.2.5).
 fn discovery_said(b: &[u8], neighbour: u128) -> Option<Announcement> {
-    let head = Head6::of_frame(b).ok()?;
-    let at = head.l4;
-    let valid = head.protocol == header::ICMPV6
-        && at == header::ETH + header::IPV6
-        && head.end >= at + 24
-        && head.hop_limit == 255
-        && b[at + 1] == 0
-        && sum6(&b[..head.end]).is_valid();
-    if !valid {
-        return None;
+    let message = Discovery::of_frame(b)?;
+    if !message.is_advertisement {
+        let mac = message.link_address.filter(|_| message.source == neighbour)?;
+        return Some(Announcement { mac, replaces: true });
     }
-    let (flags, target, options) = (b[at + 4], be128(b, at + 8), &b[at + 24..head.end]);
-    match b[at] {
-        SOLICITATION if head.src == neighbour => {
-            Some(Announcement { mac: option(options, SOURCE_ADDRESS)??, replaces: true })
-        }
-        ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
-            // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet
-            // source is the address.
-            match option(options, TARGET_ADDRESS)? {
-                Some(mac) => Some(Announcement { mac, replaces: flags & OVERRIDE != 0 }),
-                None => Some(Announcement { mac: mac_at(b, 6)?, replaces: false }),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// `None` where an option has no length.
-#[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
-fn option(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
-    let mut found = None;
-    while let [this, units, ..] = *options {
-        let len = 8 * usize::from(units);
-        if len == 0 || len > options.len() {
-            return None;
-        }
-        if this == kind && units == 1 {
-            found = mac_at(options, 2);
-        }
-        options = &options[len..];
-    }
-    Some(found)
+    // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet source is the address.
+    let replaces = message.link_address.is_some() && message.flags & OVERRIDE != 0;
+    let mac = message.link_address.or_else(|| mac_at(b, 6)).filter(|_| message.target == neighbour)?;
+    Some(Announcement { mac, replaces })
 }

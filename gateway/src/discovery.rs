@@ -1,0 +1,78 @@
+//! Valid Neighbor Solicitations and Advertisements (RFC 4861, sections 7.1.1 and 7.1.2).
+
+use crate::own::sum6;
+use plane::ip6::{Head6, be128};
+use wire::header::{self as h, Mac};
+
+pub(crate) const SOLICITATION: u8 = 135;
+pub(crate) const ADVERTISEMENT: u8 = 136;
+/// Flags in an advertisement's fifth octet.
+pub(crate) const SOLICITED: u8 = 0x40;
+pub(crate) const OVERRIDE: u8 = 0x20;
+/// Option with the sender's link-layer address; the next one has the target's.
+const SOURCE_ADDRESS: u8 = 1;
+const TARGET_ADDRESS: u8 = 2;
+/// A message without options.
+const LENGTH: usize = 24;
+/// Solicited-node addresses without their last 24 bits (RFC 4291, section 2.7.1).
+const SOLICITED_NODES: u128 = 0xff02_0000_0000_0000_0000_0001_ff00_0000;
+
+/// A valid message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Discovery {
+    pub is_advertisement: bool,
+    pub source: u128,
+    pub target: u128,
+    pub flags: u8,
+    /// Address in the option for the sender of a solicitation, or for the target of an advertisement.
+    pub link_address: Option<Mac>,
+}
+
+impl Discovery {
+    /// Reads a frame; `None` if it is no valid message.
+    pub(crate) fn of_frame(b: &[u8]) -> Option<Discovery> {
+        let head = Head6::of_frame(b).ok()?;
+        let at = head.l4;
+        let is_whole = head.protocol == h::ICMPV6 && at == h::ETH + h::IPV6 && head.end >= at + LENGTH;
+        if !is_whole || !matches!(b[at], SOLICITATION | ADVERTISEMENT) {
+            return None;
+        }
+        let is_advertisement = b[at] == ADVERTISEMENT;
+        let (target, flags) = (be128(b, at + 8), b[at + 4]);
+        let option = if is_advertisement { TARGET_ADDRESS } else { SOURCE_ADDRESS };
+        let link_address = link_address(&b[at + LENGTH..head.end], option)?;
+        let suits_its_addresses = if is_advertisement {
+            !is_group(head.dst) || flags & SOLICITED == 0
+        } else {
+            head.src != 0 || head.dst & !0xff_ffff == SOLICITED_NODES && link_address.is_none()
+        };
+        let is_valid = head.hop_limit == 255
+            && b[at + 1] == 0
+            && !is_group(head.src)
+            && !is_group(target)
+            && suits_its_addresses
+            && sum6(&b[..head.end]).is_valid();
+        is_valid.then_some(Discovery { is_advertisement, source: head.src, target, flags, link_address })
+    }
+}
+
+fn is_group(address: u128) -> bool {
+    address >> 120 == 0xff
+}
+
+/// The address in an option of this kind; `None` if an option is empty or cut off.
+#[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
+fn link_address(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
+    let mut found = None;
+    while let [this, units, ..] = *options {
+        let len = 8 * usize::from(units);
+        if len == 0 || len > options.len() {
+            return None;
+        }
+        if this == kind && units == 1 {
+            found = options[2..8].try_into().ok().map(Mac);
+        }
+        options = &options[len..];
+    }
+    options.is_empty().then_some(found)
+}
