@@ -177,10 +177,10 @@ impl Nat44 {
         if hairpin && !self.config.hairpinning {
             return Err(Event::Hairpin);
         }
-        if hairpin && head.protocol == ICMP {
-            // No host for the query (RFC 5508, REQ-7 is for Basic NAT).
-            return Err(Event::IcmpOther);
-        }
+        let target = match head.protocol {
+            ICMP if hairpin => self.query_target(inside, head.dst).ok_or(Event::IcmpOther)?,
+            _ => remote | inside & !ADDR_PORT,
+        };
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
         let reply = head.protocol == ICMP && kind(b[head.l4]) == Kind::Reply;
         let e = self.session_out(inside, remote, flags, reply, hairpin)?;
@@ -189,7 +189,7 @@ impl Nat44 {
         if s.flags() & HAIRPIN == 0 {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
         }
-        if let Some(worker) = self.owner_outside(remote | inside & !ADDR_PORT) {
+        if let Some(worker) = self.owner_outside(target) {
             self.set_mark(p.bytes_mut());
             return Ok(self.hand_over(worker));
         }

@@ -140,6 +140,26 @@ fn rfc4787_req9_hairpins_find_static_mappings() {
     }
 }
 
+/// Two hosts with whole addresses, as behind a Basic NAT, reach each other's outside addresses.
+#[test]
+fn rfc5508_req7_hairpinned_queries_find_static_mappings() {
+    let statics = ["icmp 192.0.2.1:1-65535 -> 10.0.0.10:1-65535", "icmp 192.0.2.2:1-65535 -> 10.0.0.11:1-65535"];
+    let other_pool = ip4(192, 0, 2, 2);
+    for workers in [1, 3] {
+        for c in behaviours(&Config { pool: vec![AddrRange { first: POOL4, count: 3 }], ..with(&statics) }) {
+            let mut g = with_workers(&c, workers);
+            for id in [7, 4660, 65_535] {
+                let query = judge(&g.pass(Customer, Customer, &echo(A, other_pool, id, true)));
+                assert_eq!((query.from, query.to.0), ((POOL, id), B));
+                let reply = judge(&g.pass(Customer, Customer, &echo(B, POOL, id, false)));
+                assert_eq!((reply.from.0, reply.to), (other_pool, (A, id)));
+            }
+            g.dropped(Customer, &echo(A, ip4(192, 0, 2, 3), 7, true), "icmp-other");
+            g.dropped(Customer, &echo(ip4(10, 0, 0, 12), POOL, 7, true), "icmp-other");
+        }
+    }
+}
+
 /// The worker of a static mapping follows from the inside end point; its outside port may be another one's.
 #[test]
 fn every_worker_knows_static_mappings() {
