@@ -6,6 +6,15 @@ use key::quantity::WrittenRate;
 use key::{At, Fault};
 use method::{Count, Direction, Rate};
 
+/// Where a scenario is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file that a user wrote.
+    File,
+    /// A run folder, perhaps of an earlier version: rules that are younger do not refuse it.
+    Run,
+}
+
 /// What a scenario asks for.
 pub struct Asked<'a> {
     /// The keys of all procedures.
@@ -32,6 +41,8 @@ pub struct Asked<'a> {
     pub is_whole: [bool; 2],
     /// Whether all connections are as popular.
     pub is_uniform: bool,
+    /// Where the scenario is from.
+    pub origin: Origin,
     /// Place that says that only the Responder sends, at a point of this metric.
     pub reverse_at: &'a dyn Fn(&str) -> Option<At>,
     /// What is refused.

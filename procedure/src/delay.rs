@@ -232,7 +232,7 @@ impl Latency {
 
 /// Refuses a trial that cannot have its frames, whatever the device forwards.
 fn check(asked: &mut Asked<'_>, metric: &Metric, (rate, duration): (Option<WrittenRate>, Nanos), stamps: Stamps) {
-    let Some(at) = asked.metric_at(metric) else { return };
+    let Some(at) = asked.metric_at(metric).filter(|_| asked.origin == crate::Origin::File) else { return };
     let rates = [rate.map(|rate| asked.frames_per_second(rate)), asked.highest];
     let most = rates.into_iter().flatten().min().unwrap_or(UNKNOWN);
     let mut directions = asked.directions.iter();

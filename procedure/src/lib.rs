@@ -32,7 +32,7 @@ pub mod tear_down;
 pub mod throughput;
 pub mod validation;
 
-pub use asked::Asked;
+pub use asked::{Asked, Origin};
 pub use capabilities::Capabilities;
 pub use context::{Cap, Context};
 pub use keys::{KeyTable, Keys, metrics, of, tables};

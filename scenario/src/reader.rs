@@ -21,7 +21,7 @@ use crate::{Cell, Dut, Link, Lists, Scenario, book};
 use key::quantity::unitless_share_ppm;
 use key::{At, Book, Complaints, Entry, Fault, Node, Refusal, Sections, Source, Spans, Tree, TreeTable, Value};
 use method::Count;
-use procedure::Keys;
+use procedure::{Keys, Origin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
 
 /// Checks a scenario that is already text, called `name` in messages.
 pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<LoadedScenario, Complaints> {
-    loaded(false, name, text, options, lists.into(), |_, _| ())
+    loaded(None, name, text, options, lists.into(), |_, _| ())
 }
 
 /// The defaults with which the scenario of a run folder was made.
@@ -123,7 +123,7 @@ pub fn parse_recorded(
     options: &Options,
     lists: impl Into<Lists>,
 ) -> Result<LoadedScenario, Complaints> {
-    loaded(defaults.has_fixed_ranges, name, text, options, lists.into(), |tree, book| {
+    loaded(Some(defaults), name, text, options, lists.into(), |tree, book| {
         give_units_to_shares(tree, book);
         if let Some(key) = tree.root.entries().first().map(|entry| entry.key).filter(|_| defaults.inside_is_port) {
             let bed = options.bed.as_ref().and_then(|bed| bed::parse(bed).ok());
@@ -150,7 +150,7 @@ fn give_units_to_shares(tree: &mut Tree, book: &Book) {
 }
 
 fn loaded(
-    has_fixed_ranges: bool,
+    recorded: Option<RecordedDefaults>,
     name: &str,
     text: &str,
     options: &Options,
@@ -178,6 +178,8 @@ fn loaded(
     inherit(&mut tree, &book, lists.procedures);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
+    let origin = if recorded.is_some() { Origin::Run } else { Origin::File };
+    let has_fixed_ranges = recorded.is_some_and(|defaults| defaults.has_fixed_ranges);
     let read = Reading { sections: &mut sections, lists, is_alias, has_fixed_ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
@@ -188,7 +190,7 @@ fn loaded(
     let of_run = if options.full { full.as_ref() } else { quick.as_ref() };
     faults.extend(of_run.zip(options.cell).and_then(|(scenario, cell)| too_many_cells(scenario, cell)));
     let both = [quick.as_ref(), full.as_ref()];
-    let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans)).collect();
+    let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans, origin)).collect();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
     match if options.full { full } else { quick } {
         Some(mut scenario) if complaints.is_empty() => {

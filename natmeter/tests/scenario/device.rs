@@ -58,6 +58,16 @@ fn procedures_refuse_what_has_no_result() {
             "wrong value of `measure.dns.timeout`",
             "help: write",
         ),
+        (
+            "metrics = \"conn_table_capacity\"\nalpha = \"50 %\"\ngamma = \"0 %\"",
+            "wrong value of `measure.gamma`",
+            "write",
+        ),
+        (
+            "metrics = \"overload_scalability\"\n[measure.overload-scalability]\nflows = 0",
+            "wrong value of `measure.overload-scalability.flows`",
+            "write a number from 1",
+        ),
         (&format!("{latency}\nfrom = \"20 s\""), "due after the end of the trial", "use a longer trial"),
         (
             &format!("{latency}\nfrom = \"10 s\"\nrate = \"100\"\ntags = 1001"),

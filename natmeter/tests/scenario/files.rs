@@ -322,6 +322,18 @@ fn shares_of_recorded_scenarios_need_no_unit() {
     assert!(parse("x.toml", text, &options(false), tech::ALL).is_err());
 }
 
+/// The run of an earlier version refused the trial, not the scenario.
+#[test]
+fn a_recorded_scenario_may_have_a_trial_with_too_few_frames() {
+    let text = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = 10000\n[measure]\nphase1-rate = \"100k\"\n\
+                metrics = [\"throughput\", \"pdv\"]\n[measure.pdv]\nrate = \"1\"\nduration = \"1 s\"\n";
+    let defaults = scenario::RecordedDefaults { has_fixed_ranges: false, inside_is_port: false };
+    let recorded = scenario::parse_recorded(defaults, "x.toml", text, &Options::default(), tech::ALL);
+    assert!(recorded.is_ok(), "{}", recorded.unwrap_err());
+    let refusal = parse("x.toml", text, &Options::default(), tech::ALL).unwrap_err().to_string();
+    assert!(refusal.contains("the trial of `pdv` has too few frames"), "{refusal}");
+}
+
 /// A description stays true whatever `--set` changes: no numbers.
 #[test]
 fn descriptions_name_no_values() {

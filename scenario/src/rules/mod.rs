@@ -26,7 +26,7 @@ use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Refusal, Spans};
 use method::{Count, Direction, Rate};
-use procedure::Asked;
+use procedure::{Asked, Origin};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -34,12 +34,13 @@ use std::hash::Hash;
 pub(crate) struct Check<'a> {
     scenario: &'a Scenario,
     spans: &'a Spans,
+    origin: Origin,
     faults: Vec<Fault>,
 }
 
 /// Everything that is wrong with a scenario.
-pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
-    let mut check = Check { scenario, spans, faults: Vec::new() };
+pub(crate) fn check(scenario: &Scenario, spans: &Spans, origin: Origin) -> Vec<Fault> {
+    let mut check = Check { scenario, spans, origin, faults: Vec::new() };
     check.addresses();
     check.networks();
     check.popularity();
@@ -144,6 +145,7 @@ impl Check<'_> {
             has_alpha: measure.alpha.is_some(),
             is_whole: [measure.acceptance_ppm, measure.phase1_acceptance_ppm].map(|ppm| ppm == 1_000_000),
             is_uniform: scenario.traffic.popularity.is_uniform(),
+            origin: self.origin,
             reverse_at: &|metric| self.reverse_of(metric),
             faults: Vec::new(),
         };
