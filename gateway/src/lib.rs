@@ -5,9 +5,9 @@
 
 pub mod control;
 pub mod control_queue;
-mod discovery;
 pub mod embedded;
 pub mod file;
+mod icmp6;
 pub mod neighbour;
 pub mod null;
 pub mod own;

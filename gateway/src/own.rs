@@ -1,6 +1,6 @@
 //! Messages that a gateway itself answers: ARP requests and Neighbor Solicitations for its addresses, and pings.
 
-use crate::discovery::{ADVERTISEMENT, Discovery};
+use crate::icmp6::{ADVERTISEMENT, Discovery, seal6, sum6};
 use plane::ip6::{Head6, put128};
 use plane::{Packet, Side};
 use wire::checksum::Sum;
@@ -176,19 +176,6 @@ impl Own {
         seal6(b);
         true
     }
-}
-
-/// Sum of the ICMPv6 message at the end of the slice, with its pseudo header.
-pub(crate) fn sum6(b: &[u8]) -> Sum {
-    let l4 = h::ETH + h::IPV6;
-    Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)
-}
-
-pub(crate) fn seal6(b: &mut [u8]) {
-    let at = h::ETH + h::IPV6 + 2;
-    b[at..at + 2].fill(0);
-    let sum = sum6(b).checksum();
-    b[at..at + 2].copy_from_slice(&sum);
 }
 
 #[cfg(test)]

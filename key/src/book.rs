@@ -2,8 +2,8 @@
 
 use crate::declare::{Key, Table};
 use crate::did_you_mean::did_you_mean;
-use crate::fault::Fault;
-use crate::section::join;
+use crate::fault::{Complaints, Fault};
+use crate::section::{Sections, join};
 use crate::tree::{Entry, Tree, TreeTable, Value};
 
 pub struct Chapter {
@@ -63,6 +63,25 @@ pub struct Variants {
 pub type Slip = (&'static [&'static str], &'static str);
 
 impl Book {
+    /// What `read` makes of the tables of a text, called `name` in messages; `rules` refuse values that do not fit each other.
+    pub fn load<T>(
+        &self,
+        name: &str,
+        text: &str,
+        read: impl FnOnce(&mut Sections<'_>) -> Option<T>,
+        rules: impl FnOnce(&T) -> Vec<Fault>,
+    ) -> Result<T, Complaints> {
+        let tree = crate::read(name, text)?;
+        let mut faults = self.unknown(&tree);
+        let mut sections = Sections::of(&tree);
+        let read = read(&mut sections);
+        let Sections { spans, faults: values, .. } = sections;
+        faults.extend(values);
+        let rules = read.as_ref().map(rules).unwrap_or_default();
+        let complaints = Complaints::new(tree.sources, &spans, faults, rules);
+        read.filter(|_| complaints.is_empty()).ok_or(complaints)
+    }
+
     /// What to write instead of a word that is no key.
     pub fn slip(&self, word: &str) -> Option<&'static str> {
         let word = word.to_lowercase().replace('_', "-");

@@ -63,6 +63,16 @@ pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -
     }
 }
 
+impl Tree {
+    /// Inserts a value that stands nowhere in the file, written as after `--set KEY=`, unless the path has one.
+    pub fn insert_default(&mut self, path: &str, key: SourceSpan, written: &str) {
+        if self.get(path).is_none() {
+            let place = SourceSpan::new(key.source, key.start..key.start);
+            self.insert(path, key, Node { place, ..default_value(written) });
+        }
+    }
+}
+
 pub(crate) fn default_value(text: &str) -> Node {
     override_value(text, 0, 0, false)
 }

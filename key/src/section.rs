@@ -1,8 +1,7 @@
 //! Reads the tables of a tree; a refused value becomes a fault and reading continues.
 
-use crate::book::Book;
 use crate::default::{Absent, Default};
-use crate::fault::{At, Complaints, Fault, Refusal};
+use crate::fault::{At, Fault, Refusal};
 use crate::kind::Kind;
 use crate::read::default_value;
 use crate::source::SourceSpan;
@@ -43,27 +42,6 @@ impl<'a> Sections<'a> {
     /// Whether the file has a table or a key at a path.
     pub fn has(&self, path: &str) -> bool {
         self.spans.has(path)
-    }
-}
-
-impl Book {
-    /// What `read` makes of the tables of a text, called `name` in messages; `rules` refuse values that do not fit each other.
-    pub fn load<T>(
-        &self,
-        name: &str,
-        text: &str,
-        read: impl FnOnce(&mut Sections<'_>) -> Option<T>,
-        rules: impl FnOnce(&T) -> Vec<Fault>,
-    ) -> Result<T, Complaints> {
-        let tree = crate::read(name, text)?;
-        let mut faults = self.unknown(&tree);
-        let mut sections = Sections::of(&tree);
-        let read = read(&mut sections);
-        let Sections { spans, faults: values, .. } = sections;
-        faults.extend(values);
-        let rules = read.as_ref().map(rules).unwrap_or_default();
-        let complaints = Complaints::new(tree.sources, &spans, faults, rules);
-        read.filter(|_| complaints.is_empty()).ok_or(complaints)
     }
 }
 

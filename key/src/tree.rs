@@ -1,6 +1,5 @@
 //! A file and its overrides as a tree with source spans.
 
-use crate::read::default_value;
 use crate::source::{Source, SourceSpan};
 use std::fmt;
 
@@ -136,14 +135,6 @@ impl Tree {
     pub fn get(&self, path: &str) -> Option<&Entry> {
         let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
         self.table(table)?.get(name)
-    }
-
-    /// Inserts a value that stands nowhere in the file, written as after `--set KEY=`, unless the path has one.
-    pub fn insert_default(&mut self, path: &str, key: SourceSpan, written: &str) {
-        if self.get(path).is_none() {
-            let place = SourceSpan::new(key.source, key.start..key.start);
-            self.insert(path, key, Node { place, ..default_value(written) });
-        }
     }
 
     /// Inserts a value at a path, unless a part of it is no table, which reading reports.

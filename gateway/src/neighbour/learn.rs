@@ -113,7 +113,8 @@ impl NextHops {
 mod tests {
     use super::*;
     use crate::file::Heap;
-    use crate::own::{Own, seal6};
+    use crate::icmp6::seal6;
+    use crate::own::Own;
     use testbed::hex;
     use wire::Prefix6;
 

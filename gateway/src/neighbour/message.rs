@@ -1,7 +1,7 @@
 //! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC
 //! 5227) and Neighbor Discovery (RFC 4861).
 
-use crate::discovery::{Discovery, OVERRIDE, SOLICITATION};
+use crate::icmp6::{Discovery, OVERRIDE, SOLICITATION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};

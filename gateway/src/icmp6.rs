@@ -1,7 +1,7 @@
-//! Valid Neighbor Solicitations and Advertisements (RFC 4861, sections 7.1.1 and 7.1.2).
+//! ICMPv6: checksums, and valid Neighbor Solicitations and Advertisements (RFC 4861, sections 7.1.1 and 7.1.2).
 
-use crate::own::sum6;
 use plane::ip6::{Head6, be128};
+use wire::checksum::Sum;
 use wire::header::{self as h, Mac};
 
 pub(crate) const SOLICITATION: u8 = 135;
@@ -75,4 +75,17 @@ fn link_address(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
         options = &options[len..];
     }
     options.is_empty().then_some(found)
+}
+
+/// Sum of the ICMPv6 message at the end of the slice, with its pseudo header.
+pub(crate) fn sum6(b: &[u8]) -> Sum {
+    let l4 = h::ETH + h::IPV6;
+    Sum::default().bytes(&b[22..]).be16(u16::from(h::ICMPV6)).be32((b.len() - l4) as u32)
+}
+
+pub(crate) fn seal6(b: &mut [u8]) {
+    let at = h::ETH + h::IPV6 + 2;
+    b[at..at + 2].fill(0);
+    let sum = sum6(b).checksum();
+    b[at..at + 2].copy_from_slice(&sum);
 }
