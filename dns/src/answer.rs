@@ -20,7 +20,7 @@ pub enum AnswerFault {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// The zone's AAAA record, or one synthesised from the A record (RFC 6147, section 5.1).
     Dns64,
     /// The zone's AAAA record, of an authoritative server.
@@ -29,19 +29,19 @@ pub enum Expected {
     Nothing,
 }
 
-impl Expected {
+impl ExpectedAnswer {
     /// `None` if no answer is right.
     pub fn address(self, names: &Names, i: u32) -> Option<Ipv6Addr> {
         match self {
-            Expected::Dns64 => Some(names.through_dns64(i)),
-            Expected::Zone => names.aaaa(i),
-            Expected::Nothing => None,
+            ExpectedAnswer::Dns64 => Some(names.through_dns64(i)),
+            ExpectedAnswer::Zone => names.aaaa(i),
+            ExpectedAnswer::Nothing => None,
         }
     }
 
     pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), AnswerFault> {
         match (self, judge(message, i, self.address(names, i))) {
-            (Expected::Nothing, Err(AnswerFault::NoRecord)) => Ok(()),
+            (ExpectedAnswer::Nothing, Err(AnswerFault::NoRecord)) => Ok(()),
             (_, verdict) => verdict,
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_synthesised_record_is_right_and_no_other() {
         let names = Names { count: 1 << 20, existing_ppm: 0 };
-        assert_eq!(Expected::Dns64.address(&names, NAME), Some(RIGHT));
+        assert_eq!(ExpectedAnswer::Dns64.address(&names, NAME), Some(RIGHT));
         assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, Some(RIGHT)), Ok(()));
         let other = Ipv6Addr::from(RIGHT.to_bits() + 1);
         assert_eq!(judge(&message([0x81, 0x80], other), NAME, Some(RIGHT)), Err(AnswerFault::Address));

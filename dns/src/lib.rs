@@ -15,7 +15,7 @@ mod sent;
 pub mod tester;
 mod worker;
 
-pub use answer::{AnswerFault, Expected};
+pub use answer::{AnswerFault, ExpectedAnswer};
 pub use client::{Client, Ports};
 pub use names::Names;
 pub use plan::QueryPlan;

@@ -1,6 +1,6 @@
 //! The load of one trial.
 
-use crate::answer::Expected;
+use crate::answer::ExpectedAnswer;
 use crate::plan::QueryPlan;
 use method::{Count, Nanos, Rate};
 
@@ -12,5 +12,5 @@ pub struct Load {
     /// Timeout for an answer after its own query.
     pub timeout: Nanos,
     pub plan: QueryPlan,
-    pub expected: Expected,
+    pub expected: ExpectedAnswer,
 }

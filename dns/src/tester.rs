@@ -1,6 +1,6 @@
 //! Trials of DNS queries for the procedures of `method`.
 
-use crate::answer::Expected;
+use crate::answer::ExpectedAnswer;
 use crate::client::{Client, Observation};
 use crate::load::Load;
 use crate::names::Names;
@@ -29,7 +29,7 @@ pub struct Tester<D> {
     pub client: Client,
     pub device: D,
     pub names: Names,
-    pub expected: Expected,
+    pub expected: ExpectedAnswer,
     /// Whether each name serves once, because a resolver caches it.
     pub names_wear_out: bool,
     /// Length in queries of the shortest queue on the path, if known.
@@ -96,7 +96,7 @@ impl<D> Tester<D> {
 pub fn wait_for_answers(
     client: &Client,
     names: &Names,
-    expected: Expected,
+    expected: ExpectedAnswer,
     interrupted: &AtomicBool,
 ) -> Result<(), TrialError> {
     let plan = QueryPlan::only(names.probe()..names.probe() + 1);
@@ -146,7 +146,7 @@ mod tests {
             queries: 100,
             timeout: Nanos::SECOND,
             plan: QueryPlan::only(0..100),
-            expected: Expected::Zone,
+            expected: ExpectedAnswer::Zone,
         };
         let answers = Answers { valid: 97, unanswered: 3, ..Answers::default() };
         let send_time = Nanos::from_millis(99);

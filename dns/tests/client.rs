@@ -1,7 +1,7 @@
 //! The client against a server in this process, whose answers are known. The main path, with Knot DNS and Unbound, is tested in
 //! namespaces.
 
-use dns::answer::Expected;
+use dns::answer::ExpectedAnswer;
 use dns::client::{Client, Observation, Ports};
 use dns::load::Load;
 use dns::{Names, QueryPlan};
@@ -44,7 +44,7 @@ fn run(queries: u64, timeout: Nanos, behaviour: Behaviour) -> Observation {
     let address: SocketAddr = server.local_addr().unwrap();
     let client = Client::open(Ipv4Addr::LOCALHOST.into(), address, Ports { threads: 2, each: 3 }).unwrap();
     let plan = QueryPlan::new(NAMES.count, 0);
-    let load = Load { rate: Rate(2_000), queries, timeout, plan, expected: Expected::Zone };
+    let load = Load { rate: Rate(2_000), queries, timeout, plan, expected: ExpectedAnswer::Zone };
     std::thread::scope(|scope| {
         scope.spawn(|| serve(&server, queries, behaviour));
         client.run(&load, &NAMES, &AtomicBool::new(false)).unwrap()

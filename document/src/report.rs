@@ -162,7 +162,7 @@ pub struct File {
 
 /// A part of a document of tables, with its heading.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct DocumentPart {
     /// Heading of the part.
     pub title: String,
     /// Paragraphs before the tables.
@@ -171,9 +171,9 @@ pub struct Part {
     pub tables: Vec<Table>,
 }
 
-impl Part {
-    fn new(title: &str, tables: impl IntoIterator<Item = Table>) -> Part {
-        Part { title: title.to_owned(), tables: tables.into_iter().collect(), ..Part::default() }
+impl DocumentPart {
+    fn new(title: &str, tables: impl IntoIterator<Item = Table>) -> DocumentPart {
+        DocumentPart { title: title.to_owned(), tables: tables.into_iter().collect(), ..DocumentPart::default() }
     }
 }
 
@@ -191,26 +191,26 @@ impl Document {
     }
 
     /// The parts that have a table.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn parts(&self) -> Vec<DocumentPart> {
         let numbered = |title: &str, head, items: &[String]| Pairs::numbered(title, head, items).table();
         let mut parts = vec![
-            Part::new("Doubts", numbered("Doubts about the results", "doubt", &self.doubts)),
-            Part::new(
+            DocumentPart::new("Doubts", numbered("Doubts about the results", "doubt", &self.doubts)),
+            DocumentPart::new(
                 "Departures",
                 numbered("Departures of the procedure from the RFCs", "departure", &self.departures),
             ),
-            Part::new("Results", self.results.clone()),
-            Part::new("Terms", self.terms.table()),
+            DocumentPart::new("Results", self.results.clone()),
+            DocumentPart::new("Terms", self.terms.table()),
         ];
-        parts.extend(self.sections.iter().map(|section| Part {
+        parts.extend(self.sections.iter().map(|section| DocumentPart {
             paragraphs: vec![section.paragraph()],
-            ..Part::new(&section.title, section.tables.clone())
+            ..DocumentPart::new(&section.title, section.tables.clone())
         }));
         parts.extend([
             self.published.part(),
-            Part::new("Conditions", self.conditions.table().into_iter().chain(self.limits.table())),
-            Part::new("Self-test", self.self_test.iter().map(|(_, table)| table.clone())),
-            Part::new("Facts", self.facts.iter().filter_map(Pairs::table)),
+            DocumentPart::new("Conditions", self.conditions.table().into_iter().chain(self.limits.table())),
+            DocumentPart::new("Self-test", self.self_test.iter().map(|(_, table)| table.clone())),
+            DocumentPart::new("Facts", self.facts.iter().filter_map(Pairs::table)),
         ]);
         parts.retain(|part| !part.tables.is_empty());
         parts
@@ -218,13 +218,13 @@ impl Document {
 }
 
 impl Published {
-    fn part(&self) -> Part {
+    fn part(&self) -> DocumentPart {
         let table = |compared: &Comparison| {
             let published = format!("Published: {} ({}).", compared.published, compared.source);
             let notes = [published].into_iter().chain(compared.notes.clone()).collect();
             Table { notes, ..compared.table.clone() }
         };
         let paragraphs = [&self.conditions].into_iter().chain(&self.documents).cloned().collect();
-        Part { paragraphs, ..Part::new(Published::TITLE, self.values.iter().map(table)) }
+        DocumentPart { paragraphs, ..DocumentPart::new(Published::TITLE, self.values.iter().map(table)) }
     }
 }

@@ -2,7 +2,7 @@
 //! is ASCII. A wide table is split by columns, so that each part fits the 72 columns of the plain text.
 
 use crate::ascii::ascii;
-use crate::report::{Document, Part};
+use crate::report::{Document, DocumentPart};
 use crate::rfc_text::BORDER;
 use crate::split::{Block, Line, Sheet, Texts, with_code};
 use crate::xml::escaped as e;
@@ -76,7 +76,7 @@ fn slug(text: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-fn print_part(out: &mut String, part: &Part, anchor: &str) {
+fn print_part(out: &mut String, part: &DocumentPart, anchor: &str) {
     let _ = write!(out, "<section anchor=\"{anchor}\">\n<name>{}</name>\n", text(&part.title));
     paragraphs(out, &part.paragraphs);
     for (i, sheet) in part.tables.iter().map(|table| Sheet::of(table, ascii)).enumerate() {

@@ -61,7 +61,7 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Here;
+    use crate::host::LocalHost;
     use crate::{RunDir, step::no_sink};
     use std::fs;
     use std::path::Path;
@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn raised(root: &Path) -> (Backlog, Changes) {
-        let mut changes = Changes::on(Box::new(Here::below(root)), RunDir::at(root.join("run")), no_sink());
+        let mut changes = Changes::on(Box::new(LocalHost::below(root)), RunDir::at(root.join("run")), no_sink());
         (Backlog::raise(&mut changes).unwrap(), changes)
     }
 

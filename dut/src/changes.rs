@@ -2,8 +2,8 @@
 
 use crate::DutError;
 use crate::error::FailedStep;
-use crate::host::{DryRun, Here, Host, Log, Output};
-use crate::journal::{self, Journal, Restored};
+use crate::host::{DryRun, Host, LocalHost, Log, Output};
+use crate::journal::{self, Journal, Restoration};
 use crate::lock::RunDir;
 use crate::step::{Action, Check, Event, Sink, Step, Target, no_sink};
 use std::io;
@@ -23,7 +23,7 @@ enum Undo {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoResult {
     pub done: Vec<String>,
     /// What is left, with the reason, also if deliberate.
     pub left: Vec<String>,
@@ -42,7 +42,7 @@ impl Changes {
 
     /// The actions of this work, which are not carried out.
     pub fn rehearsed(work: impl FnOnce(&mut Changes) -> Result<(), DutError>) -> Result<Vec<Step>, DutError> {
-        let host = DryRun::over(Here::new());
+        let host = DryRun::over(LocalHost::new());
         let steps = host.steps();
         // A dry run keeps no journal: the folder is never read.
         let mut changes = Changes::on(Box::new(host), RunDir::of_this_user(), no_sink());
@@ -71,8 +71,8 @@ impl Changes {
     }
 
     /// Undoes all steps, the last first; continues after a failure.
-    pub fn undo_all(&mut self) -> Undone {
-        let mut result = Undone::default();
+    pub fn undo_all(&mut self) -> UndoResult {
+        let mut result = UndoResult::default();
         while let Some(undo) = self.undos.pop() {
             match self.undo(undo) {
                 Ok(what) => result.done.push(what),
@@ -199,7 +199,7 @@ impl Changes {
             Undo::Journalled { why, number } => {
                 let journal = self.journal.as_mut().expect("it gave the number");
                 match journal.undo(&mut *self.host, number) {
-                    back @ (Restored::Back { .. } | Restored::Already { .. }) => Ok(format!("{why}: {back}")),
+                    back @ (Restoration::Back { .. } | Restoration::Already { .. }) => Ok(format!("{why}: {back}")),
                     other => Err(format!("{why}: {other}")),
                 }
             }
@@ -234,7 +234,7 @@ fn failure(target: Target, why: &str, action: &Action, outcome: String) -> DutEr
     DutError::Step(Box::new(FailedStep { why, target, action, outcome, undone: Vec::new(), left: Vec::new() }))
 }
 
-fn with_aftermath(mut error: DutError, after: Undone) -> DutError {
+fn with_aftermath(mut error: DutError, after: UndoResult) -> DutError {
     if let DutError::Step(failed) = &mut error {
         failed.undone = after.done;
         failed.left = after.left;
@@ -245,7 +245,7 @@ fn with_aftermath(mut error: DutError, after: Undone) -> DutError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{DryRun, Here, Log};
+    use crate::host::{DryRun, LocalHost, Log};
     use crate::step::no_sink;
     use std::sync::{Arc, Mutex};
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn max(root: &tempfile::TempDir) -> String {
-        Here::below(root.path()).read(Target::Machine, MAX).unwrap()
+        LocalHost::below(root.path()).read(Target::Machine, MAX).unwrap()
     }
 
     fn touch(root: &tempfile::TempDir, name: &str) -> Step {
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn steps_are_undone_in_reverse_order_when_dropped() {
         let (root, dir) = machine();
-        let mut changes = Changes::on(Box::new(Here::below(root.path())), dir.clone(), no_sink());
+        let mut changes = Changes::on(Box::new(LocalHost::below(root.path())), dir.clone(), no_sink());
         let steps = [
             touch(&root, "a"),
             Step::machine("room", &crate::software::conntrack::max(), 1_000_000),
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_step_that_fails_shows_its_output_and_undoes_the_others() {
         let (root, dir) = machine();
-        let mut changes = Changes::on(Box::new(Here::below(root.path())), dir, no_sink());
+        let mut changes = Changes::on(Box::new(LocalHost::below(root.path())), dir, no_sink());
         let bad = Step::dut("break", Action::words("ls /natmeter-has-no-such-folder"));
         let steps = [touch(&root, "a"), Step::machine("room", &crate::software::conntrack::max(), 1_000_000), bad];
         let error = changes.carry_out(&steps).unwrap_err().to_string();
@@ -310,7 +310,7 @@ mod tests {
             let told = Arc::clone(&told);
             Arc::new(move |e| told.lock().unwrap().push(e.clone()))
         };
-        let mut changes = Changes::on(Box::new(Log::over(Here::below(root.path()), Arc::clone(&sink))), dir, sink);
+        let mut changes = Changes::on(Box::new(Log::over(LocalHost::below(root.path()), Arc::clone(&sink))), dir, sink);
         changes.carry_out(&[touch(&root, "a"), touch(&root, "b")]).unwrap();
         std::fs::remove_dir(root.path().join("b")).unwrap();
         let undone = changes.undo_all();
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_check_that_does_not_hold_is_a_failure() {
         let (root, dir) = machine();
-        let mut changes = Changes::on(Box::new(Here::below(root.path())), dir, no_sink());
+        let mut changes = Changes::on(Box::new(LocalHost::below(root.path())), dir, no_sink());
         let step = touch(&root, "a").shown_by(Action::words("echo something"), &["some", "else"]);
         let error = changes.carry_out(&[step]).unwrap_err().to_string();
         assert!(error.contains("does not show \"else\""), "{error}");
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn an_optional_setting_that_is_not_there_is_skipped() {
         let (root, dir) = machine();
-        let mut changes = Changes::on(Box::new(Here::below(root.path())), dir, no_sink());
+        let mut changes = Changes::on(Box::new(LocalHost::below(root.path())), dir, no_sink());
         let step = Step::dut("quiet", Action::sysctl("net/ipv6/conf/all/disable_ipv6", 1));
         assert!(changes.carry_out(std::slice::from_ref(&step)).is_err());
         changes.carry_out(&[step.where_present()]).unwrap();
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_dry_run_changes_nothing() {
         let (root, dir) = machine();
-        let host = DryRun::over(Here::below(root.path()));
+        let host = DryRun::over(LocalHost::below(root.path()));
         let steps = host.steps();
         let mut changes = Changes::on(Box::new(host), dir.clone(), no_sink());
         changes

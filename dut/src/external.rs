@@ -15,13 +15,13 @@ mod profile;
 mod timed;
 
 use crate::DutError;
-use crate::changes::Undone;
+use crate::changes::UndoResult;
 use crate::facts::Fact;
 use crate::host::runner::Ran;
 use crate::lock::RunDir;
 use crate::memory::Memory;
 use crate::queues::{self, Queues};
-use crate::software::configured::{Configuration, Configured};
+use crate::software::configured::{Configuration, ConfiguredSoftware};
 use crate::software::conntrack::Cleared;
 use crate::step::{Action, Event, Sink, Step, quoted};
 use hook_host::{HookHost, shown};
@@ -120,7 +120,7 @@ pub struct External {
     files: Vec<String>,
     place: HookHost,
     facts: Vec<Fact>,
-    configured: Option<Configured>,
+    configured: Option<ConfiguredSoftware>,
     /// The hook `restore` must run.
     is_changed: bool,
     is_standing: bool,
@@ -171,7 +171,7 @@ impl External {
         }
         self.is_changed = true;
         if let (Some(software), On::Namespace(namespace)) = (&self.config.software, &self.config.on) {
-            let configured = Configured::prepare(software, namespace, dir, &self.place.sink)?;
+            let configured = ConfiguredSoftware::prepare(software, namespace, dir, &self.place.sink)?;
             let hooks = self.hook_facts().into_iter().filter(|fact| fact.value != NONE);
             self.facts = configured.facts().iter().cloned().chain(hooks).collect();
             self.configured = Some(configured);
@@ -213,7 +213,7 @@ impl External {
     }
 
     /// The software that steps have configured, unless a hook does its work.
-    fn without(&mut self, hook: Hook) -> Option<&mut Configured> {
+    fn without(&mut self, hook: Hook) -> Option<&mut ConfiguredSoftware> {
         self.configured.as_mut().filter(|_| !self.config.hooks.contains_key(&hook))
     }
 
@@ -317,7 +317,7 @@ impl External {
     }
 
     /// Runs the hook `restore`, removes the copies, and closes the connection.
-    pub fn teardown(mut self) -> Undone {
+    pub fn teardown(mut self) -> UndoResult {
         self.down()
     }
 
@@ -341,8 +341,8 @@ impl External {
         })
     }
 
-    fn down(&mut self) -> Undone {
-        let mut undone = Undone::default();
+    fn down(&mut self) -> UndoResult {
+        let mut undone = UndoResult::default();
         if !std::mem::take(&mut self.is_standing) {
             return undone;
         }
@@ -359,7 +359,7 @@ impl External {
             }
             Err(error) => undone.left.push(self.noted("it is not restored", &error, true)),
         }
-        let configured = self.configured.take().map(Configured::teardown).unwrap_or_default();
+        let configured = self.configured.take().map(ConfiguredSoftware::teardown).unwrap_or_default();
         undone.done.extend(configured.done);
         self.place.close();
         for what in &undone.left {

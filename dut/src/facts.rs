@@ -3,7 +3,7 @@
 use crate::changes::Changes;
 use crate::readings::{self, Readings};
 use crate::side::{LEFT, RIGHT};
-use crate::software::{Config, Software, conntrack};
+use crate::software::{Software, SoftwareConfig, conntrack};
 use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, IP, Tool};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl Fact {
     }
 }
 
-pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
+pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &SoftwareConfig) -> Vec<Fact> {
     let mut facts = vec![Fact::new("software", software.name), Fact::new("host", "namespace")];
     facts.extend(machine());
     facts.extend(settings(changes, software, config));
@@ -79,7 +79,7 @@ fn machine() -> Vec<Fact> {
     facts
 }
 
-fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
+fn settings(changes: &mut Changes, software: &Software, config: &SoftwareConfig) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut read = |name: &str, target, path: &str| -> Option<String> {
         let value = changes.read(target, path).ok()?;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 mod restored;
 
-pub use restored::{Restored, failures};
+pub use restored::{Restoration, failures};
 
 const FILE: &str = "machine.journal";
 /// Journal of changes that stay until the user undoes them.
@@ -76,7 +76,7 @@ impl Journal {
     ///
     /// # Errors
     /// Another run has the lock, an existing journal is refused, or its settings cannot be restored.
-    pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
+    pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restoration>), DutError> {
         let mut journal = Journal::open(dir, FILE)?;
         let restored = journal.all_restored(host)?;
         Ok((journal, restored))
@@ -99,7 +99,7 @@ impl Journal {
     }
 
     /// The journal keeps changes that cannot be undone.
-    fn all_restored(&mut self, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    fn all_restored(&mut self, host: &mut dyn Host) -> Result<Vec<Restoration>, DutError> {
         let restored = self.restore(host);
         let failures = failures(&restored);
         if failures.is_empty() {
@@ -150,16 +150,16 @@ impl Journal {
         Ok(Ok(Some(number)))
     }
 
-    pub fn undo(&mut self, host: &mut dyn Host, number: usize) -> Restored {
+    pub fn undo(&mut self, host: &mut dyn Host, number: usize) -> Restoration {
         let change = self.changes[number].clone();
         let result = restore_one(host, &change);
-        if !matches!(result, Restored::Failed { .. }) {
+        if !matches!(result, Restoration::Failed { .. }) {
             self.finish(number);
         }
         result
     }
 
-    pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restored> {
+    pub fn restore(&mut self, host: &mut dyn Host) -> Vec<Restoration> {
         let open: Vec<usize> = (0..self.changes.len()).rev().filter(|&i| !self.changes[i].done).collect();
         let restored = open.into_iter().map(|number| self.undo(host, number)).collect();
         self.remove_if_finished();
@@ -214,7 +214,7 @@ impl Drop for Journal {
 ///
 /// # Errors
 /// A run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
-pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restoration>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());
     }
@@ -225,7 +225,7 @@ pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutErro
 }
 
 /// Undoes the changes that [`Journal::keep`] recorded, the last first.
-pub fn undo_kept(dir: &RunDir, of: Option<&str>, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+pub fn undo_kept(dir: &RunDir, of: Option<&str>, host: &mut dyn Host) -> Result<Vec<Restoration>, DutError> {
     if fs::symlink_metadata(dir.path().join(kept(of))).is_err() {
         return Ok(Vec::new());
     }
@@ -303,25 +303,25 @@ fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Re
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
 }
 
-fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
+fn restore_one(host: &mut dyn Host, change: &Change) -> Restoration {
     let Change { setting, old, new, became, .. } = change.clone();
-    let failed = |error: String| Restored::Failed { setting: setting.clone(), old: old.clone(), error };
+    let failed = |error: String| Restoration::Failed { setting: setting.clone(), old: old.clone(), error };
     let now = match host.read_setting(&setting) {
         Ok(now) => now,
         Err(e) => return failed(e.to_string()),
     };
     if same(&now, &old) {
-        return Restored::Already { setting, value: old };
+        return Restoration::Already { setting, value: old };
     }
     let wrote = became.unwrap_or(new);
     if !same(&now, &wrote) {
-        return Restored::LeftAlone { setting, now, wrote, old };
+        return Restoration::LeftAlone { setting, now, wrote, old };
     }
     if let Err(e) = set(host, "restore the old value", &setting, &old) {
         return failed(e.to_string());
     }
     match host.read_setting(&setting) {
-        Ok(again) if same(&again, &old) => Restored::Back { setting, from: now, to: old },
+        Ok(again) if same(&again, &old) => Restoration::Back { setting, from: now, to: old },
         Ok(again) => failed(format!("it reads {again} after writing")),
         Err(e) => failed(e.to_string()),
     }

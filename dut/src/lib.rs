@@ -54,5 +54,5 @@ pub use machine_lock::MachineLock;
 pub use packet_threads::PacketThreads;
 pub use setting::Setting;
 pub use software::configured::Configuration;
-pub use started::Started;
-pub use step::{Action, Event, Executed, Sink, Step, Target};
+pub use started::RunningProgram;
+pub use step::{Action, CommandRecord, Event, Sink, Step, Target};

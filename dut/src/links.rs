@@ -6,7 +6,7 @@ use crate::changes::Changes;
 use crate::host::Namespace;
 use crate::interface::{prepared, quiet, steer};
 use crate::lock::RunDir;
-use crate::null::{self, Done, Work};
+use crate::null::{self, Work, WorkCounters};
 use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP};
@@ -129,7 +129,7 @@ impl Links {
     }
 
     /// What these cores did, and how many frames passed the first box, if the kernel tells.
-    pub fn work(&mut self, of: &Work) -> Option<Done> {
+    pub fn work(&mut self, of: &Work) -> Option<WorkCounters> {
         of.read(&mut self.changes[0])
     }
 
@@ -167,20 +167,20 @@ pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> 
 }
 
 /// Steps in two namespaces, of a box or else of the tester: `near` as [`Target::Tester`], `far` as [`Target::Dut`].
-struct Part {
+struct NamespaceSteps {
     near: Option<usize>,
     far: Option<usize>,
     steps: Vec<Step>,
 }
 
-fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Part>, DutError> {
+fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<NamespaceSteps>, DutError> {
     let [own_left, own_right] = [LEFT, RIGHT].map(|side| side.tester_own_mac());
     let mut parts = Vec::new();
     let count = boxes.len();
     if count == 0 {
         let ends = [(Target::Tester, left, own_left), (Target::Tester, right, own_right)];
         let cable = link("a cable from one port of the tester to the other", ends, queues)?;
-        return Ok(vec![Part { near: None, far: None, steps: [quiet(Target::Tester), cable].concat() }]);
+        return Ok(vec![NamespaceSteps { near: None, far: None, steps: [quiet(Target::Tester), cable].concat() }]);
     }
     for (at, connection) in boxes.iter().enumerate() {
         let mut steps = quiet(Target::Dut);
@@ -197,13 +197,13 @@ fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<V
         let far = (Target::Dut, connection.end(0), macs(at, count)[0]);
         let ends = [(Target::Tester, near, near_mac), far];
         steps.extend(link(&what, ends, queues)?);
-        parts.push(Part { near: beside, far: Some(at), steps });
+        parts.push(NamespaceSteps { near: beside, far: Some(at), steps });
     }
     let last = count - 1;
     let far = (Target::Dut, boxes[last].end(1), RIGHT.dut_mac());
     let ends = [(Target::Tester, right, own_right), far];
     let steps = link("a link from the tester to the right of the device", ends, queues)?;
-    parts.push(Part { near: None, far: Some(last), steps });
+    parts.push(NamespaceSteps { near: None, far: Some(last), steps });
     Ok(parts)
 }
 
@@ -246,7 +246,7 @@ mod tests {
     use crate::step::tests::listing;
 
     fn text(ends: [End; 2], boxes: &[Connection], queues: u32) -> String {
-        let shown = |part: Part| {
+        let shown = |part: NamespaceSteps| {
             let near = part.near.map_or("the tester".to_owned(), |at| format!("box {}", at + 1));
             // The settings of a namespace are always the same.
             let links = part.steps.into_iter().filter(|step| !matches!(step.action, Action::Write { .. }));

@@ -40,7 +40,7 @@ pub struct Work {
 
 /// Sums of all cores since some time in the past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct WorkCounters {
     /// Idle nanoseconds, in ticks of 10 ms.
     pub idle: u64,
     /// Frames sent by the interfaces of the DUT.
@@ -59,12 +59,12 @@ impl Work {
         self.cores.len()
     }
 
-    pub(crate) fn read(&self, changes: &mut Changes) -> Option<Done> {
+    pub(crate) fn read(&self, changes: &mut Changes) -> Option<WorkCounters> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let interfaces = changes.read(Target::Dut, "/proc/thread-self/net/dev").ok()?;
         let idle = self.cores.iter().map(|core| idle(&stat, *core)).sum::<Option<u64>>()?;
         let frames = [LEFT, RIGHT].iter().map(|side| sent(&interfaces, side.name)).sum::<Option<u64>>()?;
-        Some(Done { idle, frames })
+        Some(WorkCounters { idle, frames })
     }
 }
 

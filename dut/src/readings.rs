@@ -151,7 +151,7 @@ fn matches(name: &str, pattern: &str) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::host::Here;
+    use crate::host::LocalHost;
 
     pub(crate) fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ pub(crate) mod tests {
     #[test]
     fn a_host_reads_the_same_files() {
         let patterns = ["/proc/sys/net/core/*_max_backlog", "/proc/meminfo", "/proc/sys/net/no/such/file"];
-        let over = Readings::over(&mut Here::new(), &patterns).unwrap();
+        let over = Readings::over(&mut LocalHost::new(), &patterns).unwrap();
         let here = Readings::below(Path::new("/"), &patterns);
         let named = |readings: &Readings| readings.files.keys().cloned().collect::<Vec<_>>();
         assert_eq!(named(&over), named(&here));

@@ -78,7 +78,7 @@ impl Side {
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, the governors and \
      the turbo mode of cores, and features, rings and pause frames of ethtool"
 )]
-pub struct NotASetting(String);
+pub struct UnknownSetting(String);
 
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -98,14 +98,14 @@ impl<'de> Deserialize<'de> for Setting {
         let setting = match Written::deserialize(from)? {
             Written::Path(path) => Setting::at(&path),
             Written::Typed(setting) if setting.is_sound() => Ok(setting),
-            Written::Typed(setting) => Err(NotASetting(setting.to_string())),
+            Written::Typed(setting) => Err(UnknownSetting(setting.to_string())),
         };
         setting.map_err(serde::de::Error::custom)
     }
 }
 
 impl Setting {
-    pub fn at(path: &str) -> Result<Setting, NotASetting> {
+    pub fn at(path: &str) -> Result<Setting, UnknownSetting> {
         let parsed = if let Some(name) = path.strip_prefix("/proc/sys/") {
             Some(Setting::Sysctl { name: name.to_owned() })
         } else if let Some(rest) = path.strip_prefix("/sys/class/net/") {
@@ -119,7 +119,7 @@ impl Setting {
         // Only canonical paths name a setting.
         parsed
             .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
-            .ok_or_else(|| NotASetting(path.to_owned()))
+            .ok_or_else(|| UnknownSetting(path.to_owned()))
     }
 
     /// Kernel's file, if there is one.

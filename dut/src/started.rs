@@ -7,7 +7,7 @@ use crate::DutError;
 use crate::child::{apart, ends_within};
 use crate::external::fill;
 use crate::last_lines::LastLines;
-use crate::step::{Event, Executed, Sink, Target};
+use crate::step::{CommandRecord, Event, Sink, Target};
 use crate::tool;
 use port::netns::{Netns, Sight};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -49,7 +49,7 @@ pub struct Role {
 const DUT: Role = Role { name: "the DUT", target: Target::Dut };
 
 /// A program that runs until it ends or this value is dropped.
-pub struct Started {
+pub struct RunningProgram {
     line: String,
     role: Role,
     child: Child,
@@ -60,7 +60,7 @@ pub struct Started {
     end: Option<String>,
 }
 
-impl Started {
+impl RunningProgram {
     /// Starts `sh -c LINE` in a namespace and a folder, with `{name}` for one of `values`.
     ///
     /// # Errors
@@ -71,25 +71,31 @@ impl Started {
         ns: &Netns,
         folder: &Path,
         sink: &Sink,
-    ) -> Result<Started, DutError> {
+    ) -> Result<RunningProgram, DutError> {
         let refused = |wrong: String| DutError::refused(format!("`start = {line:?}`"), wrong);
         let filled = fill(line, values).map_err(refused)?;
-        Started::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
+        RunningProgram::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
     }
 
     /// `sh -c LINE`; an error is in words.
-    pub(crate) fn spawn_as(role: Role, line: &str, ns: &Netns, folder: &Path, sink: &Sink) -> Result<Started, String> {
+    pub(crate) fn spawn_as(
+        role: Role,
+        line: &str,
+        ns: &Netns,
+        folder: &Path,
+        sink: &Sink,
+    ) -> Result<RunningProgram, String> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let mut command = ns.command(shell, Sight::NetworkAndSysfs);
         command.args(["-c", GUARD, "sh", line]).current_dir(folder);
-        let started = Started::start(command, line, role, sink).map_err(|e| {
+        let started = RunningProgram::start(command, line, role, sink).map_err(|e| {
             format!("it cannot be started in {}: {e}; check that the folder is accessible", folder.display())
         })?;
         started.tell(&format!("start {}", role.name), None);
         Ok(started)
     }
 
-    fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<Started> {
+    fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<RunningProgram> {
         let mut child = apart(&mut command, [Stdio::piped(), Stdio::piped(), Stdio::null()]).spawn()?;
         let output = child.stdout.take().expect("piped above");
         let (line, sink, begun) = (line.to_owned(), Arc::clone(sink), Instant::now());
@@ -101,7 +107,7 @@ impl Started {
             drop(at_end);
         };
         // Before the thread, so that an error ends the process.
-        let started = Started { line, role, child, begun, lines, output_end, sink, end: None };
+        let started = RunningProgram { line, role, child, begun, lines, output_end, sink, end: None };
         std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
         Ok(started)
     }
@@ -175,7 +181,7 @@ impl Started {
 
     fn tell(&self, why: &str, status: Option<i32>) {
         let ended = self.end.is_some();
-        (self.sink)(&Event::Executed(Executed {
+        (self.sink)(&Event::Executed(CommandRecord {
             why: why.to_owned(),
             target: self.role.target,
             command: self.line.clone(),
@@ -188,7 +194,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.down();
     }
@@ -200,13 +206,13 @@ mod tests {
     use crate::step::no_sink;
     use std::fs;
 
-    fn spawn(line: &str) -> Started {
+    fn spawn(line: &str) -> RunningProgram {
         let ns = Netns::new().unwrap();
         let values = [("left".to_owned(), "eth0".to_owned())];
-        Started::spawn(line, &values, &ns, Path::new("/"), &no_sink()).unwrap_or_else(|e| panic!("{e}"))
+        RunningProgram::spawn(line, &values, &ns, Path::new("/"), &no_sink()).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    fn wait_for(started: &mut Started) -> String {
+    fn wait_for(started: &mut RunningProgram) -> String {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(120) {
             if let Some(how) = started.ended() {
@@ -270,7 +276,8 @@ mod tests {
     #[test]
     fn a_wrong_line_is_refused() {
         let ns = Netns::current().unwrap();
-        let error = Started::spawn("./mynat {right}", &[], &ns, Path::new("/"), &no_sink()).err().unwrap().to_string();
+        let error =
+            RunningProgram::spawn("./mynat {right}", &[], &ns, Path::new("/"), &no_sink()).err().unwrap().to_string();
         assert!(error.starts_with("`start = \"./mynat {right}\"`: {right} is not a placeholder"), "{error}");
     }
 }

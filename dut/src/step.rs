@@ -157,7 +157,7 @@ impl Step {
 
 /// A line of `commands.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Executed {
+pub struct CommandRecord {
     pub why: String,
     #[serde(rename = "place")]
     pub target: Target,
@@ -177,7 +177,7 @@ pub struct Executed {
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// An action was carried out.
-    Executed(Executed),
+    Executed(CommandRecord),
     /// A change is not undone, or kept on purpose.
     Left { what: String },
     /// Restored after an earlier, killed run.

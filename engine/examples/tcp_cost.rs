@@ -11,7 +11,7 @@ use engine::stage::Stage;
 use engine::store::StateTable;
 use method::Nanos;
 use plane::Hop;
-use plane::view::{Bed, nat44};
+use plane::view::{BedAddresses, nat44};
 use port::backend::tap::{TapConfig, TapPort};
 use port::netns::Sight;
 use port::{BATCH, Clock, Netns, Pool, PoolConfig, Port, host};
@@ -144,7 +144,7 @@ fn view() -> Outcome<View> {
         ports(80, 80),
     )?;
     let [left, right] = [0, 1].map(|side| Hop { own: Mac(OWN[side]), next: Mac(DUT[side]) });
-    let bed = Bed { left, right, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 };
+    let bed = BedAddresses { left, right, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 };
     let addrs = AddrRange::one([198, 19, 0, 1].into());
     Ok(nat44(&bed, OuterRange { addrs, ports: ports(1024, 65_535) }))
 }

@@ -1,10 +1,10 @@
 //! What a trial does after its phases: surveys the connections after a disruption, empties the
 //! table, and reads its memory.
 
-use crate::device::{Cleared, MemoryNow};
+use crate::device::{Clearing, MemoryNow};
 use crate::engine::Engine;
 use crate::phase::Phase;
-use method::trial::{Emptied, Observed, Survivors, TableMemory, TearDown};
+use method::trial::{EmptyingTimes, Observed, Survivors, TableMemory, TearDown};
 use method::{Count, Nanos, Rate, TrialError, TrialSpec};
 use std::time::{Duration, Instant};
 
@@ -45,11 +45,11 @@ impl Engine {
         Ok(Survivors { all: spec.connections, same, moved })
     }
 
-    fn tear_down(&mut self, of: TearDown) -> Result<Emptied, TrialError> {
+    fn tear_down(&mut self, of: TearDown) -> Result<EmptyingTimes, TrialError> {
         let entries = self.entries()?;
-        let Cleared { took, how, clock } = self.clear_timed()?;
+        let Clearing { took, how, clock } = self.clear_timed()?;
         let empty = (0..of.empty).map(|_| Ok(self.clear_timed()?.took)).collect::<Result<Vec<Nanos>, TrialError>>()?;
-        Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
+        Ok(EmptyingTimes { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
     /// Memory with the connections, and once the device has freed it.
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         self.while_serving(|device| device.clear_timed())?
     }
 

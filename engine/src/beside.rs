@@ -1,7 +1,7 @@
 //! Threads beside a trial: a disruption at a time of a phase, and the sampler of CPU times.
 
 use crate::device::{CoreTime, CpuTimes, Device};
-use method::trial::{Acted, Action, CpuIdle, Sampler};
+use method::trial::{Action, ActionTime, CpuIdle, Sampler};
 use method::{Nanos, TrialError};
 use port::Clock;
 use std::collections::BTreeMap;
@@ -46,14 +46,14 @@ pub(crate) fn act(
     device: &mut dyn Device,
     action: Action,
     phase: &PhaseClock<'_>,
-) -> Result<Option<Acted>, TrialError> {
+) -> Result<Option<ActionTime>, TrialError> {
     if !phase.wait_until(action.at) {
         return Ok(None);
     }
     let began = phase.since_start().unwrap_or_default();
     let clock = Instant::now();
     device.disrupt(action.what)?;
-    Ok(Some(Acted { began, took: clock.elapsed().into(), connections: None }))
+    Ok(Some(ActionTime { began, took: clock.elapsed().into(), connections: None }))
 }
 
 /// Samples CPU times from `began` until the trial is over.

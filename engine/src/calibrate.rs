@@ -15,7 +15,7 @@ use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use wire::{Kind, Tag, Values, View};
+use wire::{FramePurpose, Tag, Values, View};
 
 /// Independent of frames and flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub fn ceiling(how: &CalibrationSettings, view: &Arc<View>, over: Option<Ends>) 
     for run in 0..=RUNS {
         let extra = Extra { popularity: how.popularity, ..Extra::default() };
         let phase = Phase {
-            kind: Kind::Data,
+            kind: FramePurpose::Data,
             frames,
             direction: how.direction,
             forward_order: Order::Random,
@@ -211,7 +211,7 @@ impl Cable {
         Phase {
             drain: self.link.drain,
             // The sender runs as fast as it can.
-            ..Phase::of(Kind::Establish, Rate(1_000_000_000 * self.lanes), self.stage.connections())
+            ..Phase::of(FramePurpose::Establish, Rate(1_000_000_000 * self.lanes), self.stage.connections())
         }
     }
 
@@ -300,7 +300,7 @@ pub fn latency(
     let (mut burst, mut times) = (port::burst(), Vec::with_capacity(PROBES));
     let values = Values::of(view.flows.flow(view.order.get(0)));
     for sequence in 0..PROBES as u64 {
-        let tag = Tag { trial: 0, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index: 0 };
+        let tag = Tag { trial: 0, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence, index: 0 };
         burst.extend(pool.alloc(view.left.len()));
         for frame in &mut burst {
             view.left.write(frame.bytes_mut(), &values, &tag);

@@ -39,10 +39,10 @@ pub trait Device: Send {
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if nothing empties the table at once.
-    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         let began = Instant::now();
         self.clear()?;
-        Ok(Cleared { took: began.elapsed().into(), how: "the device's own means".to_owned(), clock: ClockAt::Tester })
+        Ok(Clearing { took: began.elapsed().into(), how: "the device's own means".to_owned(), clock: ClockAt::Tester })
     }
     /// Resets the device or switches it over, on a thread beside a phase.
     ///
@@ -62,7 +62,7 @@ pub trait Device: Send {
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device cannot be profiled.
-    fn profile(&mut self, _profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+    fn profile(&mut self, _profiler: Profiler) -> Result<Box<dyn ProfileRun>, TrialError> {
         Err(TrialError::NotMeasurable(
             "this device cannot be profiled: `profile` needs a device of this machine's kernel".to_owned(),
         ))
@@ -89,7 +89,7 @@ pub struct DeviceStalls {
 
 /// How a table was emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleared {
+pub struct Clearing {
     /// Time that clearing took.
     pub took: Nanos,
     /// Command that cleared the table, or what stands for a command.
@@ -127,7 +127,7 @@ pub trait CpuTimes: Send {
 }
 
 /// Samples call stacks until dropped.
-pub trait Profiling {
+pub trait ProfileRun {
     /// Stops, and returns the samples between two moments.
     ///
     /// # Errors

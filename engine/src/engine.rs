@@ -8,7 +8,7 @@ use crate::phase::{Phase, PhaseOutcome};
 use crate::service;
 use crate::stage::Stage;
 use crate::store::StateTable;
-use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, Warmed};
+use method::trial::{Action, ActionTime, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, WarmUpFrames};
 use method::{
     Count, Direction, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -18,7 +18,7 @@ use port::host::spawn_in;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wire::{Kind, View};
+use wire::{FramePurpose, View};
 
 /// Times and seed of all trials of a measurement.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct Engine {
     pub(crate) settings: Settings,
     pub(crate) held: Count,
     /// Beginning and end of each phase of the trial.
-    marks: Vec<(Kind, [Instant; 2])>,
+    marks: Vec<(FramePurpose, [Instant; 2])>,
 }
 
 /// Tells a thread beside a trial that the trial is over, even by a panic.
@@ -141,7 +141,7 @@ impl Engine {
             Some(ends.map(|at| Nanos::from(at.saturating_duration_since(began))))
         };
         let (mut outcome, cpu) = (outcome?, cpu?);
-        let (phase1, phase2) = (mark(Kind::Establish), mark(Kind::Data).unwrap_or_default());
+        let (phase1, phase2) = (mark(FramePurpose::Establish), mark(FramePurpose::Data).unwrap_or_default());
         outcome.observed.cpu = vec![CpuIdle { phase1, phase2, ..cpu }];
         Ok(outcome)
     }
@@ -150,7 +150,7 @@ impl Engine {
     fn profiled(&mut self, spec: &TrialSpec, profiler: Profiler) -> Result<TrialOutcome, TrialError> {
         let profiling = self.device.profile(profiler)?;
         let mut outcome = self.carry_out(spec)?;
-        if let Some((_, [from, to])) = self.marks.iter().rfind(|(kind, _)| *kind == Kind::Data) {
+        if let Some((_, [from, to])) = self.marks.iter().rfind(|(kind, _)| *kind == FramePurpose::Data) {
             outcome.observed.profile = Some(profiling.finish(*from, *to)?);
         }
         Ok(outcome)
@@ -249,10 +249,10 @@ impl Engine {
     }
 
     /// Warms up in a phase of its own.
-    fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
+    fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<WarmUpFrames>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
-        let warmed = |leg: &Leg| Warmed { sent: leg.sent, received: leg.received };
+        let warmed = |leg: &Leg| WarmUpFrames { sent: leg.sent, received: leg.received };
         Ok(PerDirection {
             forward: phase.direction.forward().then(|| warmed(&p.forward)),
             reverse: phase.direction.reverse().then(|| warmed(&p.reverse)),
@@ -323,7 +323,11 @@ impl Engine {
     }
 
     pub(crate) fn first_phase(&self, rate: Rate, connections: Count) -> Phase {
-        Phase { learn: true, drain: self.settings.phase1_drain, ..Phase::of(Kind::Establish, rate, connections) }
+        Phase {
+            learn: true,
+            drain: self.settings.phase1_drain,
+            ..Phase::of(FramePurpose::Establish, rate, connections)
+        }
     }
 
     fn data_phase(&self, spec: &TrialSpec) -> Phase {
@@ -337,7 +341,7 @@ impl Engine {
             update: spec.kind == PhaseKind::Established
                 && (spec.responder_table == ResponderTable::Update || spec.options.churn.is_some()),
             drain: self.drain(spec),
-            ..Phase::of(Kind::Data, spec.rate, spec.frames())
+            ..Phase::of(FramePurpose::Data, spec.rate, spec.frames())
         }
     }
 
@@ -399,7 +403,7 @@ impl Engine {
             let acting = acting.map_err(|e| TrialError::Tester(e.to_string()))?;
             let outcome = stage.run_with(phase, extra);
             drop(over_at_end);
-            let acted: Result<Option<Acted>, TrialError> =
+            let acted: Result<Option<ActionTime>, TrialError> =
                 acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok::<_, TrialError>((outcome, acted))
         })?;
@@ -461,7 +465,7 @@ impl Trials for Engine {
 }
 
 fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
-    Phase { direction: Direction::Reverse, drain, ..Phase::of(Kind::Validate, rate, connections) }
+    Phase { direction: Direction::Reverse, drain, ..Phase::of(FramePurpose::Validate, rate, connections) }
 }
 
 /// 1/15 of a trial is 6 % of the time, more than the 5 % that the kernel takes from real-time threads.

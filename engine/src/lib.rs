@@ -37,7 +37,7 @@ mod tasks;
 pub mod tcp;
 mod window;
 
-pub use device::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, NoDevice, Profiling};
+pub use device::{Clearing, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, NoDevice, ProfileRun};
 pub use engine::{Engine, EngineError, Settings};
 pub use lane::Lane;
 pub use service::{Service, ServiceVerdict};

@@ -6,7 +6,7 @@ use crate::phase::{Phase, PhaseOutcome};
 use method::{Direction, Fault, Leg, Nanos, Order, Rate, TrialError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wire::{Kind, View};
+use wire::{FramePurpose, View};
 
 /// Offered rate of each lane; keeps the sender behind schedule.
 const OFFERED: u64 = 1_000_000_000;
@@ -85,7 +85,7 @@ impl Engine {
             &offered.view,
             window,
             &Phase {
-                kind: Kind::Data,
+                kind: FramePurpose::Data,
                 frames: Rate(MOST * lanes).frames_in(window),
                 connections: offered.view.connections(),
                 direction: offered.direction,
@@ -111,7 +111,7 @@ impl Engine {
         let allowed = ALLOWED + Duration::from(rate.min(Rate(SLOW)).time_for(connections)) * 4;
         for pass in 0..PASSES {
             let phase = Phase {
-                kind: Kind::Establish,
+                kind: FramePurpose::Establish,
                 frames: missing,
                 connections,
                 direction: Direction::Forward,
@@ -168,5 +168,5 @@ fn per_second(count: u64, out: &PhaseOutcome) -> Rate {
 }
 
 fn phase_at(rate: Rate) -> Phase {
-    Phase { direction: Direction::Both, drain: DRAIN, ..Phase::of(Kind::Data, rate, 0) }
+    Phase { direction: Direction::Both, drain: DRAIN, ..Phase::of(FramePurpose::Data, rate, 0) }
 }

@@ -2,13 +2,13 @@
 
 use method::trial::Observed;
 use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate};
-use wire::Kind;
+use wire::FramePurpose;
 
 /// Specification of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
     /// Kind of the frames.
-    pub kind: Kind,
+    pub kind: FramePurpose,
     /// Rate per direction; of different rates, the faster one.
     pub rate: Rate,
     /// Frames per active direction; of different rates, the faster one.
@@ -34,7 +34,7 @@ pub struct Phase {
 
 impl Phase {
     /// A phase that sends to so many connections in turn, Left to Right.
-    pub fn of(kind: Kind, rate: Rate, connections: Count) -> Phase {
+    pub fn of(kind: FramePurpose, rate: Rate, connections: Count) -> Phase {
         Phase {
             kind,
             rate,

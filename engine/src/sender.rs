@@ -8,7 +8,7 @@ use crate::schedule::Departures;
 use crate::store::StateTable;
 use method::{Count, Leg, NativeFrames};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
+use wire::{Batch, BatchFields, Ends6, Sizes, Tag, Template, Values, View, Words};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
@@ -62,7 +62,7 @@ pub struct LaterSchedule {
 struct Work {
     values: Batch,
     words: Words,
-    prepared: Prepared,
+    prepared: BatchFields,
     /// Indices after those in `ahead`.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],

@@ -8,12 +8,12 @@ use crate::judge::{Arrivals, Judge};
 use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, FrameStamps};
 use crate::phase::Phase;
-use crate::pieces::Part;
+use crate::pieces::RatePiece;
 use crate::sender::{LaterSchedule, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};
 use port::{Clock, Ticks};
-use wire::{Background, Kind, StreamId, Tag, View};
+use wire::{Background, FramePurpose, StreamId, Tag, View};
 
 /// Salt for another order than in phase 1.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
@@ -51,7 +51,7 @@ impl<'a> TaskMaker<'a> {
         } else {
             (&self.view.right, self.phase.reverse_order)
         };
-        let mut parts = Part::all(self.phase, &self.extra.pieces, left);
+        let mut parts = RatePiece::all(self.phase, &self.extra.pieces, left);
         let first = parts.next()?;
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
@@ -82,7 +82,7 @@ impl<'a> TaskMaker<'a> {
             flows: part.flows,
         });
         let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
-        let native = self.native().filter(|_| self.phase.kind == Kind::Data);
+        let native = self.native().filter(|_| self.phase.kind == FramePurpose::Data);
         let native = native.map(|background| TaskMaker::native_sender(background, left, seed, (which, of)));
         let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
         Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
@@ -138,7 +138,7 @@ impl<'a> TaskMaker<'a> {
             plan,
             foreground: *foreground,
             sizes: view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right }),
-            are_sent: self.phase.kind == Kind::Data,
+            are_sent: self.phase.kind == FramePurpose::Data,
             findings: Findings::default(),
             work: Work::default(),
         }

@@ -3,13 +3,13 @@
 
 #![no_main]
 
-use dns::{Expected, Names, answer};
+use dns::{ExpectedAnswer, Names, answer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|message: &[u8]| {
     let names = Names { count: 16, existing_ppm: 500_000 };
     for i in [0, 1, 7] {
-        for expected in [Expected::Dns64, Expected::Zone, Expected::Nothing] {
+        for expected in [ExpectedAnswer::Dns64, ExpectedAnswer::Zone, ExpectedAnswer::Nothing] {
             if expected.judge(&names, message, i).is_err() {
                 continue;
             }

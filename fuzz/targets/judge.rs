@@ -10,10 +10,10 @@ use engine::judge::{Arrivals, Judge};
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
 use plane::Hop;
-use plane::view::{Bed, nat44};
+use plane::view::{BedAddresses, nat44};
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::collections::{BTreeSet, VecDeque};
-use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, StreamId, Tag, Values, View};
+use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, PortRange, StreamId, Tag, Values, View};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -44,7 +44,7 @@ enum Arrival {
 const CONNECTIONS: u64 = 200;
 const FRAMES: u64 = 250;
 const TRIAL: u16 = 7;
-const STREAM: u8 = Tag::stream(Kind::Establish, false);
+const STREAM: u8 = Tag::stream(FramePurpose::Establish, false);
 
 /// A port from which these frames come.
 struct Script {
@@ -78,7 +78,7 @@ fn view() -> View {
     let ports = PortRange { first: 1024, last: 1123 };
     let flows = FlowSpace::new(range([10, 0, 0, 0]), ports, range([203, 0, 113, 0]), ports).expect("a flow space");
     let (left, right) = (Hop::default(), Hop::default());
-    let bed = Bed { left, right, frame_size: 80, ttl: 10, flows, connections: CONNECTIONS, seed: 3 };
+    let bed = BedAddresses { left, right, frame_size: 80, ttl: 10, flows, connections: CONNECTIONS, seed: 3 };
     nat44(&bed, OuterRange { addrs: range([192, 0, 2, 0]), ports })
 }
 

@@ -6,11 +6,11 @@
 use libfuzzer_sys::fuzz_target;
 use plane::aftr::Host;
 use plane::nat44::config::StaticMapping;
-use plane::nat44::static_mapping::Inside;
+use plane::nat44::static_mapping::InsideAddress;
 use std::fmt::Debug;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-fn check<A: Inside + Debug>(text: &str) {
+fn check<A: InsideAddress + Debug>(text: &str) {
     if let Ok(m) = text.parse::<StaticMapping<A>>() {
         let again: StaticMapping<A> = m.to_string().parse().expect("what was written");
         assert_eq!(again, m);

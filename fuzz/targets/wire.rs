@@ -7,9 +7,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::{self, Ipv4};
 use plane::Hop;
-use plane::view::{Bed, forwarding, nat44};
+use plane::view::{BedAddresses, forwarding, nat44};
 use wire::checksum::Sum;
-use wire::{AddrRange, FlowSpace, Kind, OuterRange, Permutation, PortRange, StreamId, Tag, Values};
+use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, Permutation, PortRange, StreamId, Tag, Values};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -67,7 +67,7 @@ fuzz_target!(|input: Input| {
     }
     let Some(flows) = input.flows() else { return };
     let connections = (u64::from(input.connections) % flows.size()) + 1;
-    let bed = Bed {
+    let bed = BedAddresses {
         left: Hop::default(),
         right: Hop::default(),
         frame_size: 78 + usize::from(input.size) % 9000,
@@ -79,7 +79,7 @@ fuzz_target!(|input: Input| {
     let view = if input.stateful { nat44(&bed, pool()) } else { forwarding(&bed) };
     let index = (u64::from(input.index) % connections) as u32;
     let sequence = input.sequence & wire::tag::MAX_SEQUENCE;
-    let tag = Tag { trial: input.trial, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index };
+    let tag = Tag { trial: input.trial, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence, index };
     let (addr, port) = (0xc000_0200 + u32::from(input.outer.0), input.outer.1);
     let values = Values::of(flows.flow(view.order.get(index))).learned(addr, port);
 

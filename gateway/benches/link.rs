@@ -5,7 +5,7 @@
 //! `cargo bench -p natmeter-gateway --bench link`: nanoseconds a frame of the worker's time, medians
 //! and the best in parentheses.
 
-use gateway::{Embedded, EmbeddedConfig};
+use gateway::{EmbeddedConfig, EmbeddedGateway};
 use plane::{Function, Packet, Side, Spare, Verdict};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
@@ -99,7 +99,7 @@ fn price(work: Work, len: usize) -> String {
     let (mut right, mut internet) = link("right", clock, DEPTH, (1, Steer::First), (1, Steer::First));
     let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
     let config = EmbeddedConfig::in_process(vec![ports], pools, vec![cores.get(1).copied()]);
-    let (embedded, _queue) = Embedded::start(clock, config, vec![Box::new(Doing(work))]);
+    let (embedded, _queue) = EmbeddedGateway::start(clock, config, vec![Box::new(Doing(work))]);
     let (mut out, mut back) = (port::burst(), port::burst());
     let mut ns: Vec<f64> = (0..RUNS)
         .map(|_| {

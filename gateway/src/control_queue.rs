@@ -5,7 +5,7 @@ use crate::neighbour::NextHops;
 use crate::own::Owns;
 use crate::privileges::{LimitError, Limits};
 use crate::worker::{Worker, WorkerCounters};
-use plane::{Boxed, Drops, DynFunction, Entry, Side};
+use plane::{AnyFunction, Drops, DynFunction, Side, TableEntry};
 use port::{Frame, PortError};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,7 +127,7 @@ impl ControlQueue {
 
     /// Each worker's slots of the state table, and its sessions in these slots at `now`
     /// (nanoseconds of its clock); `None` for a silent worker.
-    pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
+    pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<TableEntry>)>> {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
 
@@ -135,8 +135,8 @@ impl ControlQueue {
     ///
     /// # Errors
     /// Why the functions cannot be adopted.
-    pub fn adopt(&self, functions: Vec<Boxed<Frame>>) -> Result<(), String> {
-        let new: Arc<Vec<Mutex<Boxed<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
+    pub fn adopt(&self, functions: Vec<AnyFunction<Frame>>) -> Result<(), String> {
+        let new: Arc<Vec<Mutex<AnyFunction<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
         // If one worker refuses, none may have changed.
         for round in [Round::Try, Round::Do] {

@@ -4,7 +4,7 @@
 use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
 use crate::worker::{Worker, WorkerCounters, mail};
-use plane::Boxed;
+use plane::AnyFunction;
 use port::{Clock, Frame, Gaps, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,7 +79,7 @@ struct Control {
 }
 
 /// A running gateway inside this process.
-pub struct Embedded {
+pub struct EmbeddedGateway {
     clock: Clock,
     controls: Vec<Arc<Control>>,
     /// Threads of the workers, or why one did not start.
@@ -105,9 +105,13 @@ const INBOX: usize = 1024;
 /// Well below any start delay.
 const NAP: Duration = Duration::from_micros(200);
 
-impl Embedded {
+impl EmbeddedGateway {
     /// Starts one thread for each function.
-    pub fn start(clock: Clock, config: EmbeddedConfig, functions: Vec<Boxed<Frame>>) -> (Embedded, ControlQueue) {
+    pub fn start(
+        clock: Clock,
+        config: EmbeddedConfig,
+        functions: Vec<AnyFunction<Frame>>,
+    ) -> (EmbeddedGateway, ControlQueue) {
         let (cores, preempt) = (config.cores.clone(), config.preempt);
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
         let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
@@ -127,15 +131,15 @@ impl Embedded {
                 Ok(())
             })
         });
-        (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
+        (EmbeddedGateway { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
     /// Starts no threads, for machines with one core: callers of the returned functions do the work.
     pub fn polled(
         clock: Clock,
         config: EmbeddedConfig,
-        functions: Vec<Boxed<Frame>>,
-    ) -> (Embedded, Vec<Box<dyn FnMut() + Send>>) {
+        functions: Vec<AnyFunction<Frame>>,
+    ) -> (EmbeddedGateway, Vec<Box<dyn FnMut() + Send>>) {
         let (controls, rounds) = Rounds::make(clock, config, functions, true);
         let polls = rounds.into_iter().map(|mut round| {
             Box::new(move || {
@@ -143,12 +147,15 @@ impl Embedded {
                 let _ = round.once();
             }) as Box<dyn FnMut() + Send>
         });
-        (Embedded { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN }, polls.collect())
+        (
+            EmbeddedGateway { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN },
+            polls.collect(),
+        )
     }
 
     /// Sets how long to wait for answers. A descheduled worker answers once it runs again.
     #[must_use]
-    pub fn patient(mut self, patience: Duration) -> Embedded {
+    pub fn patient(mut self, patience: Duration) -> EmbeddedGateway {
         self.patience = patience;
         self
     }
@@ -308,7 +315,7 @@ fn not_started(why: &std::io::Error) -> String {
     format!("its thread could not be started: {why}")
 }
 
-impl Drop for Embedded {
+impl Drop for EmbeddedGateway {
     fn drop(&mut self) {
         // `stop` has reported the error, or no caller can receive it.
         let _ = self.end();
@@ -337,7 +344,7 @@ impl Rounds {
     fn make(
         clock: Clock,
         config: EmbeddedConfig,
-        functions: Vec<Boxed<Frame>>,
+        functions: Vec<AnyFunction<Frame>>,
         polled: bool,
     ) -> (Vec<Arc<Control>>, Vec<Rounds>) {
         let mails = mail(functions.len(), INBOX);
@@ -467,7 +474,7 @@ mod tests {
     fn a_worker_that_is_not_back_yet_is_waited_for() {
         let (clock, away) = (Clock::system(), Duration::from_millis(20));
         let (_own, _ends, config) = wired(clock);
-        let (embedded, queue) = Embedded::start(clock, config, vec![Box::new(Counting(0))]);
+        let (embedded, queue) = EmbeddedGateway::start(clock, config, vec![Box::new(Counting(0))]);
         let (gone, has_gone) = std::sync::mpsc::channel();
         embedded.away().unwrap();
         std::thread::scope(|threads| {
@@ -487,7 +494,7 @@ mod tests {
     fn a_worker_that_runs_is_waited_for_with_patience_and_one_that_has_ended_not_at_all() {
         let (clock, short) = (Clock::system(), Duration::from_millis(1));
         let (_own, _ends, config) = wired(clock);
-        let (embedded, desk) = Embedded::start(clock, config, vec![Box::new(Counting(0))]);
+        let (embedded, desk) = EmbeddedGateway::start(clock, config, vec![Box::new(Counting(0))]);
         let mut embedded = embedded.patient(short);
         let (gone, has_gone) = std::sync::mpsc::channel();
         let back = Arc::new(AtomicBool::new(false));
@@ -521,7 +528,7 @@ mod tests {
     fn a_polled_device_knows_its_entries_when_nothing_polls() {
         let clock = Clock::system();
         let (mut own, [mut left, _right], config) = wired(clock);
-        let (embedded, mut polls) = Embedded::polled(clock, config, vec![Box::new(Counting(0))]);
+        let (embedded, mut polls) = EmbeddedGateway::polled(clock, config, vec![Box::new(Counting(0))]);
         let mut burst = port::burst();
         for expected in [5, 10] {
             own.alloc_burst(5, 60, &mut burst);

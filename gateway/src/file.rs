@@ -100,7 +100,7 @@ pub struct Reader {
 }
 
 /// A packet that was read.
-pub struct Stamped {
+pub struct StampedFile {
     /// Nanoseconds of the file's clock.
     pub time: u64,
     /// Octets from the Ethernet header on.
@@ -141,7 +141,7 @@ impl Reader {
     ///
     /// # Errors
     /// The file is truncated or not of Ethernet.
-    pub fn read(&mut self) -> Result<Option<Stamped>, FileError> {
+    pub fn read(&mut self) -> Result<Option<StampedFile>, FileError> {
         loop {
             if self.blocks && is_too_short(self.inner.data()) {
                 return Err(self.wrong("a block is shorter than its own frame of 12 octets".into()));
@@ -193,7 +193,7 @@ fn is_too_short(block: &[u8]) -> bool {
 }
 
 enum NextBlock {
-    Got(usize, Result<Option<Stamped>, String>),
+    Got(usize, Result<Option<StampedFile>, String>),
     More,
     End,
     Bad(String),
@@ -205,7 +205,7 @@ fn read_block(
     block: &PcapBlockOwned<'_>,
     unit: &mut u64,
     interfaces: &mut Vec<(u64, i64)>,
-) -> Result<Option<Stamped>, String> {
+) -> Result<Option<StampedFile>, String> {
     use pcap_parser::Block;
     match block {
         PcapBlockOwned::LegacyHeader(h) => {
@@ -245,14 +245,14 @@ fn read_block(
     }
 }
 
-fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, String> {
+fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<StampedFile>, String> {
     if !whole {
         return Err("it was cut off when it was captured: capture whole packets (tcpdump -s 0)".into());
     }
     if data.len() > LARGEST {
         return Err(format!("{} octets are more than any IP packet has", data.len()));
     }
-    Ok(Some(Stamped { time, bytes: data.to_vec() }))
+    Ok(Some(StampedFile { time, bytes: data.to_vec() }))
 }
 
 /// More than any packet.
@@ -358,7 +358,7 @@ pub fn replay(
         queue: Vec::new(),
         spare: Collect::default(),
     };
-    let mut next: [Option<Stamped>; 2] = [None, None];
+    let mut next: [Option<StampedFile>; 2] = [None, None];
     for (packet, input) in next.iter_mut().zip(&mut files.inputs) {
         *packet = advance(input)?;
     }
@@ -385,7 +385,7 @@ pub fn replay(
     Ok(r.passed)
 }
 
-fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
+fn advance(reader: &mut Option<Reader>) -> Result<Option<StampedFile>, FileError> {
     reader.as_mut().map_or(Ok(None), Reader::read)
 }
 

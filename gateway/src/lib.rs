@@ -19,7 +19,7 @@ mod wired;
 pub mod worker;
 
 pub use control_queue::ControlQueue;
-pub use embedded::{Embedded, EmbeddedConfig, EmbeddedError, WorkerStalls};
+pub use embedded::{EmbeddedConfig, EmbeddedError, EmbeddedGateway, WorkerStalls};
 pub use null::Switch;
 pub use own::{Own, Owns};
 pub use steer::steer;

@@ -7,7 +7,7 @@ mod table;
 use plane::{Drops, DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use spells::Spells;
 use std::time::{Duration, Instant};
-use table::Table;
+use table::FlowTable;
 pub use table::WhenFull;
 
 /// Injected faults; zero is off.
@@ -117,7 +117,7 @@ pub struct Truth {
     set_up: Bucket,
     /// The system's clock: the tester's could not reveal its own error.
     began: Instant,
-    table: Table,
+    table: FlowTable,
     spells: [Spells; 2],
     random: u64,
     seen: u64,
@@ -145,7 +145,7 @@ impl Truth {
             capacity: [config.capacity, config.reverse_capacity.unwrap_or(config.capacity)].map(bucket),
             set_up: bucket(config.set_up_rate),
             began: Instant::now(),
-            table: Table::new(config.table, config.when_full),
+            table: FlowTable::new(config.table, config.when_full),
             spells: [Spells::default(); 2],
             random: 1,
             seen: 0,

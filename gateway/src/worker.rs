@@ -3,12 +3,12 @@
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
-use plane::{Boxed, Side, Spare, Verdict};
+use plane::{AnyFunction, Side, Spare, Verdict};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 
-struct Outgoing<'a> {
+struct BatchOutput<'a> {
     pool: &'a mut Pool,
     /// Frames by side, sent after the batch.
     after: &'a mut [Burst; 2],
@@ -16,7 +16,7 @@ struct Outgoing<'a> {
     counters: &'a mut WorkerCounters,
 }
 
-impl Spare<Frame> for Outgoing<'_> {
+impl Spare<Frame> for BatchOutput<'_> {
     fn fresh(&mut self, len: usize) -> Option<Frame> {
         self.pool.alloc(len)
     }
@@ -110,7 +110,7 @@ pub struct Worker {
     pool: Pool,
     mail: Mail,
     /// Function whose state no other worker uses.
-    pub function: Boxed<Frame>,
+    pub function: AnyFunction<Frame>,
     batch: Burst,
     to: [Burst; 2],
     after: [Burst; 2],
@@ -134,7 +134,7 @@ impl Worker {
         internet: Box<dyn Port>,
         pool: Pool,
         mail: Mail,
-        function: Boxed<Frame>,
+        function: AnyFunction<Frame>,
     ) -> Worker {
         Worker {
             clock,
@@ -204,7 +204,7 @@ impl Worker {
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BATCH];
         let (after, mail) = (&mut self.after, &mut self.mail);
-        let mut spare = Outgoing { pool: &mut self.pool, after, mail, counters: &mut self.counters };
+        let mut spare = BatchOutput { pool: &mut self.pool, after, mail, counters: &mut self.counters };
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         match verdicts[..n].first() {
@@ -321,7 +321,7 @@ mod tests {
         testbed::without_state!(Echoing);
     }
 
-    fn one(clock: Clock, mut config: crate::EmbeddedConfig, function: Boxed<Frame>) -> Worker {
+    fn one(clock: Clock, mut config: crate::EmbeddedConfig, function: AnyFunction<Frame>) -> Worker {
         let (customer, internet) = config.ports.remove(0);
         Worker::new(clock, customer, internet, config.pools.remove(0), mail(1, 8).remove(0), function)
     }

@@ -4,7 +4,7 @@ use crate::declare::{Key, Table};
 use crate::did_you_mean::did_you_mean;
 use crate::fault::{Complaints, Fault};
 use crate::section::{Sections, join};
-use crate::tree::{Entry, Tree, TreeTable, Value};
+use crate::tree::{Tree, TreeEntry, TreeTable, Value};
 
 pub struct Chapter {
     /// Dotted path; empty at the top level.
@@ -144,8 +144,8 @@ impl Book {
         }
     }
 
-    fn look_at_variants(&self, all: &Entry, faults: &mut Vec<Fault>) {
-        let no_table = |path: &str, entry: &Entry| {
+    fn look_at_variants(&self, all: &TreeEntry, faults: &mut Vec<Fault>) {
+        let no_table = |path: &str, entry: &TreeEntry| {
             let fault = Fault::new(format!("`{path}` must be a table"));
             let fault = fault.at(entry.node.place, format!("{} here", entry.node.value.type_name()));
             fault.instead(format!("write a table with a name, for example [{}.NAME.sweep]", all.name))
@@ -165,7 +165,7 @@ impl Book {
         self.chapters.iter().any(|chapter| chapter.path == path || below(chapter))
     }
 
-    fn no_table(&self, path: &str, entry: &Entry, value: &Value) -> Fault {
+    fn no_table(&self, path: &str, entry: &TreeEntry, value: &Value) -> Fault {
         let fault =
             Fault::new(format!("`{path}` must be a table")).at(entry.node.place, format!("{} here", value.type_name()));
         let fault = if entry.node.place.source == entry.key.source { fault } else { fault.at(entry.key, "this key") };
@@ -175,7 +175,7 @@ impl Book {
         }
     }
 
-    fn unknown_key(&self, variant: &str, path: &str, chapter: Option<&Chapter>, entry: &Entry) -> Fault {
+    fn unknown_key(&self, variant: &str, path: &str, chapter: Option<&Chapter>, entry: &TreeEntry) -> Fault {
         let name = entry.name.as_str();
         let shown = if path.is_empty() { variant.to_owned() } else { join(variant, path) };
         let tables = || {

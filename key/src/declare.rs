@@ -1,7 +1,7 @@
 //! The declaration of a table and its keys, and the macro for it.
 
 use crate::default::Default;
-use crate::kind::{Kind, Shape};
+use crate::kind::{Shape, ValueKind};
 use crate::section::{Section, Sections};
 
 /// The declaration of a key: one row of the reference page.
@@ -38,7 +38,7 @@ impl Sections<'_> {
 
 /// Checks that a kind has the type of its field.
 #[doc(hidden)]
-pub fn shape_of<T, K: Kind<Out = T>>(kind: &K) -> Shape {
+pub fn shape_of<T, K: ValueKind<Out = T>>(kind: &K) -> Shape {
     kind.shape()
 }
 

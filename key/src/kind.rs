@@ -36,7 +36,7 @@ impl Shape {
 }
 
 /// How a value is read from TOML and described. A kind of single values has `parse`, one of several `read`.
-pub trait Kind {
+pub trait ValueKind {
     type Out;
     fn parse(&self, value: &Value) -> Parsed<Self::Out> {
         let mut first = None;
@@ -64,7 +64,7 @@ pub struct Simple<T> {
     json: fn() -> Json,
 }
 
-impl<T> Kind for Simple<T> {
+impl<T> ValueKind for Simple<T> {
     type Out = T;
     fn parse(&self, value: &Value) -> Parsed<T> {
         (self.parse)(value)
@@ -154,7 +154,7 @@ pub fn number<T: TryFrom<u64>>(limits: RangeInclusive<u64>) -> Number<T> {
     Number(limits, |n| T::try_from(n).ok())
 }
 
-impl<T> Kind for Number<T> {
+impl<T> ValueKind for Number<T> {
     type Out = T;
     fn parse(&self, value: &Value) -> Parsed<T> {
         let n = quantity::count(words_of(value)?)?;
@@ -189,7 +189,7 @@ pub const fn one_of(choices: &'static [u64]) -> OneOf {
     OneOf(choices)
 }
 
-impl Kind for OneOf {
+impl ValueKind for OneOf {
     type Out = u16;
     fn parse(&self, value: &Value) -> Parsed<u16> {
         let n = quantity::count(words_of(value)?)?;
@@ -214,7 +214,7 @@ pub const fn seconds_from(least: u64) -> Duration {
     Duration(Nanos::from_secs(least)..=Nanos::from_secs(365 * 86_400))
 }
 
-impl Kind for Duration {
+impl ValueKind for Duration {
     type Out = Nanos;
     fn parse(&self, value: &Value) -> Parsed<Nanos> {
         match quantity::duration(words_of(value)?)? {
@@ -248,7 +248,7 @@ pub const fn share_or_none() -> Share {
     Share { may_be_zero: true }
 }
 
-impl Kind for Share {
+impl ValueKind for Share {
     type Out = u32;
     fn parse(&self, value: &Value) -> Parsed<u32> {
         match quantity::share_ppm(words_of(value)?)? {
@@ -384,7 +384,7 @@ pub const fn choice<T: Copy>(choices: &'static [Choice<T>]) -> Choices<T> {
     Choices(choices)
 }
 
-impl<T: Copy> Kind for Choices<T> {
+impl<T: Copy> ValueKind for Choices<T> {
     type Out = T;
     fn parse(&self, value: &Value) -> Parsed<T> {
         let names = || self.0.iter().map(|choice| choice.0);
@@ -423,11 +423,11 @@ fn items_of<'a>(node: &'a Node, path: &str, refuse: &mut Refuse<'_>) -> Option<&
     Some(nodes)
 }
 
-pub const fn list<K: Kind>(of: K) -> List<K> {
+pub const fn list<K: ValueKind>(of: K) -> List<K> {
     List(of)
 }
 
-impl<K: Kind> Kind for List<K> {
+impl<K: ValueKind> ValueKind for List<K> {
     type Out = Vec<K::Out>;
     fn shape(&self) -> Shape {
         let Shape { words, json, .. } = self.0.shape();
@@ -447,11 +447,11 @@ impl<K: Kind> Kind for List<K> {
 
 pub struct Maybe<K>(K);
 
-pub const fn maybe<K: Kind>(of: K) -> Maybe<K> {
+pub const fn maybe<K: ValueKind>(of: K) -> Maybe<K> {
     Maybe(of)
 }
 
-impl<K: Kind> Kind for Maybe<K> {
+impl<K: ValueKind> ValueKind for Maybe<K> {
     type Out = Option<K::Out>;
     fn shape(&self) -> Shape {
         self.0.shape()
@@ -465,14 +465,14 @@ impl<K: Kind> Kind for Maybe<K> {
 }
 
 /// A value, computed from others if its key is absent.
-pub struct Computed<K: Kind>(K, fn() -> K::Out);
+pub struct ComputedDefault<K: ValueKind>(K, fn() -> K::Out);
 
 /// A value that is `placeholder` until computed if its key is absent.
-pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Computed<K> {
-    Computed(of, placeholder)
+pub const fn settled<K: ValueKind>(of: K, placeholder: fn() -> K::Out) -> ComputedDefault<K> {
+    ComputedDefault(of, placeholder)
 }
 
-impl<K: Kind> Kind for Computed<K> {
+impl<K: ValueKind> ValueKind for ComputedDefault<K> {
     type Out = K::Out;
     fn shape(&self) -> Shape {
         self.0.shape()
@@ -485,14 +485,14 @@ impl<K: Kind> Kind for Computed<K> {
     }
 }
 
-pub struct Or<K: Kind>(&'static str, K);
+pub struct Or<K: ValueKind>(&'static str, K);
 
 /// A value, or a word that stands for none.
-pub const fn or_word<K: Kind>(word: &'static str, kind: K) -> Or<K> {
+pub const fn or_word<K: ValueKind>(word: &'static str, kind: K) -> Or<K> {
     Or(word, kind)
 }
 
-impl<K: Kind> Kind for Or<K> {
+impl<K: ValueKind> ValueKind for Or<K> {
     type Out = Option<K::Out>;
     fn parse(&self, value: &Value) -> Parsed<Option<K::Out>> {
         match value {

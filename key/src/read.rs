@@ -3,7 +3,7 @@
 use crate::fault::{Complaints, Fault};
 use crate::source::{Source, SourceSpan};
 use crate::spans::Spans;
-use crate::tree::{Entry, Node, Tree, TreeTable, Value};
+use crate::tree::{Node, Tree, TreeEntry, TreeTable, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -83,7 +83,7 @@ fn table(from: &DeTable<'_>, source: usize, offset: usize) -> TreeTable {
         let span = key.span();
         let key_place = SourceSpan::new(source, span.start + offset..span.end + offset);
         let node = node(value, source, offset);
-        table.put(Entry { name: key.get_ref().to_string(), key: key_place, node });
+        table.put(TreeEntry { name: key.get_ref().to_string(), key: key_place, node });
     }
     table
 }

@@ -2,7 +2,7 @@
 
 use crate::default::{Absent, Default};
 use crate::fault::{At, Fault, Refusal};
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::read::default_value;
 use crate::source::SourceSpan;
 use crate::spans::Spans;
@@ -65,7 +65,7 @@ impl Section<'_> {
     }
 
     /// Reads a key; none with a fault, or if a needed one is absent.
-    pub fn get<T, K: Kind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
+    pub fn get<T, K: ValueKind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
         let path = join(&self.path, key);
         let Some(entry) = self.table.and_then(|table| table.get(key)) else {
             return self.absent(key, kind, default);
@@ -100,7 +100,7 @@ impl Section<'_> {
         }
     }
 
-    fn absent<T, K: Kind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
+    fn absent<T, K: ValueKind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
         if let Absent::Needed(example) = default.absent {
             let title = match self.path.as_str() {
                 "" => format!("the file has no `{key}`"),
@@ -147,7 +147,7 @@ fn values_of(value: &Value) -> Option<Vec<String>> {
     (values.len() > 1).then_some(values)
 }
 
-fn default_of<T, K: Kind<Out = T>>(kind: &K, default: Default) -> Option<T> {
+fn default_of<T, K: ValueKind<Out = T>>(kind: &K, default: Default) -> Option<T> {
     match default.absent {
         Absent::Written(text) => {
             let mut refused = None;

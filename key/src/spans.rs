@@ -1,7 +1,7 @@
 //! The place of each value by path: `traffic.inside`, `sweep.connections[2]`, `technology.map-e.rule[1].ea-bits`.
 
 use crate::source::SourceSpan;
-use crate::tree::{Entry, Node, Tree, TreeTable, Value};
+use crate::tree::{Node, Tree, TreeEntry, TreeTable, Value};
 use std::collections::HashSet;
 
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Spans {
         }
     }
 
-    fn entry(&self, path: &str) -> Option<&Entry> {
+    fn entry(&self, path: &str) -> Option<&TreeEntry> {
         let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut table = &self.root;
         for name in tables.split('.').filter(|name| !name.is_empty()) {

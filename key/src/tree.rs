@@ -67,11 +67,11 @@ pub struct Node {
 
 #[derive(Clone, Debug, Default)]
 pub struct TreeTable {
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TreeEntry {
     pub name: String,
     pub key: SourceSpan,
     pub node: Node,
@@ -86,11 +86,11 @@ pub struct Tree {
 }
 
 impl TreeTable {
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[TreeEntry] {
         &self.entries
     }
 
-    pub fn get(&self, name: &str) -> Option<&Entry> {
+    pub fn get(&self, name: &str) -> Option<&TreeEntry> {
         self.at(name).ok().map(|at| &self.entries[at])
     }
 
@@ -103,14 +103,14 @@ impl TreeTable {
         if let Value::Table(table) = &mut self.entries[at].node.value { Some(table) } else { None }
     }
 
-    pub fn put(&mut self, entry: Entry) {
+    pub fn put(&mut self, entry: TreeEntry) {
         match self.at(&entry.name) {
             Ok(at) => self.entries[at] = entry,
             Err(at) => self.entries.insert(at, entry),
         }
     }
 
-    pub fn take(&mut self, name: &str) -> Option<Entry> {
+    pub fn take(&mut self, name: &str) -> Option<TreeEntry> {
         self.at(name).ok().map(|at| self.entries.remove(at))
     }
 
@@ -132,7 +132,7 @@ impl Tree {
         path.split('.').try_fold(&self.root, |table, name| table.table(name))
     }
 
-    pub fn get(&self, path: &str) -> Option<&Entry> {
+    pub fn get(&self, path: &str) -> Option<&TreeEntry> {
         let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
         self.table(table)?.get(name)
     }
@@ -144,11 +144,11 @@ impl Tree {
         for name in tables.split('.').filter(|name| !name.is_empty()) {
             if table.get(name).is_none() {
                 let empty = Node { place: key, value: Value::Table(TreeTable::default()) };
-                table.put(Entry { name: name.to_owned(), key, node: empty });
+                table.put(TreeEntry { name: name.to_owned(), key, node: empty });
             }
             let Some(inner) = table.table_mut(name) else { return };
             table = inner;
         }
-        table.put(Entry { name: last.to_owned(), key, node });
+        table.put(TreeEntry { name: last.to_owned(), key, node });
     }
 }

@@ -7,7 +7,7 @@ mod device;
 mod tcp;
 mod timing;
 
-pub use clock::{Clocked, Largest, Waits};
+pub use clock::{DutClock, Largest, Waits};
 pub use device::ControlTruth;
 
 use crate::is_default;

@@ -12,9 +12,11 @@ mod queries;
 
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{DelayHistogram, LOST, Sample};
-pub use device::{Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Sampler, Survivors, TableMemory, TearDown};
+pub use device::{
+    Action, ActionTime, Buckets, CpuIdle, Disruption, EmptyingTimes, Sampler, Survivors, TableMemory, TearDown,
+};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
-pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};
+pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, WarmUpFrames};
 pub use options::{Chosen, Churn, EarlyEnd, Piece, Ramp, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
 pub use popularity::{Exponent, Popularity};
 pub use profile::{CoreSamples, Profile, Profiler};

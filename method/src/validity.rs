@@ -323,7 +323,7 @@ fn loss(part: &StreamPart<'_>, outcome: &TrialOutcome) -> Verdict {
     Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() })
 }
 
-struct OffCore {
+struct LostTime {
     of_dut: bool,
     /// Stall, or the run delay where stalls cannot be observed.
     time: Nanos,
@@ -340,7 +340,7 @@ fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
 }
 
 /// Threads off their cores, the tester's first.
-fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
+fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = LostTime> {
     let host = &outcome.host;
     let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
     [(false, host.tester_stall, tester_run_delay(outcome)), (true, host.dut_stall, dut_run_delay)].into_iter().map(
@@ -348,7 +348,7 @@ fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
             let stalled = Invalid::HostStall { of_dut, stall, queue_lasts };
             let waited = Invalid::HostRunDelay { of_dut, delay, queue_lasts };
             let (time, reason) = if stall >= delay { (stall, stalled) } else { (delay, waited) };
-            OffCore { of_dut, time, reason }
+            LostTime { of_dut, time, reason }
         },
     )
 }

@@ -7,7 +7,7 @@ use gateway::control::Control;
 use gateway::file::{FileError, Files, PacketCounts, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
-use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Owns};
+use gateway::{ControlQueue, EmbeddedConfig, EmbeddedError, EmbeddedGateway, Owns};
 use plane::lw4o6::Live;
 use plane::{Side4, Side6};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -42,10 +42,10 @@ mod table_file;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use ending::Ending;
+pub(crate) use ending::EndRequest;
 pub use running::{Removal, Word};
 
-use running::Running;
+use running::RunningGateway;
 
 /// Why a gateway cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +188,7 @@ pub(crate) fn run(
     gateway: &Gateway,
     file: &Path,
     seed: u64,
-    ending: Ending,
+    ending: EndRequest,
     say: &dyn Fn(&str),
 ) -> Result<(), GatewayError> {
     let clock = Clock::calibrated();
@@ -202,7 +202,7 @@ pub(crate) fn run(
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
     let GatewayBuild { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
     let config = EmbeddedConfig { cores: cores(gateway.workers), preempt: false, owns, ports, pools };
-    let (embedded, workers) = Embedded::start(clock, config, functions.boxed());
+    let (embedded, workers) = EmbeddedGateway::start(clock, config, functions.boxed());
     if gateway.busy {
         embedded.wake(Duration::MAX);
     } else {
@@ -219,7 +219,7 @@ pub(crate) fn run(
         if gateway.workers == 1 { "" } else { "s" },
         gateway.socket.display()
     ));
-    let running = Running {
+    let running = RunningGateway {
         gateway: gateway.clone(),
         file,
         macs,
@@ -246,7 +246,11 @@ pub(crate) fn run(
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Serves the control socket until the gateway is stopped, or a worker ends. Returns the interface that was lost.
-fn serve(mut running: Running, presence: &mut Presence, control: &mut Control) -> Result<Option<Lost>, GatewayError> {
+fn serve(
+    mut running: RunningGateway,
+    presence: &mut Presence,
+    control: &mut Control,
+) -> Result<Option<Lost>, GatewayError> {
     loop {
         let lost = if presence.has_changed() { presence.lost()? } else { None };
         if lost.is_some() || running.is_going_on().is_err() || running.embedded.has_ended() {
@@ -344,7 +348,7 @@ fn side_ports(
 fn limit(
     gateway: &Gateway,
     file: &Path,
-    ending: Ending,
+    ending: EndRequest,
     workers: &ControlQueue,
     say: &dyn Fn(&str),
 ) -> Result<(), GatewayError> {

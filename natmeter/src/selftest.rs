@@ -21,10 +21,10 @@ use crate::rig::{Process, Rig, RigError, mac};
 use crate::until::is_over;
 use engine::Settings;
 use engine::calibrate::Latency;
-use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};
+use gateway::{EmbeddedConfig, EmbeddedGateway, Truth, TruthConfig};
 use method::{Loop, Nanos, Rate, TrialOutcome, TrialRecord};
-use plane::view::{self, Bed};
-use plane::{Boxed, Function, Hop, Router, Wrapper};
+use plane::view::{self, BedAddresses};
+use plane::{AnyFunction, Function, Hop, Router, Wrapper};
 use port::link::{Steer, link};
 use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::{SelfTest, SelfTestCheck};
@@ -233,7 +233,7 @@ impl<'a> Tester<'a> {
         let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
         let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
         let function = in_truth(TruthConfig { delay, ..TruthConfig::default() }, Router::new(hop(1), hop(2)));
-        let (_running, mut rounds) = Embedded::polled(clock, config, vec![function]);
+        let (_running, mut rounds) = EmbeddedGateway::polled(clock, config, vec![function]);
         let (mut own, mut work) = (own, || rounds.iter_mut().for_each(|round| round()));
         engine::calibrate::latency(clock, &view, (&mut left[0], &mut right[0]), &mut own, &mut work)
             .map_err(|e| e.to_string())
@@ -255,7 +255,7 @@ impl<'a> Tester<'a> {
     }
 }
 
-fn in_truth(truth: TruthConfig, function: impl Function + 'static) -> Boxed<Frame> {
+fn in_truth(truth: TruthConfig, function: impl Function + 'static) -> AnyFunction<Frame> {
     Truth::new(truth).around(Box::new(function))
 }
 
@@ -274,8 +274,8 @@ const SMALLEST: usize = 64;
 /// Frame size with payload beyond the tag.
 const LARGER: usize = 128;
 
-fn bed(connections: u64, frame_size: usize) -> Result<Bed, RigError> {
-    Ok(Bed {
+fn bed(connections: u64, frame_size: usize) -> Result<BedAddresses, RigError> {
+    Ok(BedAddresses {
         left: Hop { own: mac(1, 2), next: mac(1, 1) },
         right: Hop { own: mac(2, 2), next: mac(2, 1) },
         frame_size,

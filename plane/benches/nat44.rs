@@ -12,7 +12,7 @@ use plane::nat44::config::{Config, SideConfig};
 use plane::{Function, NoSpare, Packet, Side, Verdict};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
-use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
+use wire::{AddrRange, Flow, FlowSpace, FramePurpose, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
 
 const GROUP: usize = 2048;
 const REMOTE_PORTS: u32 = 2000;
@@ -100,7 +100,13 @@ impl Bench {
                 *p = pick(done + k as u64);
                 let outer_port = self.outer[*p as usize];
                 let values = Values::of(self.flow(*p)).learned(0xc613_0001, outer_port);
-                let tag = Tag { trial: 1, stream: Tag::stream(Kind::Data, !out), sender: 0, sequence: done, index: *p };
+                let tag = Tag {
+                    trial: 1,
+                    stream: Tag::stream(FramePurpose::Data, !out),
+                    sender: 0,
+                    sequence: done,
+                    index: *p,
+                };
                 let template = if out { &self.out } else { &self.back };
                 template.write(self.frames[k].reset(60), &values, &tag);
             }

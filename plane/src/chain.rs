@@ -7,7 +7,7 @@
 //! NAT44 has marks there (`original_id`). Chains nest: each outer chain adds a step to the mark,
 //! and all use the marks of the outermost one ([`Function::nest`]).
 
-use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
 pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nesting};
 use crate::inner_link::{Half, Marks};
 use std::collections::HashSet;
@@ -300,14 +300,17 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         self.customer.places() + self.internet.places()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         // Of the Internet's half, behind the customers'.
         let first = self.customer.places();
         let [from, to] = [places.start, places.end].map(|place| place.saturating_sub(first));
         let near = self.customer.sessions(now, places.start.min(first)..places.end.min(first));
         let far = self.internet.sessions(now, from..to);
         let named = |prefix| {
-            move |e: Entry| Entry { part: if e.part.is_empty() { prefix } else { prefixed(prefix, e.part) }, ..e }
+            move |e: TableEntry| TableEntry {
+                part: if e.part.is_empty() { prefix } else { prefixed(prefix, e.part) },
+                ..e
+            }
         };
         let [a, b] = self.prefixes;
         near.into_iter().map(named(a)).chain(far.into_iter().map(named(b))).collect()

@@ -157,7 +157,7 @@ pub trait Function: Send {
     }
 
     /// The entries in these [places](Function::places), unordered.
-    fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<TableEntry> {
         Vec::new()
     }
 
@@ -187,7 +187,7 @@ pub trait Function: Send {
 
 /// An entry of a state table, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TableEntry {
     /// The half with the entry; empty for a single function.
     pub part: &'static str,
     /// Far end of the customer's tunnel, where it identifies the customer.

@@ -118,7 +118,7 @@ const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
 /// A fragment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct FragmentField {
     /// Position of the fragment header.
     pub at: usize,
     /// Offset in octets.
@@ -129,10 +129,10 @@ pub struct Part {
     pub id: u32,
 }
 
-impl Part {
-    fn read(b: &[u8], at: usize) -> Part {
+impl FragmentField {
+    fn read(b: &[u8], at: usize) -> FragmentField {
         let field = be16(b, at + 2);
-        Part { at, offset: usize::from(field & !7), more: field & 1 == 1, id: be32(b, at + 4) }
+        FragmentField { at, offset: usize::from(field & !7), more: field & 1 == 1, id: be32(b, at + 4) }
     }
 
     /// Whether the packet is the only fragment (RFC 6946).
@@ -143,7 +143,7 @@ impl Part {
 
 /// Whether a Hop-by-Hop Options header or a second Fragment Header may follow, against RFC 8200, section 4.1.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum BehindFragment {
+enum ChainRule {
     Refused,
     Read,
 }
@@ -166,7 +166,7 @@ pub struct Head6 {
     /// Offset of the field that names `protocol`.
     pub protocol_at: usize,
     /// Fragment header, if there is one.
-    pub part: Option<Part>,
+    pub part: Option<FragmentField>,
     /// Position of a routing header with segments left (RFC 7915, section 5.1).
     pub source_route: Option<usize>,
     /// Start of the header.
@@ -189,7 +189,7 @@ impl Head6 {
     /// Misplaced headers may follow the Fragment Header: a translator sends an error about these
     /// (RFC 7915, sections 5.1.1 and 5.4).
     pub(crate) fn of_frame_in_any_order(b: &[u8]) -> Result<Head6, Event> {
-        Head6::walked(b, header::ETH, BehindFragment::Read)?.not_cut(b)
+        Head6::walked(b, header::ETH, ChainRule::Read)?.not_cut(b)
     }
 
     fn not_cut(self, b: &[u8]) -> Result<Head6, Event> {
@@ -201,10 +201,10 @@ impl Head6 {
     /// # Errors
     /// The reason to drop it.
     pub fn read(b: &[u8], l3: usize) -> Result<Head6, Event> {
-        Head6::walked(b, l3, BehindFragment::Refused)
+        Head6::walked(b, l3, ChainRule::Refused)
     }
 
-    fn walked(b: &[u8], l3: usize, behind: BehindFragment) -> Result<Head6, Event> {
+    fn walked(b: &[u8], l3: usize, behind: ChainRule) -> Result<Head6, Event> {
         if b.len() < l3 + header::IPV6 {
             return Err(Event::Short);
         }
@@ -230,7 +230,7 @@ impl Head6 {
         Ok(h)
     }
 
-    fn walk(&mut self, b: &[u8], behind: BehindFragment) -> Result<(), Event> {
+    fn walk(&mut self, b: &[u8], behind: ChainRule) -> Result<(), Event> {
         let mut later = false;
         for _ in 0..MOST_EXTENSIONS {
             let known = [next::HOP_BY_HOP, next::ROUTING, next::FRAGMENT, next::DESTINATION].contains(&self.protocol);
@@ -247,12 +247,12 @@ impl Head6 {
                 next::HOP_BY_HOP => at != self.l3 + header::IPV6,
                 _ => false,
             };
-            if misplaced && !(behind == BehindFragment::Read && self.part.is_some()) {
+            if misplaced && !(behind == ChainRule::Read && self.part.is_some()) {
                 return Err(Event::BadExtension);
             }
             let len = match self.protocol {
                 next::FRAGMENT => {
-                    let part = Part::read(b, at);
+                    let part = FragmentField::read(b, at);
                     later = part.offset > 0;
                     self.part.get_or_insert(part);
                     8
@@ -368,7 +368,7 @@ mod tests {
         );
         let h = Head6::of_frame(&b).unwrap();
         assert_eq!((h.protocol, h.l4, h.end, h.class, h.flow), (17, 94, 102, 0xab, 0x1_0000));
-        assert_eq!(h.part, Some(Part { at: 70, offset: 0, more: true, id: 0x0102_0304 }));
+        assert_eq!(h.part, Some(FragmentField { at: 70, offset: 0, more: true, id: 0x0102_0304 }));
         assert_eq!((h.source_route, h.is_fragment(), h.protocol_at), (Some(62), true, 78));
     }
 

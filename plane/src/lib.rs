@@ -43,9 +43,9 @@ pub mod wrapper;
 
 pub use beside::NativeIpv6;
 pub use chain::Chain;
-pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
+pub use function::{Drops, Function, NoSpare, Packet, Spare, TableEntry, Verdict};
 pub use ip6::Pool6;
-pub use object::{Boxed, DynFunction};
+pub use object::{AnyFunction, DynFunction};
 pub use router::{Hop, Router};
 pub use router6::Router6;
 pub use side::{Side, Side4, Side6};

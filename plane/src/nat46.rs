@@ -66,7 +66,7 @@ pub enum Nat46Error {
 }
 
 /// One worker of a NAT46.
-pub type Nat46 = Chain<Nat44, Translate<Outside>>;
+pub type Nat46 = Chain<Nat44, Translate<HostNumbers>>;
 
 impl Config {
     /// A configuration with the RFCs' defaults.
@@ -120,7 +120,7 @@ impl Config {
         }
     }
 
-    fn outside(&self) -> Result<Outside, Nat46Error> {
+    fn outside(&self) -> Result<HostNumbers, Nat46Error> {
         self.pool.not(self.internet.address)?;
         if self.maps.is_empty() && self.pref64.is_none() {
             return Err(Nat46Error::NoRemotes);
@@ -134,7 +134,7 @@ impl Config {
         let numbers = numbers(self.pool.count().into(), &taken, &own).ok_or(Nat46Error::Full)?;
         let first = u32::from(numbers.addr) & numbers.mask();
         let inside = self.nat.inside.clone();
-        Ok(Outside { pool: self.pool, first, inside, address, remotes: Siit::new(maps, prefix) })
+        Ok(HostNumbers { pool: self.pool, first, inside, address, remotes: Siit::new(maps, prefix) })
     }
 }
 
@@ -144,7 +144,7 @@ fn range(p: Prefix4) -> AddrRange {
 }
 
 /// A number for each outside address, and the rules of SIIT for remote hosts.
-pub struct Outside {
+pub struct HostNumbers {
     pool: Pool6,
     first: u32,
     /// The numbers must not overlap these: the customers' and the gateway's.
@@ -153,7 +153,7 @@ pub struct Outside {
     remotes: Siit,
 }
 
-impl Addressing for Outside {
+impl Addressing for HostNumbers {
     #[inline(always)]
     fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event> {
         if end == End::Customer {
@@ -187,7 +187,7 @@ impl Addressing for Outside {
     }
 
     /// Every session has the number of an outside address.
-    fn can_adopt(&self, new: &Outside) -> Result<(), String> {
+    fn can_adopt(&self, new: &HostNumbers) -> Result<(), String> {
         unchanged(&[("pool", self.pool != new.pool)], SESSIONS)?;
         if self.first == new.first {
             return Ok(());

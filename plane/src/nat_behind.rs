@@ -3,10 +3,10 @@
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nesting};
 use crate::customers::{Customers, Key};
-use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
+use crate::function::{Drops, Function, Packet, SESSIONS, Side, Spare, TableEntry, Verdict, unchanged};
 use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, StaticMapping};
-use crate::nat44::static_mapping::Inside;
+use crate::nat44::static_mapping::InsideAddress;
 use crate::side::Side4;
 use crate::steer::Steering;
 use std::net::Ipv4Addr;
@@ -24,7 +24,7 @@ pub trait Numbering: Function {
     /// See [`Customers::tidy`].
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
     /// The session with the customer's address in place of the number.
-    fn named(&self, session: Entry) -> Option<Entry>;
+    fn named(&self, session: TableEntry) -> Option<TableEntry>;
     /// Configuration of the NAT.
     fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
     /// Whether [`Self::follow`] is possible.
@@ -127,7 +127,7 @@ impl<H: Numbering> Function for NumberedNat<H> {
         self.nat().places()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         // Every host with a session is a customer.
         self.nat().sessions(now, places).into_iter().filter_map(|e| self.half().named(e)).collect()
     }
@@ -168,20 +168,20 @@ pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: us
 }
 
 /// The permanent customers, each once.
-pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
+pub(crate) fn hosts<A: InsideAddress>(statics: &[StaticMapping<A>]) -> Vec<A> {
     let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
     hosts.sort_unstable();
     hosts.dedup();
     hosts
 }
 
-pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix4) -> Vec<StaticMapping> {
+pub(crate) fn by_number<A: InsideAddress>(statics: &[StaticMapping<A>], numbers: Prefix4) -> Vec<StaticMapping> {
     let hosts = hosts(statics);
     let place = |host: A| hosts.partition_point(|h| *h < host);
     statics.iter().map(|m| m.with_inside(number_of_host(numbers, place(m.inside)))).collect()
 }
 
-pub(crate) fn place_statics<A: Inside>(
+pub(crate) fn place_statics<A: InsideAddress>(
     nat: &mut Nat44,
     statics: &[StaticMapping<A>],
     numbers: Prefix4,

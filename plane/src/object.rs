@@ -1,6 +1,6 @@
 //! Functions as trait objects, called once a batch, so that their callers are compiled only once.
 
-use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
 use std::any::Any;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub trait DynFunction<P>: Any + Send {
     fn entries(&self) -> Option<(u64, u64)>;
     fn counters(&self) -> Drops;
     fn places(&self) -> u64;
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry>;
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry>;
 
     /// Checks whether [`DynFunction::adopt`] would succeed.
     ///
@@ -29,7 +29,7 @@ pub trait DynFunction<P>: Any + Send {
 }
 
 /// A function as a boxed trait object.
-pub type Boxed<P> = Box<dyn DynFunction<P>>;
+pub type AnyFunction<P> = Box<dyn DynFunction<P>>;
 
 /// The new function has another type.
 const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
@@ -59,7 +59,7 @@ impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
         Function::places(self)
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         Function::sessions(self, now, places)
     }
 

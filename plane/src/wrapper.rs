@@ -1,7 +1,7 @@
 //! Functions around another function.
 
-use crate::function::{Drops, Entry, Packet, Side, Spare, Verdict};
-use crate::object::{Boxed, DynFunction};
+use crate::function::{Drops, Packet, Side, Spare, TableEntry, Verdict};
+use crate::object::{AnyFunction, DynFunction};
 use std::ops::Range;
 
 /// What is put around a function.
@@ -26,14 +26,14 @@ pub trait Wrapper: Send + Sized + 'static {
     fn clear(&mut self) {}
 
     /// Puts this wrapper around a function.
-    fn around<P: Packet>(self, function: Boxed<P>) -> Boxed<P> {
+    fn around<P: Packet>(self, function: AnyFunction<P>) -> AnyFunction<P> {
         Box::new(WrappedFunction { function, wrapper: self })
     }
 }
 
 /// A wrapped function, which never adopts another configuration.
 struct WrappedFunction<P, W> {
-    function: Boxed<P>,
+    function: AnyFunction<P>,
     wrapper: W,
 }
 
@@ -65,7 +65,7 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
         self.function.places()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         self.function.sessions(now, places)
     }
 
@@ -103,14 +103,14 @@ mod tests {
         }
     }
 
-    fn router(next: u8) -> Boxed<Buffer> {
+    fn router(next: u8) -> AnyFunction<Buffer> {
         let hop = Hop { own: Mac([2, 0, 0, 0, 0, 1]), next: Mac([2, 0, 0, 0, 0, next]) };
         Box::new(Router::new(hop, hop))
     }
 
     #[test]
     fn a_function_adopts_none_of_another_type_and_in_a_wrapper_none_at_all() {
-        let refused = |function: &mut Boxed<Buffer>, new: &mut Boxed<Buffer>| {
+        let refused = |function: &mut AnyFunction<Buffer>, new: &mut AnyFunction<Buffer>| {
             let before = function.counters();
             let error = function.can_adopt(&**new).unwrap_err();
             assert_eq!(function.adopt(&mut **new), Err(error.clone()));

@@ -31,40 +31,40 @@ pub(crate) const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 
 /// What a program may read, and where it is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProgramKind {
     /// The program runs in a driver, or at the start of the receive path.
     Xdp,
     Classifier,
 }
 
-impl Kind {
+impl ProgramKind {
     /// `BPF_PROG_TYPE_…`
     fn number(self) -> u32 {
         match self {
-            Kind::Classifier => 3,
-            Kind::Xdp => 6,
+            ProgramKind::Classifier => 3,
+            ProgramKind::Xdp => 6,
         }
     }
     fn expected(self) -> u32 {
         match self {
-            Kind::Classifier => 0,
-            Kind::Xdp => ATTACH_XDP,
+            ProgramKind::Classifier => 0,
+            ProgramKind::Xdp => ATTACH_XDP,
         }
     }
     fn name(self) -> &'static str {
         match self {
-            Kind::Classifier => "classifier",
-            Kind::Xdp => "XDP program",
+            ProgramKind::Classifier => "classifier",
+            ProgramKind::Xdp => "XDP program",
         }
     }
     fn way_out(self, error: &io::Error) -> &'static str {
         match (self, error.raw_os_error()) {
-            (Kind::Xdp, Some(libc::EPERM)) => {
+            (ProgramKind::Xdp, Some(libc::EPERM)) => {
                 "XDP needs root outside of a user namespace: run as root, or use TAP or AF_PACKET"
             }
-            (Kind::Xdp, Some(libc::ENOSYS)) => "this kernel has no BPF: use TAP or AF_PACKET",
-            (Kind::Classifier, Some(libc::EPERM)) => "BPF needs root outside of a user namespace: run as root",
-            (Kind::Classifier, Some(libc::ENOSYS)) => {
+            (ProgramKind::Xdp, Some(libc::ENOSYS)) => "this kernel has no BPF: use TAP or AF_PACKET",
+            (ProgramKind::Classifier, Some(libc::EPERM)) => "BPF needs root outside of a user namespace: run as root",
+            (ProgramKind::Classifier, Some(libc::ENOSYS)) => {
                 "this kernel has no BPF (CONFIG_BPF_SYSCALL): use one that has it"
             }
             _ => "",
@@ -79,7 +79,7 @@ const LINK_CREATE: i32 = 28;
 /// `BPF_XDP`
 pub(crate) const ATTACH_XDP: u32 = 37;
 
-pub(crate) fn refused(kind: Kind, doing: &str, error: io::Error) -> PortError {
+pub(crate) fn refused(kind: ProgramKind, doing: &str, error: io::Error) -> PortError {
     let advice = kind.way_out(&error);
     PortError::system(doing, error, advice)
 }
@@ -109,7 +109,7 @@ struct Load {
 }
 
 /// The error has the verifier's text.
-pub(crate) fn load(kind: Kind, code: &[Instruction]) -> Result<OwnedFd, PortError> {
+pub(crate) fn load(kind: ProgramKind, code: &[Instruction]) -> Result<OwnedFd, PortError> {
     match load_with(kind, code, &mut []) {
         Err(e) if e.raw_os_error() != Some(libc::EPERM) => {
             // Again with a log, for the reason.
@@ -125,7 +125,7 @@ pub(crate) fn load(kind: Kind, code: &[Instruction]) -> Result<OwnedFd, PortErro
     }
 }
 
-fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<OwnedFd> {
+fn load_with(kind: ProgramKind, code: &[Instruction], log: &mut [u8]) -> io::Result<OwnedFd> {
     let mut attributes = Load {
         kind: kind.number(),
         count: code.len() as u32,

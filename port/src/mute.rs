@@ -9,7 +9,7 @@
 //!
 //! The kernel removes the programs when their descriptors are closed, even if the process is killed.
 
-use crate::bpf::{self, EXIT, Instruction, Kind, set};
+use crate::bpf::{self, EXIT, Instruction, ProgramKind, set};
 use crate::interface::Interfaces;
 use crate::sys::set_option;
 use crate::{Netns, PortError};
@@ -49,7 +49,7 @@ impl Mute {
 
     fn attach_here(interface: &str, ingress: bool) -> Result<Mute, PortError> {
         let index = Interfaces::here()?.get(interface)?.index;
-        let program = bpf::load(Kind::Classifier, &drop_all())?;
+        let program = bpf::load(ProgramKind::Classifier, &drop_all())?;
         let mut links = Vec::with_capacity(2);
         for (hook, place) in [("egress", EGRESS), ("ingress", INGRESS)] {
             if place == EGRESS || ingress {

@@ -16,7 +16,7 @@ pub enum Origin {
 }
 
 /// What a scenario asks for.
-pub struct Asked<'a> {
+pub struct MeasureRequest<'a> {
     /// The keys of all procedures.
     pub keys: &'a Keys,
     /// Keys of the metrics, in their order.
@@ -49,7 +49,7 @@ pub struct Asked<'a> {
     pub faults: Vec<Fault>,
 }
 
-impl Asked<'_> {
+impl MeasureRequest<'_> {
     /// The place of a metric, if the scenario asks for it.
     pub fn metric_at(&self, metric: &Metric) -> Option<String> {
         let at = self.metrics.iter().position(|key| key == metric.key)?;

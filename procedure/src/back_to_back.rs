@@ -115,7 +115,7 @@ fn parts(frames: Count, throughput: Rate, line: Rate) -> BTreeMap<String, i64> {
     ])
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: BACK_TO_BACK_FRAMES.key,
     device: "holds 4,000 frames in its buffer",
     truth: Some(10_000),

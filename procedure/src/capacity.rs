@@ -75,7 +75,7 @@ fn conditions(keys: &Keys) -> Vec<(&'static str, String)> {
     vec![("Capacity", format!("from {from} connections; beta {beta}, gamma {gamma}, error {error}"))]
 }
 
-fn check(asked: &mut Asked<'_>) {
+fn check(asked: &mut MeasureRequest<'_>) {
     let Capacity { from, policy, .. } = *asked.keys.get();
     let Some(at) = asked.metric_at(&CONN_TABLE_CAPACITY) else {
         if from.is_some() {
@@ -176,7 +176,7 @@ struct Pair {
 }
 
 /// The result of a search for a rate.
-struct Found {
+struct RateResult {
     rate: Rate,
     /// Why higher rates are undecided.
     undecided: Option<Invalid>,
@@ -227,7 +227,7 @@ impl Search<'_, '_> {
     }
 
     /// Searches for a rate: tries `top` first; ends below `floor`.
-    fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<Found, TrialError> {
+    fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<RateResult, TrialError> {
         let (mut passed, mut failed) = (Rate(0), None::<Rate>);
         let mut undecided = None;
         loop {
@@ -236,10 +236,10 @@ impl Search<'_, '_> {
                 Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.width(passed).0 => {
                     passed.halfway(failed)
                 }
-                Some(_) => return Ok(Found { rate: passed, undecided }),
+                Some(_) => return Ok(RateResult { rate: passed, undecided }),
             };
             match self.decide(connections, rate, (passed, failed.unwrap_or(top)))? {
-                Decision::Pass if rate == top => return Ok(Found { rate, undecided: None }),
+                Decision::Pass if rate == top => return Ok(RateResult { rate, undecided: None }),
                 Decision::Pass => passed = rate,
                 Decision::Fail(_) => (failed, undecided) = (Some(rate), None),
                 Decision::TesterBound(reason) | Decision::HostBound(reason) => {
@@ -290,11 +290,18 @@ fn known_point(when_full: WhenFull) -> KnownPoint {
 }
 
 /// What becomes of new connections must not matter.
-const fn known(device: &'static str, point: fn() -> KnownPoint) -> Known {
-    Known { metric: CONN_TABLE_CAPACITY.key, device, truth: Some(123_457), unit: "connections", error: EXACT, point }
+const fn known(device: &'static str, point: fn() -> KnownPoint) -> KnownValue {
+    KnownValue {
+        metric: CONN_TABLE_CAPACITY.key,
+        device,
+        truth: Some(123_457),
+        unit: "connections",
+        error: EXACT,
+        point,
+    }
 }
 
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownValue] = &[
     known("refuses new connections", || known_point(WhenFull::KeepOld)),
     known("replaces the oldest connection", || known_point(WhenFull::ReplaceOldest)),
     known("collects 64 connections", || known_point(WhenFull::Collect(64))),

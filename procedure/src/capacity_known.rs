@@ -4,7 +4,7 @@
 
 use crate::establishment::trial;
 use crate::{Context, Watch};
-use key::kind::{Kind, Shape, words_of};
+use key::kind::{Shape, ValueKind, words_of};
 use key::quantity::count;
 use key::{Value, Wrong};
 use method::judged::{Decision, Patience, probe_connections};
@@ -29,7 +29,7 @@ pub enum Policy {
 /// `refuse-new`, `drop-oldest`, or `collect-` and a number.
 pub(crate) struct Policies;
 
-impl Kind for Policies {
+impl ValueKind for Policies {
     type Out = Policy;
 
     fn parse(&self, value: &Value) -> Result<Policy, Wrong> {

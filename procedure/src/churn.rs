@@ -102,7 +102,7 @@ pub(crate) fn limits(context: &Context<'_>) -> (Count, Limits) {
 }
 
 /// Some connections are held, some are new, and the Initiator sends.
-fn check(asked: &mut Asked<'_>) {
+fn check(asked: &mut MeasureRequest<'_>) {
     let Some(at) = asked.metric_at(&CHURN_RATE) else { return };
     let keys = asked.keys.get::<Churn>();
     let what = ("connections", "churn.held");
@@ -200,7 +200,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     Ok(result)
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: CHURN_RATE.key,
     device: "sets up 300,000 connections/s beside 30,000",
     truth: Some(300_000),

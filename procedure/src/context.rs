@@ -55,7 +55,7 @@ impl<'a> Context<'a> {
         Context {
             metric,
             keys,
-            device: &Unknown,
+            device: &UnknownPlace,
             settings,
             connections: 0,
             buffered: 0,
@@ -84,9 +84,9 @@ impl<'a> Context<'a> {
 }
 
 /// A device of which nothing is known.
-struct Unknown;
+struct UnknownPlace;
 
-impl Capabilities for Unknown {
+impl Capabilities for UnknownPlace {
     fn forgets_after(&self) -> Nanos {
         Nanos(u64::MAX)
     }

@@ -194,7 +194,7 @@ fn range(shares: &[u32]) -> String {
     format!("{:.0} % to {:.0} % idle", percent(shares.iter().min()), percent(shares.iter().max()))
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: CPU_IDLE.key,
     device: "has cores that are idle for 60, 2 and 30 %",
     truth: Some(20_000),

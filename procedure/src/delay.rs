@@ -46,7 +46,7 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
         ("worst-case latency", ["latency_worst_case_forward", "latency_worst_case_reverse"]),
     ],
     known: &[
-        Known {
+        KnownValue {
             metric: "latency_typical_forward",
             device: "delays each frame by 12,345 ns",
             truth: Some(12_345),
@@ -54,7 +54,7 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
             error: EXACT,
             point: || known_point(TAGS, Truth { delay: Nanos(12_345), ..known::simulated() }),
         },
-        Known {
+        KnownValue {
             metric: "latency_worst_case_forward",
             device: UNEVEN,
             truth: Some(19_990),
@@ -126,7 +126,7 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         search(context, (duration, Stamps::All { timeout }), |delays| pdv(delays, timeout), trials, watch)
     },
     both_ways: &[("packet delay variation", ["pdv_forward", "pdv_reverse"])],
-    known: &[Known {
+    known: &[KnownValue {
         metric: "pdv_forward",
         device: UNEVEN,
         truth: Some(9_990),
@@ -186,7 +186,7 @@ pub static IPDV_PROCEDURE: Procedure = Procedure {
         check(asked, &IPDV, (keys.rate, keys.duration), EVERY);
     },
     search: |context, trials, watch| search(context, (context.keys.get::<Ipdv>().duration, EVERY), ipdv, trials, watch),
-    known: &[Known {
+    known: &[KnownValue {
         metric: "ipdv_max_forward",
         device: UNEVEN,
         truth: Some(10_000),
@@ -231,7 +231,12 @@ impl Latency {
 }
 
 /// Refuses a trial that cannot have its frames, whatever the device forwards.
-fn check(asked: &mut Asked<'_>, metric: &Metric, (rate, duration): (Option<WrittenRate>, Nanos), stamps: Stamps) {
+fn check(
+    asked: &mut MeasureRequest<'_>,
+    metric: &Metric,
+    (rate, duration): (Option<WrittenRate>, Nanos),
+    stamps: Stamps,
+) {
     let Some(at) = asked.metric_at(metric).filter(|_| asked.origin == crate::Origin::File) else { return };
     let rates = [rate.map(|rate| asked.frames_per_second(rate)), asked.highest];
     let most = rates.into_iter().flatten().min().unwrap_or(UNKNOWN);

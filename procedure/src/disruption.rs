@@ -10,7 +10,7 @@ use crate::metric::STILL_LOST;
 use crate::prelude::*;
 use document::number;
 use key::kind::rate;
-use method::trial::{self, Acted, Action, Disruption, Losses, Observed, ResponderTable};
+use method::trial::{self, Action, ActionTime, Disruption, Losses, Observed, ResponderTable};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -43,7 +43,7 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         search(context, Outage { action, duration, off, churn: None }, trials, watch)
     },
     sections: &[section],
-    known: &[Known {
+    known: &[KnownValue {
         metric: "reset_gap_forward",
         device: "is dark for 1.7 s after a reset",
         truth: Some(1_700_000_000),
@@ -133,7 +133,7 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
         search(&Context { connections, ..*context }, Outage { churn, ..outage }, trials, watch)
     },
     known: &[
-        Known {
+        KnownValue {
             metric: "failover_reverse",
             device: "is dark for 400 ms in reverse after a failover",
             truth: Some(400_000_000),
@@ -141,7 +141,7 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
             error: FRAME_DISTANCE,
             point: || known_point(FAILED_OVER, taken_over()),
         },
-        Known {
+        KnownValue {
             metric: "failover_survived",
             device: "keeps 90 % of the connections in a failover",
             truth: Some(900_000),
@@ -180,7 +180,7 @@ key::table! {
     }
 }
 
-fn begins_in_time(asked: &mut Asked<'_>, metric: &Metric, at: Nanos, duration: Nanos) {
+fn begins_in_time(asked: &mut MeasureRequest<'_>, metric: &Metric, at: Nanos, duration: Nanos) {
     if asked.metric_at(metric).is_none() || at < duration {
         return;
     }
@@ -191,7 +191,7 @@ fn begins_in_time(asked: &mut Asked<'_>, metric: &Metric, at: Nanos, duration: N
 }
 
 /// New connections come Left to Right, beside others that are held.
-fn under_churn(asked: &mut Asked<'_>) {
+fn under_churn(asked: &mut MeasureRequest<'_>) {
     let Some(metric) = asked.metric_at(&FAILOVER) else { return };
     let (keys, at) = (asked.keys.get::<Churn>(), asked.at("failover.churn"));
     let way_out = "write a share between in [measure.churn], such as held = \"25 %\"";
@@ -270,7 +270,7 @@ fn new_connections(arrivals: Rate, limits: &Limits, rate: Rate, duration: Nanos)
 }
 
 /// Refuses a trial with losses before the disruption.
-fn was_clean_before(outage: &Outage, acted: &Acted, observed: &Observed) -> Result<(), TrialError> {
+fn was_clean_before(outage: &Outage, acted: &ActionTime, observed: &Observed) -> Result<(), TrialError> {
     let before = acted.began.0.saturating_sub(ON_THE_WAY.0);
     let Some((_, losses)) = observed.losses.iter().find(|(_, losses)| losses.frames > 0 && losses.first.0 < before)
     else {
@@ -291,7 +291,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(outage: &Outage, spec: &TrialSpec, acted: &Acted, observed: &Observed) -> Times {
+    fn of(outage: &Outage, spec: &TrialSpec, acted: &ActionTime, observed: &Observed) -> Times {
         let name = outage.action.what.name();
         let mut times = Times { longest: 0, lost_to_the_end: false, parts: BTreeMap::new() };
         let end = spec.send_time().0;
@@ -375,7 +375,7 @@ fn connections(result: &MetricResult<'_>, count: fn(trial::Survivors) -> u64) ->
 /// Smallest and largest over the repetitions.
 fn spread(
     result: &MetricResult<'_>,
-    of: impl Fn(&Acted) -> Option<u64>,
+    of: impl Fn(&ActionTime) -> Option<u64>,
     show: impl Fn(u64) -> String,
 ) -> Option<String> {
     let all: Vec<u64> = result.observed(|observed| of(observed.action.as_ref()?)).collect();

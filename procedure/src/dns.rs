@@ -18,7 +18,7 @@ pub static DNS64_PROCEDURE: Procedure = Procedure {
     tables: &[TABLE],
     search: |context, trials, watch| search(context, context.keys.get::<Dns>().cached_ppm, trials, watch),
     sections: &[section],
-    known: &[Known {
+    known: &[KnownValue {
         metric: DNS64_RESOLUTION_RATE.key,
         device: "answers 12,345 queries/s",
         truth: Some(12_345),
@@ -52,7 +52,7 @@ pub static LOAD_PROCEDURE: Procedure = Procedure {
     tables: &[TABLE],
     // An authoritative server has no cache.
     search: |context, trials, watch| search(context, 0, trials, watch),
-    known: &[Known {
+    known: &[KnownValue {
         metric: DNS_QUERIES_RESOLVED.key,
         device: "lets 54,321 queries/s pass",
         truth: Some(54_321),

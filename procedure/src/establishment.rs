@@ -49,7 +49,7 @@ pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
     ..Metric::USUAL
 };
 
-fn check(asked: &mut Asked<'_>) {
+fn check(asked: &mut MeasureRequest<'_>) {
     asked.needs_whole_phase1(&MAX_CONN_EST_RATE_VALIDATED);
     if let Some(at) = asked.metric_at(&MAX_CONN_EST_RATE_VALIDATED).filter(|_| asked.is_stateful && !asked.has_alpha) {
         let fault = Fault::new("validation needs alpha").at(at, "validated at alpha times the rate");
@@ -135,8 +135,8 @@ fn known_point(device: Truth, alpha: Option<Ratio>) -> KnownPoint {
     KnownPoint { settings, phase2, ..KnownPoint::new((), device) }
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownValue] = &[
+    KnownValue {
         metric: MAX_CONN_EST_RATE.key,
         device: "sets up 300,000 connections/s",
         truth: Some(300_000),
@@ -144,7 +144,7 @@ const KNOWN: &[Known] = &[
         error: of_search(300_000),
         point: || known_point(known::simulated(), None),
     },
-    Known {
+    KnownValue {
         metric: MAX_CONN_EST_RATE_VALIDATED.key,
         device: "forwards 100,000 frames/s in reverse, alpha = 50 %",
         truth: Some(200_000),

@@ -159,15 +159,15 @@ fn curve(results: &[&MetricResult<'_>]) -> Figure {
 }
 
 /// Loss of all frames in a trial, or of one of two kinds.
-type Kind = fn(&SearchStep) -> Option<f64>;
-const KINDS: [(&str, Kind); 3] = [
+type LossKind = fn(&SearchStep) -> Option<f64>;
+const KINDS: [(&str, LossKind); 3] = [
     ("", |step| (step.sent > 0).then(|| step.lost as f64 / step.sent as f64)),
     (", foreground", |step| step.loss_by_kind().map(|shares| shares[0])),
     (", native", |step| step.loss_by_kind().map(|shares| shares[1])),
 ];
 
 /// The loss at each load over all repetitions.
-fn points(result: &MetricResult<'_>, kind: Kind) -> Vec<Point> {
+fn points(result: &MetricResult<'_>, kind: LossKind) -> Vec<Point> {
     let mut losses: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for step in result.decided() {
         if let Some(share) = kind(step) {
@@ -229,7 +229,7 @@ fn lowest_failed<'a>(result: &MetricResult<'a>) -> Vec<&'a SearchStep> {
     traces.filter_map(|trace| trace.iter().filter(failed).min_by_key(|step| step.rate)).collect()
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: FRAME_LOSS_RATE.key,
     device: "forwards 600,000 of 800,000 frames/s",
     truth: Some(250_000),

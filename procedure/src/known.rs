@@ -10,7 +10,7 @@ use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult,
 use std::fmt::Debug;
 
 /// What a procedure must measure.
-pub struct Known {
+pub struct KnownValue {
     /// Key of the metric.
     pub metric: &'static str,
     /// The simulated device in words.
@@ -43,7 +43,7 @@ impl KnownPoint {
     }
 }
 
-impl Known {
+impl KnownValue {
     /// Measures a new device.
     ///
     /// # Errors

@@ -32,11 +32,11 @@ pub mod tear_down;
 pub mod throughput;
 pub mod validation;
 
-pub use asked::{Asked, Origin};
+pub use asked::{MeasureRequest, Origin};
 pub use capabilities::Capabilities;
 pub use context::{Cap, Context};
 pub use keys::{KeyTable, Keys, metrics, of, tables};
-pub use known::Known;
+pub use known::KnownValue;
 pub use metric::Metric;
 pub use results::Results;
 
@@ -102,7 +102,7 @@ pub struct Procedure {
     /// How often the CPU times of the device are sampled, also in trials of other procedures.
     pub interval: fn(&Keys) -> Option<Nanos>,
     /// Refuses what its keys and the scenario ask for together.
-    pub check: fn(&mut Asked<'_>),
+    pub check: fn(&mut MeasureRequest<'_>),
     /// Measures once.
     pub search: fn(&Context<'_>, &mut dyn Trials, Watch<'_>) -> Result<SearchResult, TrialError>,
     /// What a report says of its keys among the conditions of a run: names and values.
@@ -114,7 +114,7 @@ pub struct Procedure {
     /// Values of both directions that a summary names: in words, and the keys from left to right and from right to left.
     pub both_ways: &'static [(&'static str, [&'static str; 2])],
     /// Devices of known truth.
-    pub known: &'static [Known],
+    pub known: &'static [KnownValue],
 }
 
 impl Procedure {

@@ -93,7 +93,7 @@ impl OverloadScalability {
 
 /// Demands fewer flows to compare with all, and no ramp: flows that begin one after the other are
 /// few.
-fn check(asked: &mut Asked<'_>) {
+fn check(asked: &mut MeasureRequest<'_>) {
     let Some(at) = asked.metric_at(&OVERLOAD_SCALABILITY) else { return };
     let keys = asked.keys.get::<OverloadScalability>();
     let few = keys.flows;
@@ -111,7 +111,7 @@ fn check(asked: &mut Asked<'_>) {
 }
 
 /// Each flow that begins alone has a part of the schedule, and is drawn no more often than others.
-fn check_ramp(asked: &mut Asked<'_>, ramp: Ramp) {
+fn check_ramp(asked: &mut MeasureRequest<'_>, ramp: Ramp) {
     let at = asked.at("overload-scalability.interval");
     if ramp.flows > OverloadScalability::MOST {
         let most = show_count(OverloadScalability::MOST);
@@ -229,7 +229,7 @@ fn few(result: &MetricResult<'_>) -> Option<u64> {
     result.steps().filter_map(|step| step.connections).min()
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: OVERLOAD_DEGRADATION.key,
     device: "needs four times as long for 99 of 100 flows",
     truth: Some(748_120),

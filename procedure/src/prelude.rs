@@ -4,7 +4,7 @@ pub(crate) use crate::keys::LENGTHS;
 pub(crate) use crate::known::{CONNECTIONS, EXACT, HELD, KnownPoint, of_search};
 pub(crate) use crate::metric::{Gives, Metric, Origin, TrialKind, Unit};
 pub(crate) use crate::results::{MetricResult, Results, line, names, section_of};
-pub(crate) use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch, single};
+pub(crate) use crate::{Context, KeyTable, KnownValue, MeasureRequest, Procedure, Sends, Watch, single};
 pub(crate) use document::{Form, Quantity, Section, Table, row};
 pub(crate) use key::kind::{duration, maybe};
 pub(crate) use key::quantity::WrittenRate;

@@ -171,7 +171,7 @@ fn figure(at: usize, result: &MetricResult<'_>, profile: &Profile) -> Figure {
     Figure { caption, drawing: Drawing::Flame(flame), wide: true }
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: LOCK_WAIT.key,
     device: "waits for locks in 12.5 % of its time",
     truth: Some(125_000),

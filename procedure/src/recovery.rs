@@ -106,7 +106,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     Ok(SearchResult { rate: Rate(slowest), kind, parts, observed, ..result })
 }
 
-const KNOWN: &[Known] = &[Known {
+const KNOWN: &[KnownValue] = &[KnownValue {
     metric: SYSTEM_RECOVERY_TIME.key,
     device: "loses frames for 20 ms after an overload",
     truth: Some(20_000_000),

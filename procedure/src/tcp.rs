@@ -111,7 +111,7 @@ impl TcpKeys {
 }
 
 /// Some connections are held, some are new, their data fit their sequence numbers, and the Initiator begins.
-fn check(asked: &mut Asked<'_>) {
+fn check(asked: &mut MeasureRequest<'_>) {
     let Some(at) = asked.metric_at(&MAX_TCP_CONN_RATE) else { return };
     let keys = asked.keys.get::<TcpKeys>();
     let what = ("TCP connections", "tcp.held");
@@ -333,8 +333,8 @@ fn known_point(watch: Option<Nanos>, device: Truth) -> KnownPoint {
     KnownPoint { phase2, ..KnownPoint::new(keys, device) }
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownValue] = &[
+    KnownValue {
         metric: TCP_THROUGHPUT.key,
         device: "forwards 300,000 segments/s in reverse",
         truth: Some(300_000),
@@ -342,7 +342,7 @@ const KNOWN: &[Known] = &[
         error: of_search(300_000),
         point: || known_point(None, Truth { reverse_capacity: Rate(300_000), ..known::simulated() }),
     },
-    Known {
+    KnownValue {
         metric: MAX_TCP_CONN_RATE.key,
         device: "forwards 600,000 segments/s, 4 a connection",
         truth: Some(150_000),
@@ -350,7 +350,7 @@ const KNOWN: &[Known] = &[
         error: of_search(150_000),
         point: || known_point(None, known::simulated()),
     },
-    Known {
+    KnownValue {
         metric: TRANSITORY_TIME.key,
         device: "forgets closed connections after 10 s",
         truth: Some(10_000_000_000),

@@ -12,7 +12,7 @@ use method::Criteria;
 use method::search::keep::sample;
 use method::search::{BelowResolution, probe};
 use method::stats::{Line, median};
-use method::trial::{Emptied, Observed, TableMemory, TearDown};
+use method::trial::{EmptyingTimes, Observed, TableMemory, TearDown};
 use std::collections::BTreeMap;
 
 /// Entry of the tear-down rate.
@@ -42,7 +42,7 @@ pub static PROCEDURE: Procedure = Procedure {
     tables: &[KeyTable::of::<Emptying>("tear-down")],
     search,
     sections: &[section],
-    known: &[Known {
+    known: &[KnownValue {
         metric: CONN_TEAR_DOWN_RATE.key,
         device: "removes 7,000,000 connections/s, and an empty table in 2 s",
         truth: Some(7_000_000),
@@ -127,7 +127,7 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
     stateful: true,
     search: memory,
     sections: &[memory_section],
-    known: &[Known {
+    known: &[KnownValue {
         metric: MEMORY_PER_CONNTRACK_ENTRY.key,
         device: "takes 385 octets a connection",
         truth: Some(385),
@@ -170,12 +170,12 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     let (mut result, observed) = filled(context, options, fills, trials, watch)?;
     let Some(last) = observed.last() else { return Ok(result) };
     result.observed = last.clone();
-    let emptied: Option<Vec<Emptied>> = observed.into_iter().map(|observed| observed.emptied).collect();
+    let emptied: Option<Vec<EmptyingTimes>> = observed.into_iter().map(|observed| observed.emptied).collect();
     let emptied = emptied.ok_or_else(|| TrialError::Tester("the table was not emptied after the trial".to_owned()))?;
     Ok(of_times(context.connections, &emptied, result))
 }
 
-fn of_times(connections: Count, all: &[Emptied], mut result: SearchResult) -> SearchResult {
+fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult) -> SearchResult {
     let mut full: Vec<u64> = all.iter().map(|emptied| emptied.full.0).collect();
     let mut empty: Vec<u64> = all.iter().flat_map(|emptied| &emptied.empty).map(|time| time.0).collect();
     full.sort_unstable();
@@ -290,7 +290,7 @@ fn section(results: &Results<'_>) -> Option<Section> {
     )
 }
 
-fn last<'a>(result: &MetricResult<'a>) -> Option<&'a Emptied> {
+fn last<'a>(result: &MetricResult<'a>) -> Option<&'a EmptyingTimes> {
     result.observed(|observed| observed.emptied.as_ref()).next_back()
 }
 

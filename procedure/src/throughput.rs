@@ -89,8 +89,8 @@ pub fn measure(
     Ok(result)
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownValue] = &[
+    KnownValue {
         metric: THROUGHPUT.key,
         device: "forwards 600,000 frames/s each way",
         truth: Some(600_000),
@@ -98,7 +98,7 @@ const KNOWN: &[Known] = &[
         error: of_search(600_000),
         point: || KnownPoint::new((), known::simulated()),
     },
-    Known {
+    KnownValue {
         metric: THROUGHPUT.key,
         device: "faster than a slow tester",
         truth: None,

@@ -15,7 +15,7 @@ pub const LOST_COVERAGE: u32 = 3;
 
 /// The values of a run whose further repetitions are not needed.
 #[derive(Clone, Debug, Default)]
-pub struct Enough {
+pub struct StoppingRule {
     until: Option<Until>,
     /// By point and metric.
     values: HashMap<Point, HashMap<String, Value>>,
@@ -48,10 +48,10 @@ struct RateSeries {
     last: Option<u32>,
 }
 
-impl Enough {
+impl StoppingRule {
     /// Judges the results of a run; of several results of a measurement the last one counts.
-    pub fn of(scenario: &Scenario, outcomes: &[Outcome]) -> Enough {
-        let mut enough = Enough { until: scenario.measure.repetitions.until, values: HashMap::new() };
+    pub fn of(scenario: &Scenario, outcomes: &[Outcome]) -> StoppingRule {
+        let mut enough = StoppingRule { until: scenario.measure.repetitions.until, values: HashMap::new() };
         for outcome in outcomes {
             enough.add(outcome);
         }
@@ -143,7 +143,7 @@ mod tests {
     fn needed(rates: &[u64], error: u64, kind: &str) -> usize {
         let (scenario, plan) = plan();
         let outcomes: Vec<Outcome> = plan.iter().zip(rates).map(|(m, &rate)| outcome(m, rate, error, kind)).collect();
-        let enough = Enough::of(&scenario, &outcomes);
+        let enough = StoppingRule::of(&scenario, &outcomes);
         let needed = plan.iter().take_while(|m| !enough.is_enough(m)).count();
         assert!(plan[needed..].iter().all(|m| enough.is_enough(m)));
         assert_eq!(plan.iter().filter(|m| enough.is_last(m)).count(), usize::from(needed < 12));
@@ -180,7 +180,7 @@ mod tests {
         let (scenario, plan) = plan();
         let made = |at: usize, rate: u64| outcome(&plan[at], rate, 5, "exact");
         let with_gap: Vec<Outcome> = [0, 1, 2, 3, 5, 6, 7].map(|at| made(at, 1000)).to_vec();
-        let mut enough = Enough::of(&scenario, &with_gap);
+        let mut enough = StoppingRule::of(&scenario, &with_gap);
         assert!(!enough.is_enough(&plan[8]));
         enough.add(&made(4, 1000));
         assert!(enough.is_last(&plan[5]) && enough.is_enough(&plan[8]));
@@ -196,7 +196,7 @@ mod tests {
         let of = |n: u32| outcome(&Measurement { repetition: n, ..plan[0].clone() }, 1000 + u64::from(n), 5, "exact");
         let outcomes: Vec<Outcome> = (1..=4_000).map(of).collect();
         let began = std::time::Instant::now();
-        let enough = Enough::of(&scenario, &outcomes);
+        let enough = StoppingRule::of(&scenario, &outcomes);
         assert!(outcomes.iter().all(|o| !enough.is_enough(&o.measurement)));
         assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }

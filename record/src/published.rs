@@ -82,7 +82,7 @@ pub struct Document {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Table {
+pub struct PublishedTable {
     /// Its short number: the document's, and that of the table or figure in it.
     pub number: String,
     /// Document and table, as in [`Conditions::table`].
@@ -119,7 +119,7 @@ pub struct Erratum {
 
 pub static VALUES: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES_FILE)));
 pub static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| list(&text(DOCUMENTS_FILE)));
-pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| list(scenario::PUBLISHED));
+pub static TABLES: LazyLock<Vec<PublishedTable>> = LazyLock::new(|| list(scenario::PUBLISHED));
 pub static ERRATA: LazyLock<Vec<Erratum>> = LazyLock::new(|| list(&text(ERRATA_FILE)));
 
 /// The tables of a file that has one array of them.
@@ -129,11 +129,11 @@ fn list<T: DeserializeOwned>(text: &str) -> Vec<T> {
 }
 
 /// The table with this short number, or with this document and table.
-pub fn table(name: &str) -> Option<&'static Table> {
+pub fn table(name: &str) -> Option<&'static PublishedTable> {
     TABLES.iter().find(|table| table.number == name || table.id == name)
 }
 
-impl Table {
+impl PublishedTable {
     pub fn values(&self) -> impl Iterator<Item = &'static Value> {
         VALUES.iter().filter(|value| value.under.table == self.id)
     }

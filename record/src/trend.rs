@@ -9,7 +9,7 @@ use crate::compare::{Run, RunInfo, run_info};
 use crate::report::number::{plural, significant};
 use crate::report::{in_short, place};
 use method::stats::change::{self, LEAST_VALUES};
-use method::stats::shift::Known;
+use method::stats::shift::ValueRange;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -173,7 +173,7 @@ fn changes(runs: &[Run], values: &[SeriesValue]) -> Vec<Change> {
 }
 
 fn between(before: &[f64], after: &[f64]) -> Difference {
-    let known = |values: &[f64]| values.iter().copied().map(Known::exactly).collect::<Vec<_>>();
+    let known = |values: &[f64]| values.iter().copied().map(ValueRange::exactly).collect::<Vec<_>>();
     Difference::of(&known(before), &known(after), None)
 }
 

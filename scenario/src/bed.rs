@@ -7,7 +7,7 @@ pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
-pub use software::{Asked, Forwarder, Software};
+pub use software::{BoxPart, Forwarder, Software};
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::cores::Cores;
@@ -19,7 +19,7 @@ use key::kind::{
     word_for, yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Complaints, Kind as _, Sections, Value, Wrong, computed, needed, or};
+use key::{Book, Chapter, Complaints, Sections, Value, ValueKind as _, Wrong, computed, needed, or};
 use method::Nanos;
 use place::place;
 use serde::{Deserialize, Serialize};
@@ -237,7 +237,7 @@ pub type SoftwareOf = Vec<(String, &'static Software)>;
 pub type Facts = Vec<(String, String)>;
 
 /// An address with its prefix length: `198.18.0.2/24`.
-fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
+fn host() -> impl key::ValueKind<Out = (IpAddr, u8)> {
     fn parse(value: &Value) -> Result<(IpAddr, u8), Wrong> {
         let instead = "write one such as \"198.18.0.2/24\" or \"2001:2::2/64\"";
         prefix(&words(value)?).ok_or_else(|| Wrong::new("this is not an address with its prefix length", instead))
@@ -246,11 +246,11 @@ fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
 }
 
 /// A table of technologies and software.
-fn software_of() -> impl key::Kind<Out = SoftwareOf> {
+fn software_of() -> impl key::ValueKind<Out = SoftwareOf> {
     fn parse(value: &Value) -> Result<SoftwareOf, Wrong> {
         let table =
             table_of(value, "write software by technology, such as { nat44 = \"nftables\", nat64 = \"jool\" }")?;
-        let of = |entry: &key::Entry| {
+        let of = |entry: &key::TreeEntry| {
             let software = choice(software::CHOICES).parse(&entry.node.value)?;
             let software = software.ok_or_else(|| {
                 Wrong::new(
@@ -272,7 +272,7 @@ fn software_of() -> impl key::Kind<Out = SoftwareOf> {
 }
 
 /// A table of names and words.
-fn facts() -> impl key::Kind<Out = Facts> {
+fn facts() -> impl key::ValueKind<Out = Facts> {
     fn parse(value: &Value) -> Result<Facts, Wrong> {
         let table = table_of(value, "write a table of names and words, such as { computer = \"Dell R430\" }")?;
         table.entries().iter().map(|entry| Ok((entry.name.clone(), words(&entry.node.value)?))).collect()
@@ -388,7 +388,7 @@ impl Bed {
         }
         let mut bed = self.clone();
         for (role, keys) in &mut bed.boxes {
-            let asked = Asked::of(technology, role);
+            let asked = BoxPart::of(technology, role);
             let own = keys.software_of.iter().flatten().find(|(of, _)| of == asked.technology);
             keys.software = own.map(|(_, software)| *software).or(keys.software);
         }
@@ -534,14 +534,14 @@ impl BoxKeys {
 
     /// Whether a hook or natmeter tells the memory of a box that is this: the Linux kernel does, if
     /// it keeps connections.
-    pub fn tells_memory(&self, asked: Asked) -> bool {
+    pub fn tells_memory(&self, asked: BoxPart) -> bool {
         let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwarder::LinuxKernel;
         let by_pf = |software: &Software| software.keeps(asked) && software.name == "openbsd-pf";
         self.memory.is_some() || self.software.is_some_and(|software| by_kernel(software) || by_pf(software))
     }
 
     /// Whether a hook or natmeter empties the table of a box that is this.
-    pub fn clears(&self, asked: Asked) -> bool {
+    pub fn clears(&self, asked: BoxPart) -> bool {
         self.clear.is_some() || self.software.is_some_and(|software| software.keeps(asked))
     }
 }

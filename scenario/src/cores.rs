@@ -1,8 +1,8 @@
 //! `cores` of `[sweep]`. Over a bed of several boxes, those of one box vary, and the others have
 //! numbers of their own: `cores = { pe = [1, 2, 4], ce = 32 }`.
 
-use key::kind::{Kind, Series, Shape, number, series};
-use key::{Entry, Node, Refuse, Value, Wrong};
+use key::kind::{Series, Shape, ValueKind, number, series};
+use key::{Node, Refuse, TreeEntry, Value, Wrong};
 use serde_json::json;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn of_one() -> Series<u32> {
     series(number(1..=1024))
 }
 
-impl Kind for CoresOf {
+impl ValueKind for CoresOf {
     type Out = Cores;
 
     fn shape(&self) -> Shape {
@@ -78,7 +78,7 @@ impl Kind for CoresOf {
         let Value::Table(table) = &node.value else {
             return of_one().read(node, path, refuse).map(Cores::from);
         };
-        let mut of_box = |entry: &Entry| {
+        let mut of_box = |entry: &TreeEntry| {
             let path = format!("{path}.{}", entry.name);
             Some((entry.name.clone(), of_one().read(&entry.node, &path, refuse)?))
         };

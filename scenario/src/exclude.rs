@@ -2,7 +2,7 @@
 //! conditions: `exclude = [{ device = "nftables", connections = "10M..100M tenfold", cores = 1 }]`.
 
 use crate::Point;
-use key::kind::{Kind, Series, Shape, list, number, series, text};
+use key::kind::{Series, Shape, ValueKind, list, number, series, text};
 use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
 use method::Count;
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Exclusions {
     }
 }
 
-impl Kind for Exclusions {
+impl ValueKind for Exclusions {
     type Out = Vec<Exclusion>;
 
     fn shape(&self) -> Shape {

@@ -121,7 +121,7 @@ fn side(sections: &mut Sections<'_>, name: &str) -> Option<Side> {
 }
 
 fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Box<dyn Technology>> {
-    let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
+    let path = |entry: &tech::ListEntry| format!("technology.{}", entry.name());
     let mut found = technologies.iter().filter(|entry| sections.has(&path(entry)));
     let Some(first) = found.next() else {
         if !sections.has("technology") {

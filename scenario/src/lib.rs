@@ -76,7 +76,7 @@ use wire::AddrRange;
 use wire::header::{IPV4, IPV6};
 
 /// The technologies that a file may name.
-pub type Technologies = &'static [&'static tech::Entry];
+pub type Technologies = &'static [&'static tech::ListEntry];
 
 /// The technologies, kinds of devices and procedures that a file may name.
 #[derive(Clone, Copy)]
@@ -93,8 +93,8 @@ impl From<Technologies> for Lists {
     }
 }
 
-impl<const N: usize> From<&'static [&'static tech::Entry; N]> for Lists {
-    fn from(technologies: &'static [&'static tech::Entry; N]) -> Lists {
+impl<const N: usize> From<&'static [&'static tech::ListEntry; N]> for Lists {
+    fn from(technologies: &'static [&'static tech::ListEntry; N]) -> Lists {
         Lists::from(&technologies[..])
     }
 }

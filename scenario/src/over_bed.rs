@@ -3,7 +3,7 @@
 
 use crate::bed::Bed;
 use crate::truth::KNOWN_TRUTH;
-use key::{Entry, Fault, Node, Refusal, SourceSpan, Tree, TreeTable, Value};
+use key::{Fault, Node, Refusal, SourceSpan, Tree, TreeEntry, TreeTable, Value};
 use std::net::IpAddr;
 
 /// Keys of a kernel's NAT44 that `[technology.nat44]` replaces.
@@ -27,7 +27,7 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
             link.take(kind);
         }
     }
-    let Some(Entry { key, node: Node { value: Value::Table(devices), .. }, .. }) = tree.root.take("dut") else {
+    let Some(TreeEntry { key, node: Node { value: Value::Table(devices), .. }, .. }) = tree.root.take("dut") else {
         return Vec::new();
     };
     let known = [
@@ -43,7 +43,7 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     }
     let kept = KEPT.iter().find_map(|name| devices.get(name));
     let mut external = TreeTable::default();
-    if let Some(Entry { name, key, node }) = kept {
+    if let Some(TreeEntry { name, key, node }) = kept {
         match (name.as_str(), &node.value) {
             ("external" | "embedded", Value::Table(gateway)) => external = gateway.clone(),
             ("nftables" | "iptables-legacy" | "iptables-nft", _) => external = nat44(tree, *key, node),

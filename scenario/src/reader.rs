@@ -19,7 +19,7 @@ use crate::tables::{
 use crate::truth::KNOWN_TRUTH;
 use crate::{Cell, Dut, Link, Lists, Scenario, book};
 use key::quantity::unitless_share_ppm;
-use key::{At, Book, Complaints, Entry, Fault, Node, Refusal, Sections, Source, Spans, Tree, TreeTable, Value};
+use key::{At, Book, Complaints, Fault, Node, Refusal, Sections, Source, Spans, Tree, TreeEntry, TreeTable, Value};
 use method::Count;
 use procedure::{Keys, Origin};
 use schemars::JsonSchema;
@@ -139,7 +139,7 @@ fn give_units_to_shares(tree: &mut Tree, book: &Book) {
         for key in chapter.keys.iter().filter(|key| (key.shape)().is_share) {
             let path = format!("{}.{}", chapter.path, key.name);
             let path = path.trim_start_matches('.');
-            let Some(&Entry { key, ref node, .. }) = tree.get(path) else { continue };
+            let Some(&TreeEntry { key, ref node, .. }) = tree.get(path) else { continue };
             let (Value::Text(words) | Value::Integer(words) | Value::Float(words)) = &node.value else { continue };
             if let Some(ppm) = unitless_share_ppm(words) {
                 let node = Node { place: node.place, value: Value::Text(format!("{ppm} ppm")) };
@@ -237,8 +237,8 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
 /// The tables of the technologies as they are written: keys and values of each.
 fn parameters(tree: &Tree) -> BTreeMap<String, Vec<(String, String)>> {
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
-    let written = |entry: &Entry| (entry.name.clone(), entry.node.value.to_string());
-    let table = |kind: &Entry| {
+    let written = |entry: &TreeEntry| (entry.name.clone(), entry.node.value.to_string());
+    let table = |kind: &TreeEntry| {
         let table = kind.node.value.as_table()?;
         Some((kind.name.clone(), table.entries().iter().map(written).collect()))
     };
@@ -297,14 +297,14 @@ fn inherit(tree: &mut Tree, book: &Book, procedures: procedure::List) {
 }
 
 /// Does so for one table: that with this path below `[measure]`.
-fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<Entry>) {
+fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<TreeEntry>) {
     let (from, to) = (format!("measure{below}"), format!("full{below}"));
     let conforms = |name: &str| book.key(&format!("{from}.{name}")).is_none_or(|key| key.default.conforming);
     let is_of_full = |name: &str| book.key(&format!("{to}.{name}")).is_some();
     let measure = tree.table(&from).map_or(&[][..], TreeTable::entries);
     let from_measure = measure.iter().filter(|entry| is_of_full(&entry.name) && !conforms(&entry.name));
-    let all: Vec<Entry> = from_measure.cloned().chain(connections).collect();
-    for Entry { name, key, node } in all {
+    let all: Vec<TreeEntry> = from_measure.cloned().chain(connections).collect();
+    for TreeEntry { name, key, node } in all {
         let path = format!("{to}.{name}");
         if tree.get(&path).is_none() {
             tree.insert(&path, key, node);
@@ -401,9 +401,9 @@ impl Reading<'_, '_> {
 
     /// The technologies of the file in the order of the reference page; none where one cannot be read.
     fn technologies(&mut self) -> Vec<Option<Box<dyn Technology>>> {
-        let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
+        let path = |entry: &tech::ListEntry| format!("technology.{}", entry.name());
         let found = self.lists.technologies.iter().filter(|entry| self.sections.has(&path(entry)));
-        let found: Vec<&tech::Entry> = found.copied().collect();
+        let found: Vec<&tech::ListEntry> = found.copied().collect();
         if let [first, second, ..] = found[..]
             && !self.sections.has("dut.embedded")
             && !self.sections.has("dut.external")
@@ -413,7 +413,7 @@ impl Reading<'_, '_> {
             refusal.instead("keep one of the tables");
             return vec![None];
         }
-        let read = |entry: &tech::Entry| {
+        let read = |entry: &tech::ListEntry| {
             let mut section = self.sections.section(&path(entry));
             let technology = (entry.read)(&mut section);
             if let Some(technology) = &technology {

@@ -1,7 +1,7 @@
 //! How often a search is repeated: a number of times, or until the interval of the median is
 //! narrow: `repetitions = { min = 5, max = 30, until-width = "2 %" }`.
 
-use key::kind::{Kind, Number, Shape, number, share};
+use key::kind::{Number, Shape, ValueKind, number, share};
 use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn times() -> Number<u32> {
 
 pub(crate) struct RepetitionsOf;
 
-impl Kind for RepetitionsOf {
+impl ValueKind for RepetitionsOf {
     type Out = Repetitions;
 
     fn shape(&self) -> Shape {

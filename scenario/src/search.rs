@@ -1,7 +1,7 @@
 //! How a throughput is searched: the words for it, and the goals of MLRsearch (RFC 9971).
 
 use crate::Scenario;
-use key::kind::{Choice, Kind, Shape, words_of};
+use key::kind::{Choice, Shape, ValueKind, words_of};
 use key::quantity::{duration, share_ppm};
 use key::{Value, Wrong, did_you_mean};
 use method::search::mlr::Goal;
@@ -53,7 +53,7 @@ const PRESETS: [Preset; 5] = [
 /// A preset, or five values between slashes.
 pub(crate) struct Goals;
 
-impl Kind for Goals {
+impl ValueKind for Goals {
     type Out = WrittenGoal;
 
     fn parse(&self, value: &Value) -> Result<WrittenGoal, Wrong> {

@@ -2,7 +2,7 @@
 
 use crate::Scenario;
 use crate::quantity::{has_unit_of_rate, show_grouped, show_share};
-use key::kind::{Kind, Shape, rate, share, words_of};
+use key::kind::{Shape, ValueKind, rate, share, words_of};
 use key::quantity::WrittenRate;
 use key::{Value, Wrong};
 use method::{Precision, Rate, Ratio};
@@ -18,7 +18,7 @@ pub enum SearchError {
 /// A share, or a rate with its unit.
 pub(crate) struct ShareOrRate;
 
-impl Kind for ShareOrRate {
+impl ValueKind for ShareOrRate {
     type Out = SearchError;
 
     fn parse(&self, value: &Value) -> Result<SearchError, Wrong> {

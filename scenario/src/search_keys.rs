@@ -2,7 +2,7 @@
 //! full table; and the share of the rate for validation.
 
 use crate::Scenario;
-use key::kind::{Choice, Kind, Shape, share, words_of};
+use key::kind::{Choice, Shape, ValueKind, share, words_of};
 use key::{Value, Wrong};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ impl Alpha {
 
 pub(crate) struct ShareOrAuto;
 
-impl Kind for ShareOrAuto {
+impl ValueKind for ShareOrAuto {
     type Out = Alpha;
 
     fn parse(&self, value: &Value) -> Result<Alpha, Wrong> {

@@ -13,8 +13,8 @@ use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::words::{ORDERS, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear, popularity};
 use key::kind::{
-    Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate, series,
-    share, text, yes_or_no,
+    Choice, ValueKind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate,
+    series, share, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
@@ -151,7 +151,7 @@ key::table! {
 }
 
 /// Any number: which frames fit depends on the link.
-fn frame_size() -> impl Kind<Out = usize> {
+fn frame_size() -> impl ValueKind<Out = usize> {
     fn parse(value: &Value) -> Result<usize, Wrong> {
         number(0..=u64::MAX).parse(value)
     }
@@ -326,7 +326,7 @@ key::table! {
     }
 }
 
-fn next_hop() -> impl Kind<Out = NextHop> {
+fn next_hop() -> impl ValueKind<Out = NextHop> {
     fn parse(value: &Value) -> Result<NextHop, Wrong> {
         match mac().parse(value) {
             Ok(mac) => Ok(NextHop::Mac(mac)),
@@ -341,7 +341,7 @@ pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table",
 
 pub fn book(lists: impl Into<Lists>) -> Book {
     let Lists { technologies, kinds, procedures } = lists.into();
-    let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
+    let technology = |entry: &&tech::ListEntry| (entry.chapters)(&format!("technology.{}", entry.name()));
     let technologies: Vec<Chapter> = technologies.iter().flat_map(technology).collect();
     let mut devices: Vec<Chapter> = kinds.iter().map(|kind| (kind.keys)(kind.path())).collect();
     let nat44 = technologies.iter().find(|chapter| chapter.path == "technology.nat44");

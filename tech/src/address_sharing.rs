@@ -6,7 +6,7 @@ use arena::Array;
 use plane::view;
 use std::net::Ipv4Addr;
 use wire::flow::SharedPorts;
-use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet};
+use wire::{AddrRange, FlowSpace, ListedSubscriber, OuterRange, PortRange, PortSet};
 
 /// The ports of a listed subscriber: no system ports if the address is not shared.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
@@ -14,9 +14,9 @@ pub(crate) fn used_ports(set: PortSet) -> PortSet {
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }
 
-pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
+pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::OutsideRanges {
     let first = if set == PortSet::ALL { 1024 } else { 1 };
-    view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
+    view::OutsideRanges { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
 }
 
 pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
@@ -27,9 +27,10 @@ pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result
 }
 
 pub(crate) fn listed(f: &Flows, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, String> {
-    let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
+    let mut rows =
+        Array::filled("the subscribers' addresses and ports", each.len(), ListedSubscriber::default()).map_err(why)?;
     for (row, (addr, set)) in rows.iter_mut().zip(each) {
-        *row = Listed { addr: addr.to_bits(), set: used_ports(set) };
+        *row = ListedSubscriber { addr: addr.to_bits(), set: used_ports(set) };
     }
     FlowSpace::listed(rows, f.source_ports.count(), f.remote, f.destination_ports).map_err(why)
 }

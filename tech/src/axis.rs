@@ -2,7 +2,7 @@
 
 use crate::axis_kind::{AxisKind, Numbers, Preset};
 use key::quantity::show_grouped;
-use key::{Key, Kind, Value, computed};
+use key::{Key, Value, ValueKind, computed};
 use method::Direction;
 use plane::map::MOST_RULES;
 use std::fmt;

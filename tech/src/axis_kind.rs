@@ -2,7 +2,7 @@
 
 use crate::directions::Directions;
 use key::kind::{List, Series, list, number, series};
-use key::{Kind, Node, Refuse, Shape, Value, Wrong, did_you_mean};
+use key::{Node, Refuse, Shape, Value, ValueKind, Wrong, did_you_mean};
 use method::Direction;
 use serde_json::json;
 
@@ -62,7 +62,7 @@ impl Numbers {
     }
 }
 
-impl Kind for Numbers {
+impl ValueKind for Numbers {
     type Out = Vec<u64>;
 
     fn shape(&self) -> Shape {
@@ -91,7 +91,7 @@ impl Kind for Numbers {
 
 const DIRECTIONS: List<Directions> = list(Directions);
 
-impl Kind for AxisKind {
+impl ValueKind for AxisKind {
     type Out = Vec<u64>;
 
     fn shape(&self) -> Shape {

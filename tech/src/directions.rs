@@ -1,7 +1,7 @@
 //! The words for directions.
 
 use key::kind::{Choice, choice};
-use key::{Kind, Shape, Value, Wrong};
+use key::{Shape, Value, ValueKind, Wrong};
 use method::{Direction, DirectionRatio};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const DIRECTIONS: &[Choice<Direction>] = &[
 #[derive(Clone, Copy, Debug)]
 pub struct Directions;
 
-impl Kind for Directions {
+impl ValueKind for Directions {
     type Out = Direction;
 
     fn parse(&self, value: &Value) -> Result<Direction, Wrong> {

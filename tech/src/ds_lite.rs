@@ -44,7 +44,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::edges(
         ("ds-lite", "DS-Lite, B4 and AFTR"),
         ("b4", "B4 of DS-Lite, stateless"),

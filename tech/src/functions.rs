@@ -6,7 +6,7 @@ macro_rules! technologies {
         $( mod $file; )+
 
         /// All technologies that ship.
-        pub const ALL: &[&Entry] = &[$( &$file::ENTRY ),+];
+        pub const ALL: &[&ListEntry] = &[$( &$file::ENTRY ),+];
 
         /// The functions of a gateway, one per worker.
         #[allow(missing_docs, reason = "one variant a type of function, of the same name")]
@@ -16,10 +16,10 @@ macro_rules! technologies {
 
         impl Functions {
             /// Returns them as trait objects for packets of this type.
-            pub fn boxed<P: plane::Packet>(self) -> Vec<plane::Boxed<P>> {
+            pub fn boxed<P: plane::Packet>(self) -> Vec<plane::AnyFunction<P>> {
                 match self {
                     $( $( Functions::$Variant(functions) => {
-                        functions.into_iter().map(|function| Box::new(function) as plane::Boxed<P>).collect()
+                        functions.into_iter().map(|function| Box::new(function) as plane::AnyFunction<P>).collect()
                     } )+ )+
                 }
             }

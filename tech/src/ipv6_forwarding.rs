@@ -3,7 +3,7 @@
 use crate::fragments::Errors;
 use crate::prelude::*;
 use key::kind::{Simple, own};
-use key::{Kind, Value, Wrong};
+use key::{ValueKind, Value, Wrong};
 use plane::router6::{Config, Router6};
 use plane::view::{Subscriber6, forwarding6};
 use serde_json::json;
@@ -23,7 +23,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("ipv6-forwarding", "IPv6 forwarding").published_as("IPv6 forwarding"),
     about: "plain IPv6 forwarding, the baseline (RFC 8200, 5180)",
     overhead: 20,
@@ -63,7 +63,7 @@ fn in_network(first: Prefix6, i: u32) -> u128 {
 }
 
 impl Technology for Ipv6Forwarding {
-    fn entry(&self) -> &'static Entry {
+    fn entry(&self) -> &'static ListEntry {
         &ENTRY
     }
 
@@ -93,7 +93,7 @@ impl Technology for Ipv6Forwarding {
         let subscriber = |i| Subscriber6 { address: host(self.left, i) };
         let subscribers: Vec<_> = (0..bed.flows.subscribers()).map(subscriber).collect();
         let remotes: Vec<_> = (0..hosts).map(|i| host(self.right, i)).collect();
-        forwarding6(&bed, &Translated { subscribers: &subscribers, remotes: &remotes }).map_err(|e| e.to_string())
+        forwarding6(&bed, &TranslatedEnds { subscribers: &subscribers, remotes: &remotes }).map_err(|e| e.to_string())
     }
 
     fn faults(&self) -> Vec<Fault> {

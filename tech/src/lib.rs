@@ -44,7 +44,7 @@ pub use plane::nat44::config::{Mapping, share_of_a_worker};
 pub use row::{CustomerRow, RuleRow};
 pub use state::{State, TEST_TIMEOUT};
 pub use table::Open;
-pub use technology::{Boxed, Entry, Technology};
+pub use technology::{CloneTechnology, ListEntry, Technology};
 pub use tester::{Flows, Setting, USUAL_DESTINATION_PORTS, USUAL_SOURCE_PORTS};
 pub use translator::LowestMtu;
 

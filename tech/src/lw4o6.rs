@@ -15,10 +15,10 @@ use key::At;
 use key::kind::{any_number, ip6, number, path, prefix4};
 use key::quantity::show_grouped;
 use plane::Chain;
-use plane::lw4o6::{Builder, Live, Softwire, Table as BindingTable, read_into};
+use plane::lw4o6::{Builder, Live, Softwire, SoftwireTable as BindingTable, read_into};
 use plane::nat44::Nat44;
 use plane::tunnel::{OneTunnel, Tunnel};
-use plane::view::{self, Bed, Subscriber6, Tunnelled};
+use plane::view::{self, BedAddresses, Subscriber6, Tunnelled};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::edges(
         ("lw4o6", "lw4o6, lwB4 and lwAFTR"),
         ("lwb4", "lwB4 of lw4o6"),
@@ -72,12 +72,12 @@ struct Lw4o6 {
 #[derive(Clone, Debug)]
 enum Source {
     File(PathBuf),
-    Row(Row),
+    Row(SharedAddresses),
 }
 
 /// Addresses, each shared by 2^length customers with ascending B4 addresses.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct SharedAddresses {
     ipv4: Prefix4,
     b4: Ipv6Addr,
     psid_len: u8,
@@ -99,12 +99,12 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
             }
         }
         let Keys { psid_len, psid_offset, .. } = keys;
-        Source::Row(Row { ipv4: keys.ipv4?, b4: keys.b4?, psid_len, psid_offset, count: None })
+        Source::Row(SharedAddresses { ipv4: keys.ipv4?, b4: keys.b4?, psid_len, psid_offset, count: None })
     };
     Some(Box::new(Lw4o6 { keys, table }))
 }
 
-impl Row {
+impl SharedAddresses {
     fn room(&self) -> u64 {
         self.ipv4.count() << self.psid_len
     }
@@ -122,7 +122,7 @@ impl Row {
 }
 
 impl Lw4o6 {
-    fn row(&self) -> Option<&Row> {
+    fn row(&self) -> Option<&SharedAddresses> {
         if let Source::Row(row) = &self.table { Some(row) } else { None }
     }
 
@@ -192,7 +192,7 @@ impl Lw4o6 {
     }
 
     /// A view, perhaps of several lwAFTR addresses.
-    fn view_of(&self, bed: &Bed, played: &[Softwire]) -> Result<View, String> {
+    fn view_of(&self, bed: &BedAddresses, played: &[Softwire]) -> Result<View, String> {
         let ends = |of: &dyn Fn(&Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
             played.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
         };

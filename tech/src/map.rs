@@ -10,7 +10,7 @@ use crate::row::RuleRow;
 use key::kind::{any_number, any_prefix4, number, yes_or_no};
 use key::{At, Key};
 use plane::map::{Customer, Domain, DomainError, Psid, Rule, RuleError};
-use plane::view::{self, Bed, Subscriber6};
+use plane::view::{self, BedAddresses, Subscriber6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -250,12 +250,12 @@ impl Map {
         }
     }
 
-    pub(crate) fn seen(&self) -> Result<view::Outside, String> {
+    pub(crate) fn seen(&self) -> Result<view::OutsideRanges, String> {
         let customer = self.customer()?;
         Ok(seen(customer.pool(), customer.ports))
     }
 
-    pub(crate) fn rows(&self, bed: &Bed) -> Result<Vec<Subscriber6>, String> {
+    pub(crate) fn rows(&self, bed: &BedAddresses) -> Result<Vec<Subscriber6>, String> {
         let row = |c: &Customer| Subscriber6 { address: c.address.to_bits() };
         Ok(self.customers(bed.flows.subscribers())?.iter().map(row).collect())
     }

@@ -26,7 +26,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::edges(
         ("map-e", "MAP-E, CE and BR"),
         ("map-e-ce", "CE of MAP-E"),

@@ -40,7 +40,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::edges(
         ("map-t", "MAP-T, CE and BR"),
         ("map-t-ce", "CE of MAP-T"),
@@ -134,7 +134,7 @@ impl Technology for MapT {
             }
             Plays::Pe => {
                 let (rows, remotes) = (self.map.rows(&bed)?, behind(&bed, self.keys.dmr)?);
-                pe::map_t_br(&bed, &Translated { subscribers: &rows, remotes: &remotes }).map_err(why)
+                pe::map_t_br(&bed, &TranslatedEnds { subscribers: &rows, remotes: &remotes }).map_err(why)
             }
         }
     }

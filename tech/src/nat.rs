@@ -3,9 +3,9 @@
 use crate::axis::Fit;
 use crate::outside::{Outside, PortPool, Ports};
 use crate::parts::Plays;
-use key::kind::{Kind, List, Maybe, Simple, addresses, ip6, list, maybe, own, ports, prefix4, prefix6, text_of};
+use key::kind::{List, Maybe, Simple, ValueKind, addresses, ip6, list, maybe, own, ports, prefix4, prefix6, text_of};
 use key::{Value, Wrong, computed, needed, or};
-use plane::nat44::config::{Config, Inside as Host, StaticMapping};
+use plane::nat44::config::{Config, InsideAddress as Host, StaticMapping};
 use plane::view;
 use plane::view::natxy::Outside6;
 use serde_json::json;
@@ -95,12 +95,12 @@ impl Pool {
         PortPool { addresses, ports: self.pool_ports.count().into(), is_ipv6: false }
     }
 
-    pub(crate) fn seen(&self) -> view::Outside {
+    pub(crate) fn seen(&self) -> view::OutsideRanges {
         let (addrs, also) = match self.pool.as_slice() {
             [first, also @ ..] => (*first, also.to_vec()),
             [] => (AddrRange::one([198, 19, 0, 1].into()), Vec::new()),
         };
-        view::Outside { also, ..OuterRange { addrs, ports: self.pool_ports }.into() }
+        view::OutsideRanges { also, ..OuterRange { addrs, ports: self.pool_ports }.into() }
     }
 
     pub(crate) fn fit(&self, plays: Plays) -> Fit {

@@ -24,7 +24,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("nat44", "stateful NAT44").published_as("stateful NAT44"),
     about: "stateful NAT44 (RFC 4787, 5382, 5508, 6888)",
     overhead: 0,

@@ -31,7 +31,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("nat46", "stateful NAT46"),
     about: "stateful NAT46 (RFC 9693, 7915, 6052, 7757)",
     overhead: 20,

@@ -65,7 +65,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("nat64", "stateful NAT64").published_as("stateful NAT64"),
     about: "stateful NAT64 (RFC 6146)",
     overhead: 20,
@@ -159,7 +159,7 @@ impl Technology for Nat64 {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.first())?);
-        pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
+        pe::plat(&bed, &TranslatedEnds { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
     }
 
     fn fit(&self, axis: &str, plays: Plays, flows: &Flows) -> Fit {

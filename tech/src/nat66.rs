@@ -25,7 +25,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("nat66", "stateful NAT66"),
     about: "stateful NAT66 (RFC 9693, 4787, 5382, 5508)",
     overhead: 20,
@@ -62,7 +62,7 @@ impl Technology for Nat66 {
         let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let customers = hosts(&bed, &self.inside)?;
         let remotes = remotes(&bed, |a| Ok(REMOTES | u128::from(a)))?;
-        let ends = Translated { subscribers: &customers, remotes: &remotes };
+        let ends = TranslatedEnds { subscribers: &customers, remotes: &remotes };
         natxy::nat66(&bed, &ends, self.pool.seen()?).map_err(why)
     }
 

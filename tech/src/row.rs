@@ -37,18 +37,18 @@ impl CustomerRow {
 /// `2001:db8::1/128 2001:2::2/128 192.0.2.1/32 1024-2047,5120-6143 4 4 1 2001:db8::/64`.
 impl fmt::Display for CustomerRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {} ", self.ipv6, OrNone(self.provider), OrNone(self.ipv4))?;
+        write!(f, "{} {} {} ", self.ipv6, OptionalWord(self.provider), OptionalWord(self.ipv4))?;
         // Not used (RFC 768).
         let block = |(first, last): (u16, u16)| format!("{}-{last}", first.max(1));
         let PortSet { offset, len, psid } = self.ports;
         let blocks = self.ports.blocks().map(block).collect::<Vec<_>>().join(",");
-        write!(f, "{blocks} {offset} {len} {psid} {}", OrNone(self.prefix))
+        write!(f, "{blocks} {offset} {len} {psid} {}", OptionalWord(self.prefix))
     }
 }
 
-struct OrNone<T>(Option<T>);
+struct OptionalWord<T>(Option<T>);
 
-impl<T: fmt::Display> fmt::Display for OrNone<T> {
+impl<T: fmt::Display> fmt::Display for OptionalWord<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Some(word) => word.fmt(f),

@@ -3,11 +3,11 @@
 use crate::gateway::why;
 use crate::laboratory::is_for_laboratories;
 use plane::translate::{Eam, Pref64};
-use plane::view::{Bed, Subscriber6};
+use plane::view::{BedAddresses, Subscriber6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Prefix6;
 
-pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, String> {
+pub(crate) fn hosts(bed: &BedAddresses, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, String> {
     let n = bed.flows.subscribers();
     let own = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
     let prefix = inside.first().unwrap_or(&own);
@@ -18,7 +18,7 @@ pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, S
     Ok((0..n).map(|i| Subscriber6 { address: prefix.first() + 2 + u128::from(i) }).collect())
 }
 
-pub(crate) fn b4s(bed: &Bed, first: Ipv6Addr) -> Vec<Subscriber6> {
+pub(crate) fn b4s(bed: &BedAddresses, first: Ipv6Addr) -> Vec<Subscriber6> {
     let row = |i| Subscriber6 { address: b4_in_row(first, i).to_bits() };
     (0..u64::from(bed.flows.subscribers())).map(row).collect()
 }
@@ -29,19 +29,19 @@ pub(crate) fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
 
 /// Subscribers' addresses, computed from IPv4 addresses.
 pub(crate) fn subscribers(
-    bed: &Bed,
+    bed: &BedAddresses,
     address: impl Fn(u32) -> Result<u128, String>,
 ) -> Result<Vec<Subscriber6>, String> {
     let first = u32::from(bed.flows.inside().first);
     (0..bed.flows.subscribers()).map(|i| Ok(Subscriber6 { address: address(first.wrapping_add(i))? })).collect()
 }
 
-pub(crate) fn remotes(bed: &Bed, address: impl Fn(u32) -> Result<u128, String>) -> Result<Vec<u128>, String> {
+pub(crate) fn remotes(bed: &BedAddresses, address: impl Fn(u32) -> Result<u128, String>) -> Result<Vec<u128>, String> {
     let remote = bed.flows.remote();
     (0..remote.count).map(|i| address(u32::from(remote.first).wrapping_add(i))).collect()
 }
 
-pub(crate) fn behind(bed: &Bed, prefix: Prefix6) -> Result<Vec<u128>, String> {
+pub(crate) fn behind(bed: &BedAddresses, prefix: Prefix6) -> Result<Vec<u128>, String> {
     let prefix = Pref64::new(prefix, true).map_err(why)?;
     remotes(bed, |a| prefix.to_ipv6(a).map_err(|e| format!("{e:?}")))
 }

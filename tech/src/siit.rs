@@ -42,7 +42,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::whole("siit", "SIIT, stateless"),
     about: "stateless IPv4/IPv6 translation (RFC 7915, 6052, 7757)",
     overhead: 20,
@@ -133,7 +133,7 @@ impl Technology for Siit {
         let maps = self.maps(setting.open)?;
         let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.pref64, a);
         let (customers, remotes) = (subscribers(&bed, embed)?, remotes(&bed, embed)?);
-        let ends = Translated { subscribers: &customers, remotes: &remotes };
+        let ends = TranslatedEnds { subscribers: &customers, remotes: &remotes };
         let view = if self.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
         view.map_err(why)
     }

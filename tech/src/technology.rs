@@ -21,7 +21,7 @@ use std::path::Path;
 use wire::{AddrRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
-pub struct Entry {
+pub struct ListEntry {
     /// Names of the parts, the first that of the table.
     pub names: Names,
     /// Description with RFCs.
@@ -36,7 +36,7 @@ pub struct Entry {
     pub read: fn(&mut Section<'_>) -> Option<Box<dyn Technology>>,
 }
 
-impl Entry {
+impl ListEntry {
     /// Name as in the technology's table.
     pub fn name(&self) -> &'static str {
         self.names.name(Plays::Dual)
@@ -44,21 +44,21 @@ impl Entry {
 }
 
 /// Copies a technology of unknown type.
-pub trait Boxed {
+pub trait CloneTechnology {
     /// A copy of the technology.
     fn boxed(&self) -> Box<dyn Technology>;
 }
 
-impl<T: Technology + Clone + 'static> Boxed for T {
+impl<T: Technology + Clone + 'static> CloneTechnology for T {
     fn boxed(&self) -> Box<dyn Technology> {
         Box::new(self.clone())
     }
 }
 
 /// A technology with its parameters.
-pub trait Technology: Boxed + fmt::Debug + Send + Sync {
+pub trait Technology: CloneTechnology + fmt::Debug + Send + Sync {
     /// Entry in the list.
-    fn entry(&self) -> &'static Entry;
+    fn entry(&self) -> &'static ListEntry;
 
     /// Functions of a gateway, one for each worker.
     ///
@@ -216,7 +216,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
 /// Methods that return its entry, and the fields with these paths.
 macro_rules! shared {
     ($( $part:ident: $first:ident $(. $field:ident)* ),+) => {
-        fn entry(&self) -> &'static crate::Entry {
+        fn entry(&self) -> &'static crate::ListEntry {
             &ENTRY
         }
         crate::technology::shared!(@ $( [$part $first $($field)*] )+);

@@ -6,7 +6,7 @@ use crate::table::Open;
 use key::kind::{addresses, number, ports, settled};
 use key::{computed, or};
 use plane::Hop;
-use plane::view::Bed;
+use plane::view::BedAddresses;
 use wire::{AddrRange, FlowError, FlowSpace, PortRange};
 
 /// Default source ports.
@@ -105,8 +105,8 @@ pub struct Setting<'a> {
 
 impl Setting<'_> {
     /// The test bed with these flows.
-    pub fn bed(&self, flows: FlowSpace) -> Bed {
-        Bed {
+    pub fn bed(&self, flows: FlowSpace) -> BedAddresses {
+        BedAddresses {
             left: self.left,
             right: self.right,
             frame_size: self.frame_size,

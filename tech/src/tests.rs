@@ -8,7 +8,7 @@ use crate::nat64::SubscriberPrefix;
 use crate::state::{State, TEST_TIMEOUT};
 use crate::translator::Translator;
 use crate::tunnel::{Border, TunnelEnd};
-use crate::{Entry, Functions, Plays};
+use crate::{Functions, ListEntry, Plays};
 use key::{Book, Chapter, Sections, Table};
 use plane::fragment::PartLimits;
 use plane::nat44::config::{Blocks, Config as NatConfig, Filtering, Mapping, Pooling};
@@ -197,7 +197,7 @@ fn read<T: Table>(text: &str) -> T {
     table.unwrap()
 }
 
-fn build(entry: &Entry, plays: Plays, text: &str) -> Functions {
+fn build(entry: &ListEntry, plays: Plays, text: &str) -> Functions {
     let tree = key::read("test.toml", text).unwrap_or_else(|_| panic!("{text}"));
     let known = (entry.chapters)("").remove(0).keys;
     assert!(tree.root.entries().iter().all(|entry| known.iter().any(|key| key.name == entry.name)), "{text}");
@@ -415,7 +415,7 @@ fn every_shared_key_has_a_row() {
 /// Compared with those of `plane`; others are words.
 #[test]
 fn the_defaults_that_are_compared_are_these() {
-    let stated = |entry: &Entry| stated_defaults(&Book { chapters: (entry.chapters)("x"), ..Book::default() });
+    let stated = |entry: &ListEntry| stated_defaults(&Book { chapters: (entry.chapters)("x"), ..Book::default() });
     let of_nat64 = stated(&crate::nat64::ENTRY);
     let value = |key: &str| of_nat64.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     for (key, default) in [

@@ -1,7 +1,7 @@
 //! Keys of a tunnel end (RFC 2473), and of a stateless border.
 
 use crate::fragments::{Errors, FragmentOctets, Fragments, Reassembly};
-use key::kind::{Choice, Kind, Simple, choice, number, or_word, own, yes_or_no};
+use key::kind::{Choice, Simple, ValueKind, choice, number, or_word, own, yes_or_no};
 use key::{Value, Wrong, computed, or};
 use plane::aftr;
 use plane::tunnel::config::{Config, Ecn, FlowLabel, InboundIcmp, Oversize, TrafficClass};

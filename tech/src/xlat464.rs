@@ -23,7 +23,7 @@ key::table! {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: ListEntry = ListEntry {
     names: Names::edges(
         ("464xlat", "464XLAT, CLAT and PLAT"),
         ("clat", "CLAT of 464XLAT, stateless"),
@@ -82,7 +82,7 @@ impl Technology for Xlat464 {
         let clat = Pref64::new(self.clat, true).map_err(why)?;
         let rows = subscribers(&bed, |a| clat.to_ipv6(a).map_err(|e| format!("{e:?}")))?;
         let remotes = behind(&bed, self.embedding.first())?;
-        let ends = Translated { subscribers: &rows, remotes: &remotes };
+        let ends = TranslatedEnds { subscribers: &rows, remotes: &remotes };
         let view = if plays == Plays::Ce { ce::clat(&bed, &ends) } else { pe::plat(&bed, &ends, self.nat.pool.seen()) };
         view.map_err(why)
     }

@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, FrameWords, SUBSCRIBER, Source, Values};
 use crate::flow::FlowSpace;
-use crate::layout::{Address6, Ends6, Row};
+use crate::layout::{Address6, Ends6, Octets16};
 
 /// Flows of a [`Batch`].
 pub const BATCH: usize = 32;
@@ -19,7 +19,7 @@ pub struct Words {
     /// Both ports.
     pub ports: [u32; BATCH],
     /// Both IPv6 addresses.
-    pub(crate) ends: [[Row; 2]; BATCH],
+    pub(crate) ends: [[Octets16; 2]; BATCH],
     /// Sums of the IPv6 addresses, 35 bits each.
     pub(crate) end_sums: [u64; BATCH],
 }
@@ -82,19 +82,19 @@ impl Batch {
     }
 
     #[inline(always)]
-    fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Row; 2]; BATCH], sums: &mut [u64; BATCH]) {
-        let mut put = |j: usize, row: Row| {
+    fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Octets16; 2]; BATCH], sums: &mut [u64; BATCH]) {
+        let mut put = |j: usize, row: Octets16| {
             rows[j][END] = row;
             sums[j] += row.sum();
         };
         match address {
             Address6::Constant(row) => (0..BATCH).for_each(|j| put(j, *row)),
             Address6::BySubscriber(table) => {
-                let table: &[Row] = table;
+                let table: &[Octets16] = table;
                 self.0[SUBSCRIBER].iter().enumerate().for_each(|(j, &s)| put(j, table[s as usize]));
             }
             Address6::ByRemote(first, table) => {
-                let table: &[Row] = table;
+                let table: &[Octets16] = table;
                 let remotes = self.0[Source::RemoteAddr as usize].iter().enumerate();
                 remotes.for_each(|(j, &r)| put(j, table[r.wrapping_sub(*first) as usize]));
             }
@@ -107,15 +107,15 @@ impl Batch {
 
     /// Calls `each` with rows of large tables that [`Self::end_words`] will read.
     #[inline(always)]
-    pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
+    pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Octets16)) {
         for address in [&ends.src, &ends.dst] {
             match address {
                 Address6::BySubscriber(table) if address.is_large() => {
-                    let table: &[Row] = table;
+                    let table: &[Octets16] = table;
                     self.0[SUBSCRIBER].iter().for_each(|&s| each(&table[s as usize]));
                 }
                 Address6::ByRemote(first, table) if address.is_large() => {
-                    let table: &[Row] = table;
+                    let table: &[Octets16] = table;
                     let remotes = self.0[Source::RemoteAddr as usize].iter();
                     remotes.for_each(|&r| each(&table[r.wrapping_sub(*first) as usize]));
                 }

@@ -1,7 +1,7 @@
 //! The fields in which a stream's frames differ.
 
 use crate::flow::Flow;
-use crate::layout::{Layout, Row};
+use crate::layout::{Layout, Octets16};
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Fields {
 pub(crate) struct FrameWords {
     pub(crate) addresses: u64,
     pub(crate) ports: u32,
-    pub(crate) ends: [Row; 2],
+    pub(crate) ends: [Octets16; 2],
     pub(crate) end_sum: u64,
 }
 

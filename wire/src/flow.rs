@@ -6,8 +6,8 @@ use crate::divisor::Divisor;
 use crate::flow_error::FlowError;
 use crate::port_set::PortSet;
 use crate::range::PortRange;
-use crate::subscribers::{Inside, List, alike};
-pub use crate::subscribers::{Listed, SharedPorts};
+use crate::subscribers::{InsideEndpoints, List, alike};
+pub use crate::subscribers::{ListedSubscriber, SharedPorts};
 use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Flow {
 /// All flows of a measurement: header values of flow f in [0, `size`).
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
-    inside: Inside,
+    inside: InsideEndpoints,
     list: Option<List>,
     remote: AddrRange,
     /// All ones if the remote address follows from the subscriber (networks), else 0.
@@ -56,7 +56,7 @@ impl FlowSpace {
         remote: AddrRange,
         remote_ports: PortRange,
     ) -> Result<FlowSpace, FlowError> {
-        let inside = Inside { own_address: u32::MAX, ..alike(inside.count, inside.first, inside_ports)? };
+        let inside = InsideEndpoints { own_address: u32::MAX, ..alike(inside.count, inside.first, inside_ports)? };
         FlowSpace::of(inside, remote, remote_ports)
     }
 
@@ -72,7 +72,8 @@ impl FlowSpace {
         remote: Ipv4Addr,
         remote_ports: PortRange,
     ) -> Result<FlowSpace, FlowError> {
-        let inside = Inside { own_address: u32::MAX, apart: NETWORK, ..alike(networks, inside, inside_ports)? };
+        let inside =
+            InsideEndpoints { own_address: u32::MAX, apart: NETWORK, ..alike(networks, inside, inside_ports)? };
         let space = FlowSpace::of(inside, AddrRange::one(remote), remote_ports)?;
         if u64::from(u32::from(remote)) + inside.addresses() > 1 << 32 {
             return Err(FlowError::Range("the remote address range"));
@@ -114,7 +115,7 @@ impl FlowSpace {
         if last >= u64::from(set.count()) {
             return Err(FlowError::SetTooSmall { first: ports.first, last, have: set.count() });
         }
-        let inside = Inside {
+        let inside = InsideEndpoints {
             subscribers,
             first: first.into(),
             own_address: u32::MAX,
@@ -131,12 +132,12 @@ impl FlowSpace {
     /// # Errors
     /// As [`Self::new`], or a set has fewer ports.
     pub fn listed(
-        subscribers: impl Deref<Target = [Listed]> + Send + Sync + 'static,
+        subscribers: impl Deref<Target = [ListedSubscriber]> + Send + Sync + 'static,
         places: u32,
         remote: AddrRange,
         remote_ports: PortRange,
     ) -> Result<FlowSpace, FlowError> {
-        let all: &[Listed] = &subscribers;
+        let all: &[ListedSubscriber] = &subscribers;
         let n = u32::try_from(all.len()).map_err(|_| FlowError::Range("the number of subscribers"))?;
         let first = all.iter().map(|s| s.addr).min().unwrap_or(0);
         let last = all.iter().map(|s| s.addr).max().unwrap_or(0);
@@ -146,11 +147,18 @@ impl FlowSpace {
         if let Some(small) = all.iter().map(|s| s.set.count()).min().filter(|&have| have < places) {
             return Err(FlowError::SetTooSmall { first: 0, last: u64::from(places) - 1, have: small });
         }
-        let ports = |s: &Listed| (s.set.nth(0), s.set.nth(places - 1));
+        let ports = |s: &ListedSubscriber| (s.set.nth(0), s.set.nth(places - 1));
         let lowest = all.iter().map(|s| ports(s).0).min().unwrap_or(0);
         let highest = all.iter().map(|s| ports(s).1).max().unwrap_or(0);
-        let inside =
-            Inside { subscribers: n, first, own_address: 0, apart: 0, set: PortSet::ALL, first_place: 0, places };
+        let inside = InsideEndpoints {
+            subscribers: n,
+            first,
+            own_address: 0,
+            apart: 0,
+            set: PortSet::ALL,
+            first_place: 0,
+            places,
+        };
         let bounds = AddrRange { first: first.into(), count: (last - first).saturating_add(1) };
         let list =
             List { each: Arc::new(subscribers), addrs: bounds, ports: PortRange { first: lowest, last: highest } };
@@ -163,7 +171,7 @@ impl FlowSpace {
     /// # Errors
     /// Beyond the address space.
     pub fn apart(self, bits: u8) -> Result<FlowSpace, FlowError> {
-        let inside = Inside { apart: bits.min(31), ..self.inside };
+        let inside = InsideEndpoints { apart: bits.min(31), ..self.inside };
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
@@ -176,7 +184,7 @@ impl FlowSpace {
         }
         let places = u32::from(places) + 1;
         Some(FlowSpace {
-            inside: Inside { first_place: ports.first.into(), places, ..self.inside },
+            inside: InsideEndpoints { first_place: ports.first.into(), places, ..self.inside },
             size: self.size / u64::from(self.inside.places) * u64::from(places),
             by_place: Divisor::new(places),
             ..self.clone()
@@ -199,7 +207,7 @@ impl FlowSpace {
         self.inside.set == PortSet::ALL && self.list.is_none()
     }
 
-    fn of(inside: Inside, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
+    fn of(inside: InsideEndpoints, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
         let fits = |first: u32, count: u64| count >= 1 && u64::from(first) + count <= 1 << 32;
         let checks = [
             (inside.subscribers >= 1, "the number of subscribers (inside addresses)"),
@@ -255,7 +263,7 @@ impl FlowSpace {
         if let Some(list) = &self.list {
             return list.ports;
         }
-        let Inside { subscribers, first_place, places, set, .. } = self.inside;
+        let InsideEndpoints { subscribers, first_place, places, set, .. } = self.inside;
         let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
         PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
     }
@@ -467,7 +475,7 @@ mod tests {
     #[test]
     fn listed_subscribers_have_what_the_list_says() {
         let (r, d) = remote();
-        let row = |addr: [u8; 4], offset, len, psid| Listed {
+        let row = |addr: [u8; 4], offset, len, psid| ListedSubscriber {
             addr: u32::from_be_bytes(addr),
             set: PortSet::new(offset, len, psid).unwrap(),
         };

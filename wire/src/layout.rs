@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// IPv6 address as in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(16))]
-pub struct Row(pub [u8; 16]);
+pub struct Octets16(pub [u8; 16]);
 
-impl Row {
+impl Octets16 {
     /// Sum for checksums, 34 bits.
     #[inline(always)]
     pub(crate) fn sum(&self) -> u64 {
@@ -21,33 +21,33 @@ impl Row {
     }
 }
 
-impl From<u128> for Row {
-    fn from(address: u128) -> Row {
-        Row(address.to_be_bytes())
+impl From<u128> for Octets16 {
+    fn from(address: u128) -> Octets16 {
+        Octets16(address.to_be_bytes())
     }
 }
 
 /// Rows in memory of the caller's choice, such as huge pages.
 #[derive(Clone)]
-pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);
+pub struct Rows(Arc<dyn Deref<Target = [Octets16]> + Send + Sync>);
 
 impl Rows {
     /// The rows in this memory.
-    pub fn new(memory: impl Deref<Target = [Row]> + Send + Sync + 'static) -> Rows {
+    pub fn new(memory: impl Deref<Target = [Octets16]> + Send + Sync + 'static) -> Rows {
         Rows(Arc::new(memory))
     }
 }
 
 impl Deref for Rows {
-    type Target = [Row];
+    type Target = [Octets16];
     #[inline(always)]
-    fn deref(&self) -> &[Row] {
+    fn deref(&self) -> &[Octets16] {
         &self.0
     }
 }
 
-impl FromIterator<Row> for Rows {
-    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Rows {
+impl FromIterator<Octets16> for Rows {
+    fn from_iter<I: IntoIterator<Item = Octets16>>(rows: I) -> Rows {
         Rows::new(Vec::from_iter(rows))
     }
 }
@@ -66,10 +66,10 @@ impl fmt::Debug for Rows {
     }
 }
 
-impl Row {
+impl Octets16 {
     /// The lowest 32 bits replace zeros.
     #[inline(always)]
-    pub(crate) fn with_low(mut self, low: u32) -> Row {
+    pub(crate) fn with_low(mut self, low: u32) -> Octets16 {
         self.0[12..].copy_from_slice(&low.to_be_bytes());
         self
     }
@@ -82,13 +82,13 @@ const LARGE: usize = 1536;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address6 {
     /// An address that is the same in all frames.
-    Constant(Row),
+    Constant(Octets16),
     /// An address for each subscriber.
     BySubscriber(Rows),
     /// An address for each remote address, of which this is the first.
     ByRemote(u32, Rows),
     /// Outside address whose lowest 32 bits, zeros here, phase 1 teaches.
-    ByOuter(Row),
+    ByOuter(Octets16),
 }
 
 impl Address6 {
@@ -117,7 +117,7 @@ impl Address6 {
 
     /// Row of a flow.
     #[inline(always)]
-    pub fn row(&self, subscriber: u32, remote: u32, outer: u32) -> Row {
+    pub fn row(&self, subscriber: u32, remote: u32, outer: u32) -> Octets16 {
         match self {
             Address6::Constant(row) => *row,
             Address6::BySubscriber(rows) => rows[subscriber as usize],
@@ -267,10 +267,10 @@ mod tests {
 
     #[test]
     fn a_row_is_found_by_subscriber_or_by_remote_address() {
-        let rows: Rows = [7u128, 8].map(Row::from).into_iter().collect();
-        assert_eq!(Address6::BySubscriber(rows.clone()).row(1, 0, 3), Row::from(8));
-        assert_eq!(Address6::ByRemote(100, rows).row(9, 101, 3), Row::from(8));
-        assert_eq!(Address6::constant(5).row(9, 9, 3), Row::from(5));
-        assert_eq!(Address6::by_outer(7 << 96 | 5).row(9, 9, 3), Row::from(7 << 96 | 3));
+        let rows: Rows = [7u128, 8].map(Octets16::from).into_iter().collect();
+        assert_eq!(Address6::BySubscriber(rows.clone()).row(1, 0, 3), Octets16::from(8));
+        assert_eq!(Address6::ByRemote(100, rows).row(9, 101, 3), Octets16::from(8));
+        assert_eq!(Address6::constant(5).row(9, 9, 3), Octets16::from(5));
+        assert_eq!(Address6::by_outer(7 << 96 | 5).row(9, 9, 3), Octets16::from(7 << 96 | 3));
     }
 }

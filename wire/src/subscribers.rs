@@ -23,7 +23,7 @@ pub struct SharedPorts {
 
 /// Addresses and ports, of all three kinds in one formula.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inside {
+pub(crate) struct InsideEndpoints {
     pub(crate) subscribers: u32,
     pub(crate) first: u32,
     /// 0 for one address, else all ones.
@@ -36,7 +36,7 @@ pub(crate) struct Inside {
     pub(crate) places: u32,
 }
 
-impl Inside {
+impl InsideEndpoints {
     #[inline(always)]
     pub(crate) fn addr(&self, subscriber: u32) -> u32 {
         self.first.wrapping_add(((subscriber >> self.set.len) & self.own_address) << self.apart)
@@ -53,7 +53,7 @@ impl Inside {
 
 /// A listed subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedSubscriber {
     /// IPv4 address.
     pub addr: u32,
     /// Ports of the subscriber.
@@ -62,7 +62,7 @@ pub struct Listed {
 
 #[derive(Clone)]
 pub(crate) struct List {
-    pub(crate) each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,
+    pub(crate) each: Arc<dyn Deref<Target = [ListedSubscriber]> + Send + Sync>,
     pub(crate) addrs: AddrRange,
     pub(crate) ports: PortRange,
 }
@@ -73,11 +73,11 @@ impl std::fmt::Debug for List {
     }
 }
 
-pub(crate) fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<Inside, FlowError> {
+pub(crate) fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<InsideEndpoints, FlowError> {
     if ports.first > ports.last {
         return Err(FlowError::Range("the source port range"));
     }
-    Ok(Inside {
+    Ok(InsideEndpoints {
         subscribers,
         first: first.into(),
         own_address: 0,

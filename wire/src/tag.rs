@@ -12,7 +12,7 @@ pub const MAX_SEQUENCE: u64 = (1 << 40) - 1;
 
 /// Purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FramePurpose {
     /// Opens a connection (phase 1).
     Establish = 1,
     /// Stateless tests and phase 2.
@@ -41,7 +41,7 @@ impl Tag {
     pub const SENDER_AT: usize = 15;
 
     /// The stream byte of a kind and direction.
-    pub const fn stream(kind: Kind, reverse: bool) -> u8 {
+    pub const fn stream(kind: FramePurpose, reverse: bool) -> u8 {
         kind as u8 | (reverse as u8) << 7
     }
 

@@ -5,7 +5,7 @@ use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::fields::{Fields, FrameWords, Values, place};
 use crate::header::{self, put16};
-use crate::layout::{At, ENDS6, Layout, Row, by_head};
+use crate::layout::{At, ENDS6, Layout, Octets16, by_head};
 use crate::tag::Tag;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub struct Template {
 
 /// Differing octets of a batch.
 #[derive(Clone, Debug, Default)]
-pub struct Prepared {
+pub struct BatchFields {
     first: [u64; BATCH],
     second: [u64; BATCH],
     ip_checksums: [u16; BATCH],
@@ -204,12 +204,12 @@ impl Template {
 
     /// Differing octets of a batch: frame j has the tag `first` with a sequence number higher by j
     /// and the index `indices[j]`.
-    pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
+    pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut BatchFields) {
         by_head!(self.layout.head(), self.prepare_in(words, first, indices, out));
     }
 
     #[inline(never)]
-    fn prepare_in<const HEAD: usize>(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
+    fn prepare_in<const HEAD: usize>(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut BatchFields) {
         for (j, &index) in indices.iter().enumerate() {
             let tag = Tag { sequence: first.sequence + j as u64, index, ..*first }.words();
             (out.first[j], out.second[j]) = (tag[0], tag[1]);
@@ -230,7 +230,7 @@ impl Template {
     }
 
     /// Addresses of the header that UDP follows. An IPv4 address is in the last four octets.
-    pub(crate) fn pseudo_ends(&self, values: &Values) -> [Row; 2] {
+    pub(crate) fn pseudo_ends(&self, values: &Values) -> [Octets16; 2] {
         match &self.layout {
             Layout::Ipv6(_) => values.words(self.fields, &self.layout).ends,
             Layout::Ipv4 | Layout::Tunnel(_) => {
@@ -241,7 +241,7 @@ impl Template {
 
     /// Writes the first frames of a batch into `frames` of the template's length.
     #[inline(always)]
-    pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &Prepared) {
+    pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &BatchFields) {
         by_head!(self.layout.head(), self.write_all_in(frames, words, p));
     }
 
@@ -250,7 +250,7 @@ impl Template {
         &self,
         frames: impl Iterator<Item = &'f mut [u8]>,
         words: &Words,
-        p: &Prepared,
+        p: &BatchFields,
     ) {
         for (j, frame) in (0..BATCH).zip(frames) {
             let (tag, sums) = ([p.first[j], p.second[j]], (p.ip_checksums[j], p.compensations[j]));
@@ -297,8 +297,8 @@ mod tests {
     use super::*;
     use crate::fields::Source;
     use crate::flow::Flow;
-    use crate::layout::{Address6, Ends6, Row, Rows};
-    use crate::{AddrRange, FlowSpace, Kind, PortRange, tag};
+    use crate::layout::{Address6, Ends6, Octets16, Rows};
+    use crate::{AddrRange, FlowSpace, FramePurpose, PortRange, tag};
     use proptest::prelude::*;
 
     fn frame(size: usize) -> UdpFrame {
@@ -320,7 +320,7 @@ mod tests {
     const REMOTES: u128 = 0x2001_0002_0000_0064_0000_0000_c613_0002;
 
     fn rows(first: u128, count: u128) -> Rows {
-        (first..first + count).map(Row::from).collect()
+        (first..first + count).map(Octets16::from).collect()
     }
 
     /// Every layout, from subscribers to remote addresses or to a constant tunnel end point.
@@ -377,7 +377,7 @@ mod tests {
         ) {
             let remote_addr = 0xc613_0002 + remote;
             let flow = Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber };
-            let tag = Tag { trial, stream: Tag::stream(Kind::Data, true), sender, sequence, index };
+            let tag = Tag { trial, stream: Tag::stream(FramePurpose::Data, true), sender, sequence, index };
             let (customer, pe, remote) = (SUBSCRIBERS + subscriber as u128, REMOTES, REMOTES + remote as u128);
             let v6 = [None, Some([remote, customer]), Some([customer, pe]), Some([customer, remote])];
             for (layout, v6) in layouts().into_iter().zip(v6) {
@@ -406,11 +406,16 @@ mod tests {
     #[test]
     fn a_prepared_batch_is_what_single_frames_are() {
         let mut words = Words::default();
-        let mut prepared = Prepared::default();
+        let mut prepared = BatchFields::default();
         let indices = std::array::from_fn(|j| j as u32 * 0x0765_4321);
         // The sequence number carries from one word of the tag into the other.
-        let first =
-            Tag { trial: 7, stream: Tag::stream(Kind::Data, true), sender: 3, sequence: (1 << 24) - 5, index: 0 };
+        let first = Tag {
+            trial: 7,
+            stream: Tag::stream(FramePurpose::Data, true),
+            sender: 3,
+            sequence: (1 << 24) - 5,
+            index: 0,
+        };
         let space = FlowSpace::new(
             AddrRange { first: [198, 18, 0, 2].into(), count: 100 },
             PortRange { first: 1, last: 1000 },

@@ -3,7 +3,7 @@
 use crate::checksum::Sum;
 use crate::fields::Values;
 use crate::header::Mac;
-use crate::{Expect, Flow, FlowSpace, Foreground, Mix, Permutation, PortRange, Row, Sizes, Template};
+use crate::{Expect, Flow, FlowSpace, Foreground, Mix, Octets16, Permutation, PortRange, Sizes, Template};
 use std::sync::Arc;
 
 /// Left is the Initiator's side in stateful tests.
@@ -101,14 +101,14 @@ impl View {
     /// checksum: the addresses' ones' complement sums are the same on both sides. `false` without
     /// translation.
     pub fn hides_copied_checksums(&self) -> bool {
-        let sum = |ends: &[Row; 2]| Sum(ends[0].sum() + ends[1].sum()).fold();
+        let sum = |ends: &[Octets16; 2]| Sum(ends[0].sum() + ends[1].sum()).fold();
         let ends = self.translated_ends();
         !ends.is_empty() && ends.iter().all(|[sent, received]| sum(sent) == sum(received))
     }
 
     /// Ends of Left's frames, and as Right receives them, for some connections and outside
     /// addresses.
-    fn translated_ends(&self) -> Vec<[[Row; 2]; 2]> {
+    fn translated_ends(&self) -> Vec<[[Octets16; 2]; 2]> {
         const LOOKED_AT: usize = 256;
         let mut outer: Vec<u32> = self.expect_right.outer_addresses().take(LOOKED_AT).collect();
         if outer.is_empty() {

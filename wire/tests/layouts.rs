@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use wire::checksum::{Sum, update};
 use wire::template::UdpFrame;
 use wire::{
-    AddrRange, Address6, Ends6, Expect, Fields, FlowSpace, Kind, Layout, Mac, Mismatch, OuterRange, PortRange, Row,
-    Rows, Source, Tag, Template, Values,
+    AddrRange, Address6, Ends6, Expect, Fields, FlowSpace, FramePurpose, Layout, Mac, Mismatch, Octets16, OuterRange,
+    PortRange, Rows, Source, Tag, Template, Values,
 };
 
 const OUTER: (u32, u16) = (0xc613_0001, 5000);
@@ -31,9 +31,9 @@ fn subscriber(s: u32) -> u128 {
 }
 
 fn translated() -> Ends6 {
-    let subscribers: Rows = (0..SUBSCRIBERS).map(|s| Row::from(subscriber(s))).collect();
+    let subscribers: Rows = (0..SUBSCRIBERS).map(|s| Octets16::from(subscriber(s))).collect();
     let pref64 = 0x2001_0002_0000_0064u128 << 64;
-    let remotes: Rows = (0..3).map(|r| Row::from(pref64 | (0xc613_0002 + r))).collect();
+    let remotes: Rows = (0..3).map(|r| Octets16::from(pref64 | (0xc613_0002 + r))).collect();
     Ends6 { src: Address6::BySubscriber(subscribers), dst: Address6::ByRemote(0xc613_0002, remotes) }
 }
 
@@ -68,7 +68,7 @@ fn template(size: usize, fields: Fields, layout: Layout) -> Template {
 }
 
 fn tag(index: u32) -> Tag {
-    Tag { trial: 7, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 9, index }
+    Tag { trial: 7, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence: 9, index }
 }
 
 /// A right frame of flow `f`, its values, and what it is held against. It was sent as IPv4.

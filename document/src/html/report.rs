@@ -8,10 +8,10 @@ use data_encoding::BASE64;
 use std::fmt::Write;
 
 /// A part of the page, under a heading of the second level: its anchor, its heading, and what writes it.
-type Part = (&'static str, &'static str, fn(&mut String, &Document));
+type PagePart = (&'static str, &'static str, fn(&mut String, &Document));
 
 /// The parts in the order of the page, the most important one first. Files come last.
-const PARTS: [Part; 5] = [
+const PARTS: [PagePart; 5] = [
     ("summary", "Summary", summary),
     ("figures", "Figures", all_figures),
     ("tables", "Tables", all_tables),

@@ -10,12 +10,12 @@ mod unbound;
 mod zone;
 
 use crate::DutError;
-use crate::changes::{Changes, Undone};
+use crate::changes::{Changes, UndoResult};
 use crate::facts::{self, Fact};
 use crate::host::Namespace;
 use crate::lock::{self, Lock, RunDir};
 use crate::side::{LEFT, RIGHT};
-use crate::started::{Role, Started};
+use crate::started::{Role, RunningProgram};
 use crate::step::{Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
 use folder::Folder;
@@ -132,10 +132,10 @@ fn server() -> SocketAddr {
 }
 
 /// Dropping it ends the programs and undoes the steps.
-pub struct Bed {
+pub struct DnsBed {
     between: QueryPath,
-    knot: Option<Started>,
-    device: Option<Started>,
+    knot: Option<RunningProgram>,
+    device: Option<RunningProgram>,
     changes: Changes,
     host: Namespace,
     folder: Folder,
@@ -145,13 +145,13 @@ pub struct Bed {
     _lock: Lock,
 }
 
-impl Bed {
+impl DnsBed {
     /// Builds the bed and starts its programs. The server loads its zone in the background, so ask
     /// it before the first trial.
     ///
     /// # Errors
     /// A program is missing or cannot be started, or a step fails; everything has been undone.
-    pub fn build(between: QueryPath, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
+    pub fn build(between: QueryPath, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<DnsBed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
         let lock = Lock::take(dir, lock::TEST_BED)?;
@@ -175,7 +175,7 @@ impl Bed {
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);
-        let mut bed = Bed { between, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
+        let mut bed = DnsBed { between, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
         bed.knot = Some(bed.start("the authoritative server", bed.between.place_of_server(), &knot::line())?);
         if matches!(bed.between, QueryPath::Program(_)) {
             bed.start_device()?;
@@ -202,7 +202,7 @@ impl Bed {
     /// # Errors
     /// [`DutError::Dead`] with its last lines.
     pub fn see_that_programs_run(&mut self) -> Result<(), DutError> {
-        let ended = [&mut self.knot, &mut self.device].into_iter().flatten().find_map(Started::ended);
+        let ended = [&mut self.knot, &mut self.device].into_iter().flatten().find_map(RunningProgram::ended);
         ended.map_or(Ok(()), |how| Err(DutError::Dead(format!("a program of the bed has ended: {how}"))))
     }
 
@@ -223,14 +223,14 @@ impl Bed {
     }
 
     /// Ends the programs, removes the folder and undoes all steps.
-    pub fn teardown(mut self) -> Undone {
+    pub fn teardown(mut self) -> UndoResult {
         (self.device, self.knot) = (None, None);
         self.changes.undo_all()
     }
 
-    fn start(&self, name: &'static str, target: Target, line: &str) -> Result<Started, DutError> {
+    fn start(&self, name: &'static str, target: Target, line: &str) -> Result<RunningProgram, DutError> {
         let ns = self.host.at(target).expect("made with a server");
-        Started::spawn_as(Role { name, target }, line, ns, self.folder.path(), &self.sink)
+        RunningProgram::spawn_as(Role { name, target }, line, ns, self.folder.path(), &self.sink)
             .map_err(|why| DutError::refused(format!("`{line}`"), why))
     }
 }

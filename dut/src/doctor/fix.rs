@@ -10,13 +10,13 @@ use crate::setting::Setting;
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct SettingChange {
     pub setting: Setting,
     pub value: String,
     pub refused: Option<String>,
 }
 
-impl fmt::Display for Changed {
+impl fmt::Display for SettingChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.refused {
             None => write!(f, "{}: set to {}", self.setting, self.value),
@@ -35,13 +35,13 @@ pub fn fix(
     of: Option<&str>,
     host: &mut dyn Host,
     findings: &[Finding],
-) -> Result<Vec<Changed>, DutError> {
+) -> Result<Vec<SettingChange>, DutError> {
     let mut journal = Journal::keep(dir, of)?;
     let mut all = Vec::new();
     for finding in findings {
         for (setting, value) in &finding.settings {
             let refused = journal.write(host, finding.name, setting, value)?.err().map(|error| error.to_string());
-            all.push(Changed { setting: setting.clone(), value: value.clone(), refused });
+            all.push(SettingChange { setting: setting.clone(), value: value.clone(), refused });
         }
     }
     Ok(all)

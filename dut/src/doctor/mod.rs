@@ -11,9 +11,9 @@ use port::interface::LinkFacts;
 use serde::Serialize;
 use std::io;
 
-pub use fix::{Changed, fix};
+pub use fix::{SettingChange, fix};
 pub use rows::FILES;
-use rows::{Mend, ROWS, Read, Row, Want};
+use rows::{DoctorRow, Mend, ROWS, Read, Want};
 
 /// Meaning of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -116,7 +116,7 @@ fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {
     rows.filter_map(|row| row.finding(at, readings, port)).collect()
 }
 
-impl Row {
+impl DoctorRow {
     /// The row's finding, if the machine shows the value.
     fn finding(&self, at: &str, readings: &Readings, port: &Port) -> Option<Finding> {
         let seen = self.seen(readings, port);
@@ -127,7 +127,7 @@ impl Row {
         let finding = Finding {
             at: at.to_owned(),
             name: self.name,
-            value: Row::in_words(&seen),
+            value: DoctorRow::in_words(&seen),
             verdict: if wrong.is_empty() { Verdict::Ok } else { self.verdict },
             why: if wrong.is_empty() { "" } else { self.why },
             mend: Vec::new(),

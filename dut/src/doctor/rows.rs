@@ -7,7 +7,7 @@ use crate::setting::{Parameter, Setting, Side};
 use crate::software::conntrack;
 use std::collections::BTreeMap;
 
-pub(super) struct Row {
+pub(super) struct DoctorRow {
     pub name: &'static str,
     pub of: &'static [Of],
     pub read: Read,
@@ -78,8 +78,8 @@ pub const FILES: &[&str] = &[
 
 const MACHINES: &[Of] = &[Of::Tester, Of::Box];
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[DoctorRow] = &[
+    DoctorRow {
         name: "cores",
         of: &[Of::Tester],
         read: Read::Machine(|of| Some(cores(of.text(ONLINE)?).to_string())),
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Tester and device take turns on one core.",
         mend: Mend::Do("use a machine with more cores"),
     },
-    Row {
+    DoctorRow {
         name: "frequency governor",
         of: MACHINES,
         read: Read::Files(&[GOVERNORS]),
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "The clock of a core follows its load, so that rates depend on what ran before.",
         mend: Mend::Write("performance"),
     },
-    Row {
+    DoctorRow {
         name: "turbo switched off",
         of: MACHINES,
         read: Read::Files(&[NO_TURBO]),
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "With turbo, the clock depends on temperature and on the number of busy cores.",
         mend: Mend::Write("1"),
     },
-    Row {
+    DoctorRow {
         name: "turbo",
         of: MACHINES,
         read: Read::Files(&[BOOST]),
@@ -115,7 +115,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "With turbo, the clock depends on temperature and on the number of busy cores.",
         mend: Mend::Write("0"),
     },
-    Row {
+    DoctorRow {
         name: "multithreading",
         of: MACHINES,
         read: Read::Files(&[SMT_ACTIVE]),
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Two threads share a core, so that one slows the other.",
         mend: Mend::Boot("nosmt"),
     },
-    Row {
+    DoctorRow {
         name: "mitigations",
         of: MACHINES,
         read: Read::Machine(mitigations),
@@ -133,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "They lower rates; compare only machines with the same ones. Switch them off only where nothing but measurements runs.",
         mend: Mend::Boot("mitigations=off"),
     },
-    Row {
+    DoctorRow {
         name: "clock source",
         of: MACHINES,
         read: Read::Files(&[CLOCK_SOURCE]),
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Reading this clock takes long; a tester reads it for every batch.",
         mend: Mend::Boot("clocksource=tsc tsc=reliable"),
     },
-    Row {
+    DoctorRow {
         name: "isolated cores",
         of: &[Of::Tester],
         read: Read::Machine(|of| {
@@ -154,7 +154,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "The kernel runs other programs and timers on the cores of the tester. Start natmeter with `taskset -c 2,3` then.",
         mend: Mend::Boot("isolcpus=2,3 nohz_full=2,3 rcu_nocbs=2,3"),
     },
-    Row {
+    DoctorRow {
         name: "irqbalance",
         of: MACHINES,
         read: Read::Machine(irqbalance),
@@ -163,7 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "It moves the interrupts of cards to other cores during trials.",
         mend: Mend::Do("systemctl stop irqbalance"),
     },
-    Row {
+    DoctorRow {
         name: "load",
         of: MACHINES,
         read: Read::Machine(|of| Some(format!("{} processes on average", of.load()?))),
@@ -172,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Other programs take time from the cores, so that trials become invalid.",
         mend: Mend::Do("stop other programs (top shows them)"),
     },
-    Row {
+    DoctorRow {
         name: "processor pressure",
         of: MACHINES,
         read: Read::Machine(pressure),
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "In this part of the last 10 s some program waited for a core.",
         mend: Mend::Do("stop other programs (top shows them)"),
     },
-    Row {
+    DoctorRow {
         name: "free memory",
         of: MACHINES,
         read: Read::Machine(|of| {
@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Tables of many connections need memory; a machine that swaps measures its disk.",
         mend: Mend::Do("stop other programs; `natmeter plan FILE` predicts the memory of a scenario"),
     },
-    Row {
+    DoctorRow {
         name: "receive backlog",
         of: MACHINES,
         read: Read::Files(&[BACKLOG]),
@@ -202,7 +202,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Frames wait in this queue for a busy core; 1,000 entries overflow within milliseconds.",
         mend: Mend::Write("10000"),
     },
-    Row {
+    DoctorRow {
         name: "connections per hash bucket",
         of: MACHINES,
         read: Read::Machine(|of| {
@@ -217,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
             most.map(|most| (conntrack::buckets(), most)).into_iter().collect()
         }),
     },
-    Row {
+    DoctorRow {
         name: "timeouts of UDP, in s",
         of: &[Of::Box],
         read: Read::Files(UDP),
@@ -226,7 +226,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Connections of phase 1 must outlive phase 1, the pause and a trial of 60 s.",
         mend: Mend::Write("300"),
     },
-    Row {
+    DoctorRow {
         name: "entries of neighbour tables",
         of: MACHINES,
         read: Read::Files(NEIGHBOURS),
@@ -235,7 +235,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Addresses on a link beyond this number are not resolved, so that their frames are lost.",
         mend: Mend::Write("8192"),
     },
-    Row {
+    DoctorRow {
         name: "MTU",
         of: &[Of::Port],
         read: Read::Port(|port| Some(port.facts.mtu.to_string())),
@@ -247,7 +247,7 @@ pub(super) const ROWS: &[Row] = &[
             vec![(Setting::SysfsAttribute { interface, attribute: "mtu".to_owned() }, "1500".to_owned())]
         }),
     },
-    Row {
+    DoctorRow {
         name: "generic receive offload",
         of: &[Of::Port],
         read: Read::Port(|port| port.facts.gro.map(on_off)),
@@ -256,7 +256,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "The kernel joins received frames, so that they cannot be counted.",
         mend: Mend::Set(|_, port| feature(port, "generic-receive-offload")),
     },
-    Row {
+    DoctorRow {
         name: "large receive offload",
         of: &[Of::Port],
         read: Read::Port(|port| port.facts.lro.map(on_off)),
@@ -265,7 +265,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "The card joins received frames, so that they cannot be counted.",
         mend: Mend::Set(|_, port| feature(port, "large-receive-offload")),
     },
-    Row {
+    DoctorRow {
         name: "removal of VLAN tags",
         of: &[Of::Port],
         read: Read::Port(|port| port.facts.rxvlan.map(on_off)),
@@ -274,7 +274,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "The card takes tags out of received frames; with `vlan` in the bed file they are missing.",
         mend: Mend::Set(|_, port| feature(port, "rx-vlan-offload")),
     },
-    Row {
+    DoctorRow {
         name: "pause frames (rx, tx)",
         of: &[Of::Port],
         read: Read::Port(|port| Some(format!("{}, {}", on_off(port.facts.rx_pause?), on_off(port.facts.tx_pause?)))),
@@ -283,7 +283,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "A device that is full stops the tester instead of losing frames: throughput looks too high.",
         mend: Mend::Set(pause),
     },
-    Row {
+    DoctorRow {
         name: "rings (rx, tx)",
         of: &[Of::Port],
         read: Read::Port(|port| {
@@ -299,7 +299,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Small rings overflow while the kernel preempts the tester.",
         mend: Mend::Set(rings),
     },
-    Row {
+    DoctorRow {
         name: "queues",
         of: &[Of::Port],
         read: Read::Port(|port| {
@@ -312,7 +312,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Each lane of the tester needs one queue of each port.",
         mend: Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file"),
     },
-    Row {
+    DoctorRow {
         name: "fields of the queue hash",
         of: &[Of::Port],
         read: Read::Port(hash_fields),
@@ -321,7 +321,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "Without ports, all connections between two addresses arrive at one queue.",
         mend: Mend::Do("ethtool -N {port} rx-flow-hash udp4 sdfn; ethtool -N {port} rx-flow-hash udp6 sdfn"),
     },
-    Row {
+    DoctorRow {
         name: "spread of hash values",
         of: &[Of::Port],
         read: Read::Port(spread),
@@ -330,7 +330,7 @@ pub(super) const ROWS: &[Row] = &[
         why: "A queue with fewer hash values than others receives fewer frames.",
         mend: Mend::Do("ethtool -X {port} equal N, with the number of queues in use"),
     },
-    Row {
+    DoctorRow {
         name: "IPv6 autoconfiguration",
         of: &[Of::Port],
         read: Read::Files(&[

@@ -1,7 +1,7 @@
 //! The doctor on recorded machines and ports.
 
 use super::*;
-use crate::host::Here;
+use crate::host::LocalHost;
 use crate::journal;
 use crate::lock::RunDir;
 use crate::readings::tests::machine;
@@ -146,8 +146,11 @@ fn a_box_is_read_through_its_host() {
             let root = self.0.path().display().to_string();
             // The same script below the folder of the recorded machine.
             let args = args.iter().map(|arg| arg.replace(" /", &format!(" {root}/"))).collect();
-            let output =
-                Here::new().perform(target, why, &Action::Command { program: program.clone(), args, stdin: None })?;
+            let output = LocalHost::new().perform(
+                target,
+                why,
+                &Action::Command { program: program.clone(), args, stdin: None },
+            )?;
             Ok(crate::host::Output { stdout: output.stdout.replace(&root, ""), ..output })
         }
         fn read(&mut self, _: Target, _: &str) -> io::Result<String> {
@@ -169,7 +172,7 @@ fn governor(root: &Path) -> String {
 #[test]
 fn settings_of_findings_are_changed_and_undone() {
     let root = laptop();
-    let (dir, mut host) = (RunDir::at(root.path().join("run")), Here::below(root.path()));
+    let (dir, mut host) = (RunDir::at(root.path().join("run")), LocalHost::below(root.path()));
     let changed = fix(&dir, None, &mut host, &tester(&read(&root))).unwrap();
     assert_eq!(changed.iter().filter(|changed| changed.refused.is_some()).count(), 0, "{changed:?}");
     assert_eq!(governor(root.path()), "performance");
@@ -185,7 +188,7 @@ fn a_setting_that_is_refused_does_not_stop_the_others() {
     let root = laptop();
     let findings = tester(&read(&root));
     std::fs::remove_file(root.path().join(&GOVERNOR[1..])).unwrap();
-    let (dir, mut host) = (RunDir::at(root.path().join("run")), Here::below(root.path()));
+    let (dir, mut host) = (RunDir::at(root.path().join("run")), LocalHost::below(root.path()));
     let changed = fix(&dir, None, &mut host, &findings).unwrap();
     let refused: Vec<String> =
         changed.iter().filter(|changed| changed.refused.is_some()).map(ToString::to_string).collect();
@@ -199,7 +202,7 @@ fn a_setting_that_is_refused_does_not_stop_the_others() {
 /// Killed before a noted change was made, and in the middle of the changes.
 #[test]
 fn a_fix_that_is_killed_leaves_a_note_for_clean() {
-    struct Dies(Here, usize);
+    struct Dies(LocalHost, usize);
     impl Host for Dies {
         fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<crate::host::Output> {
             assert!(self.1 > 0, "killed");
@@ -214,10 +217,10 @@ fn a_fix_that_is_killed_leaves_a_note_for_clean() {
         let root = laptop();
         let before = tester(&read(&root));
         let dir = RunDir::at(root.path().join("run"));
-        let mut host = Dies(Here::below(root.path()), changes);
+        let mut host = Dies(LocalHost::below(root.path()), changes);
         let fixing = || fix(&dir, None, &mut host, &before);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fixing)).is_err());
-        let cleaned = journal::clean(&dir, &mut Here::below(root.path())).unwrap();
+        let cleaned = journal::clean(&dir, &mut LocalHost::below(root.path())).unwrap();
         assert_eq!(cleaned.len(), changes + 1, "the last one was noted, but not made");
         assert_eq!(in_lines(&tester(&read(&root))), in_lines(&before));
         assert!(!dir.path().exists());

@@ -42,13 +42,13 @@ fn known(values: &[(String, String)]) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedFile {
     pub(super) path: String,
     pub(super) is_program: bool,
 }
 
 /// Words that begin with `./`, also in command substitutions, but not from variables.
-pub(super) fn files(line: &str) -> Vec<Named> {
+pub(super) fn files(line: &str) -> Vec<NamedFile> {
     let mut found = Vec::new();
     let (mut word, mut begins_command) = (String::new(), true);
     let mut quote = None;
@@ -74,7 +74,7 @@ pub(super) fn files(line: &str) -> Vec<Named> {
     found
 }
 
-fn end_word(word: &mut String, begins_command: &mut bool, found: &mut Vec<Named>) {
+fn end_word(word: &mut String, begins_command: &mut bool, found: &mut Vec<NamedFile>) {
     if word.is_empty() {
         return;
     }
@@ -83,7 +83,7 @@ fn end_word(word: &mut String, begins_command: &mut bool, found: &mut Vec<Named>
     let leads = path.contains('=') || ["!", "if", "then", "else", "elif", "while", "do", "exec", "{"].contains(&&*path);
     let is_program = std::mem::replace(begins_command, *begins_command && leads);
     if path.starts_with("./") {
-        found.push(Named { path, is_program });
+        found.push(NamedFile { path, is_program });
     }
 }
 

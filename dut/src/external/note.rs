@@ -7,7 +7,7 @@
 use super::ExternalConfig;
 use super::hook::{Hook, Hooks};
 use super::hook_host::{self, HookHost, On};
-use crate::changes::Undone;
+use crate::changes::UndoResult;
 use crate::host::ssh;
 use crate::lock::{Lock, RunDir};
 use crate::step::Sink;
@@ -158,8 +158,8 @@ impl DeviceLock {
 ///
 /// # Errors
 /// [`DutError::Busy`] when a run has one of the devices.
-pub fn clean(dir: &RunDir, sink: &Sink) -> Result<Undone, DutError> {
-    let mut undone = Undone::default();
+pub fn clean(dir: &RunDir, sink: &Sink) -> Result<UndoResult, DutError> {
+    let mut undone = UndoResult::default();
     for key in keys(dir) {
         let lock = DeviceLock::at(dir, &key, "a device under test")?;
         match lock.restore_left(dir, sink) {

@@ -6,7 +6,7 @@ use crate::DutError;
 use crate::error::FailedHook;
 use crate::host::Output;
 use crate::host::runner::Ran;
-use crate::step::{Event, Executed, Target};
+use crate::step::{CommandRecord, Event, Target};
 use std::time::Duration;
 
 impl HookHost {
@@ -41,7 +41,7 @@ impl HookHost {
             Ok(ran) => (ran.output.clone(), ran.output.ok() && !ran.timed_out, ran.took),
             Err(error) => (Output { stderr: error.to_string(), ..Output::default() }, false, Duration::ZERO),
         };
-        (self.sink)(&Event::Executed(Executed {
+        (self.sink)(&Event::Executed(CommandRecord {
             why: why.to_owned(),
             target: Target::Dut,
             command: shown(&self.on, line).to_string(),

@@ -100,7 +100,7 @@ fn without_hooks_nothing_is_known_and_nothing_is_left() {
         (external.clear().unwrap(), external.count().unwrap(), external.is_alive().unwrap()),
         (None, None, None)
     );
-    assert_eq!(external.teardown(), Undone::default());
+    assert_eq!(external.teardown(), UndoResult::default());
     assert!(!bed.run_dir().path().exists());
 }
 
@@ -225,7 +225,7 @@ fn a_restore_that_fails_is_noted_and_tried_again() {
     assert_eq!(undone.done, ["box (local): restored by `test -e ready && echo restored >>log`"]);
     assert_eq!(bed.read("log"), "restored\n");
     assert!(!bed.run_dir().path().exists());
-    assert_eq!(clean(&bed.run_dir(), &no_sink()).unwrap(), Undone::default());
+    assert_eq!(clean(&bed.run_dir(), &no_sink()).unwrap(), UndoResult::default());
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_note_that_others_could_have_written_is_refused() {
     // A crash truncates the note after any octet.
     for length in 0..text.len() {
         fs::write(&note, &text[..length]).unwrap();
-        assert_eq!(clean(&dir, &no_sink()).unwrap(), Undone::default());
+        assert_eq!(clean(&dir, &no_sink()).unwrap(), UndoResult::default());
         assert!(!dir.path().exists());
         fs::create_dir(dir.path()).unwrap();
     }

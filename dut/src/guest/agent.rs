@@ -1,8 +1,8 @@
 //! The control channel of a guest: a serial port over which its first process (`init.sh`) takes commands.
 
-use super::Kind;
+use super::Hypervisor;
 use crate::host::Output;
-use crate::host::runner::{Kept, Limits, Ran};
+use crate::host::runner::{Excerpt, Limits, Ran};
 use data_encoding::BASE64;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -23,11 +23,11 @@ pub struct Agent {
 
 impl Agent {
     /// Agent at the other end of this stream.
-    pub fn over(stream: UnixStream, kind: Kind) -> Agent {
+    pub fn over(stream: UnixStream, kind: Hypervisor) -> Agent {
         let at_once = match kind {
             // Its serial port stops for good after a line of about 8 KiB.
-            Kind::Uml => 1 << 10,
-            Kind::Qemu => 1 << 15,
+            Hypervisor::Uml => 1 << 10,
+            Hypervisor::Qemu => 1 << 15,
         };
         Agent { stream, at_once }
     }
@@ -112,7 +112,7 @@ impl Agent {
 
     /// Reads a text, of which at most `kept` octets are kept.
     fn text(&mut self, mut octets: usize, kept: usize, end: Instant) -> io::Result<String> {
-        let mut text = Kept::at_most(kept);
+        let mut text = Excerpt::at_most(kept);
         let mut buffer = [0; 1 << 14];
         while octets > 0 {
             let wanted = octets.min(buffer.len());
@@ -161,7 +161,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(text.as_bytes()).unwrap();
         theirs.shutdown(std::net::Shutdown::Write).unwrap();
-        (Agent::over(ours, Kind::Uml), theirs)
+        (Agent::over(ours, Hypervisor::Uml), theirs)
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
             left -= 1;
             left > 0
         };
-        let error = Agent::over(ours, Kind::Uml).wait_until_ready(&mut goes_on).unwrap_err();
+        let error = Agent::over(ours, Hypervisor::Uml).wait_until_ready(&mut goes_on).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 }

@@ -1,6 +1,6 @@
 //! Builds a guest's image from Debian packages, which apt downloads and verifies, without root or a container.
 
-use super::Kind;
+use super::Hypervisor;
 use super::cache::{Cache, Image};
 use super::cpio::Archive;
 use super::recipe::{DEPMOD, LINKS, MODULES, PERF, PROGRAMS, Recipe, UNUSED, UNUSED_BY_PERF};
@@ -27,8 +27,8 @@ const LIMIT: Duration = Duration::from_secs(1800);
 ///
 /// # Errors
 /// A program or package is missing, a step fails, or User-Mode Linux with perf.
-pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
-    if perf && kind == Kind::Uml {
+pub fn build(kind: Hypervisor, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
+    if perf && kind == Hypervisor::Uml {
         let way_out = "build the other guest: `natmeter guest build qemu --perf`";
         return Err(DutError::refused("User-Mode Linux has no events for perf", way_out));
     }
@@ -62,7 +62,7 @@ pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -
 
 /// Compiled once for each set of package versions.
 fn kernel(
-    kind: Kind,
+    kind: Hypervisor,
     cache: &Cache,
     recipe: &Recipe,
     packages: &Packages,
@@ -308,7 +308,7 @@ mod tests {
         let of = |name: &str, version: &str| (name.to_owned(), version.to_owned());
         assert_eq!(list, [of("conntrack", "1:1.4.7-1+b2"), of("dash", "0.5.12-2")]);
         let newer = Packages { list: versions(&uris.replace("0.5.12-2_", "0.5.12-3_")) };
-        let recipe = Kind::Uml.recipe();
+        let recipe = Hypervisor::Uml.recipe();
         assert_ne!(Packages { list }.key(&recipe), newer.key(&recipe));
     }
 

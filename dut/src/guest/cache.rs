@@ -1,6 +1,6 @@
 //! The folder of built guests: one for each image, named after its kind and the versions of its packages.
 
-use super::Kind;
+use super::Hypervisor;
 use crate::DutError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Cache {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    pub kind: Kind,
+    pub kind: Hypervisor,
     pub folder: PathBuf,
 }
 
@@ -48,7 +48,7 @@ impl Cache {
             let name = entry.file_name().into_string().ok()?;
             let (kind, key) = name.split_once('-')?;
             let is_key = key.len() == 16 && key.chars().all(|c| c.is_ascii_hexdigit());
-            let image = Image { kind: Kind::named(kind)?, folder: entry.path() };
+            let image = Image { kind: Hypervisor::named(kind)?, folder: entry.path() };
             is_key.then_some((image.built(), image))
         };
         let mut images: Vec<(Option<SystemTime>, Image)> = entries.filter_map(image).collect();
@@ -56,7 +56,7 @@ impl Cache {
         images.into_iter().map(|(_, image)| image).collect()
     }
 
-    pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
+    pub fn latest(&self, kind: Hypervisor) -> Result<Image, DutError> {
         self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| {
             let name = kind.name();
             DutError::refused(
@@ -73,7 +73,7 @@ impl Cache {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.split_once('-').is_some_and(|(kind, _)| Kind::named(kind).is_some())
+            name.split_once('-').is_some_and(|(kind, _)| Hypervisor::named(kind).is_some())
         };
         let folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
         for path in &folders {
@@ -85,7 +85,7 @@ impl Cache {
 }
 
 impl Image {
-    pub(super) fn keyed(cache: &Cache, kind: Kind, key: u64) -> Image {
+    pub(super) fn keyed(cache: &Cache, kind: Hypervisor, key: u64) -> Image {
         Image { kind, folder: cache.folder.join(format!("{}-{key:016x}", kind.name())) }
     }
 
@@ -125,15 +125,15 @@ mod tests {
     fn only_folders_of_guests_are_listed_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
-        let error = cache.latest(Kind::Uml).unwrap_err().to_string();
+        let error = cache.latest(Hypervisor::Uml).unwrap_err().to_string();
         assert!(error.contains("no guest of the kind uml") && error.contains("natmeter guest build uml"), "{error}");
         for name in ["uml-0123456789abcdef", "uml-0123456789abcdef.new", "other-0123456789abcdef", "notes"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        let image = Image::keyed(&cache, Kind::Uml, 0x0123_4567_89ab_cdef);
+        let image = Image::keyed(&cache, Hypervisor::Uml, 0x0123_4567_89ab_cdef);
         fs::write(image.list(), "dash 0.5.12-2\nlibc6 2.36\n").unwrap();
         assert_eq!(cache.images(), std::slice::from_ref(&image));
-        assert_eq!(cache.latest(Kind::Uml).unwrap(), image);
+        assert_eq!(cache.latest(Hypervisor::Uml).unwrap(), image);
         assert_eq!(image.version("libc6").as_deref(), Some("2.36"));
         assert_eq!(cache.clean().unwrap().len(), 2);
         assert!(dir.path().join("notes").exists() && cache.images().is_empty());

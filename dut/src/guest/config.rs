@@ -1,13 +1,13 @@
 //! What a guest is made of: its processors, memory and interfaces.
 
-use super::Kind;
+use super::Hypervisor;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use wire::Mac;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
-    pub kind: Kind,
+    pub kind: Hypervisor,
     /// Memory in MiB.
     pub memory_mib: u32,
     pub cpus: u32,
@@ -18,7 +18,13 @@ pub struct GuestConfig {
 
 impl Default for GuestConfig {
     fn default() -> GuestConfig {
-        GuestConfig { kind: Kind::default(), memory_mib: 256, cpus: 1, cores: None, boot: Duration::from_secs(120) }
+        GuestConfig {
+            kind: Hypervisor::default(),
+            memory_mib: 256,
+            cpus: 1,
+            cores: None,
+            boot: Duration::from_secs(120),
+        }
     }
 }
 

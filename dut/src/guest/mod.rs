@@ -26,7 +26,7 @@ pub use running::Guest;
 
 /// Runs the guest's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum Hypervisor {
     /// User-Mode Linux.
     #[default]
     Uml,
@@ -34,17 +34,17 @@ pub enum Kind {
     Qemu,
 }
 
-impl Kind {
-    pub const ALL: &[(Kind, &str, &str)] = &[
-        (Kind::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
-        (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
+impl Hypervisor {
+    pub const ALL: &[(Hypervisor, &str, &str)] = &[
+        (Hypervisor::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
+        (Hypervisor::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
     ];
 
     pub fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+        Hypervisor::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
+    pub fn named(name: &str) -> Option<Hypervisor> {
+        Hypervisor::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }
 }

@@ -1,6 +1,6 @@
 //! The Debian packages of a guest, and the parts of them that it needs.
 
-use super::Kind;
+use super::Hypervisor;
 use crate::tool::Tool;
 
 /// Programs in every guest, without dependencies.
@@ -100,17 +100,17 @@ pub(super) struct Recipe {
     pub(super) config: &'static str,
 }
 
-impl Kind {
+impl Hypervisor {
     pub(super) fn recipe(self) -> Recipe {
         match self {
-            Kind::Uml => Recipe {
+            Hypervisor::Uml => Recipe {
                 tools: COMPILING.into_iter().chain([XZ]).collect(),
                 packages: &["jool-dkms", "flex", "bison", "m4", "libsigsegv2"],
                 follow: &[("linux-source", "linux-source-")],
                 script: include_str!("uml-kernel.sh"),
                 config: include_str!("uml.config"),
             },
-            Kind::Qemu => Recipe {
+            Hypervisor::Qemu => Recipe {
                 tools: COMPILING.to_vec(),
                 packages: &["jool-dkms"],
                 follow: &[

@@ -5,7 +5,7 @@
 
 use super::agent::Agent;
 use super::config::{GuestConfig, Nic};
-use super::{Image, Kind, qemu, uml};
+use super::{Hypervisor, Image, qemu, uml};
 use crate::DutError;
 use crate::child;
 use crate::error::GuestFailure;
@@ -34,7 +34,7 @@ const SHOWN: usize = 15;
 
 /// A running guest, which ends when dropped.
 pub struct Guest {
-    kind: Kind,
+    kind: Hypervisor,
     child: Child,
     lives: Option<ChildStdin>,
     agent: Agent,
@@ -45,8 +45,8 @@ impl Guest {
     /// Boots a guest and waits until it takes commands.
     pub fn boot(config: &GuestConfig, image: &Image, nics: Vec<Nic>) -> Result<Guest, DutError> {
         tool::require(match config.kind {
-            Kind::Uml => &[UNSHARE],
-            Kind::Qemu => &[UNSHARE, qemu::QEMU],
+            Hypervisor::Uml => &[UNSHARE],
+            Hypervisor::Qemu => &[UNSHARE, qemu::QEMU],
         })?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
         let words = words(config, image, &nics, theirs.as_raw_fd());
@@ -77,7 +77,7 @@ impl Guest {
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Hypervisor {
         self.kind
     }
 
@@ -154,8 +154,8 @@ fn cannot_start(error: &io::Error) -> DutError {
 /// The command that boots a guest, in words.
 fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
     match config.kind {
-        Kind::Uml => uml::words(config, image, nics, control),
-        Kind::Qemu => qemu::words(config, image, nics, control, qemu::has_kvm()),
+        Hypervisor::Uml => uml::words(config, image, nics, control),
+        Hypervisor::Qemu => qemu::words(config, image, nics, control, qemu::has_kvm()),
     }
 }
 

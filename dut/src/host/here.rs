@@ -13,16 +13,16 @@ use std::process::Command;
 
 /// The machine as this process sees it, whatever the target of an action.
 #[derive(Clone, Debug)]
-pub struct Here {
+pub struct LocalHost {
     root: PathBuf,
 }
 
-impl Here {
-    pub fn new() -> Here {
-        Here::below("/")
+impl LocalHost {
+    pub fn new() -> LocalHost {
+        LocalHost::below("/")
     }
-    pub fn below(root: impl Into<PathBuf>) -> Here {
-        Here { root: root.into() }
+    pub fn below(root: impl Into<PathBuf>) -> LocalHost {
+        LocalHost { root: root.into() }
     }
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
@@ -36,13 +36,13 @@ impl Here {
     }
 }
 
-impl Default for Here {
-    fn default() -> Here {
-        Here::new()
+impl Default for LocalHost {
+    fn default() -> LocalHost {
+        LocalHost::new()
     }
 }
 
-impl Host for Here {
+impl Host for LocalHost {
     fn perform(&mut self, target: Target, _: &str, action: &Action) -> io::Result<Output> {
         match action {
             Action::Set { setting, value } => self.set(setting, value),
@@ -101,27 +101,28 @@ mod tests {
 
     #[test]
     fn a_command_gives_its_status_and_both_outputs() {
-        let output = Here::new().perform(Target::Machine, "", &sh("echo out; echo err >&2; exit 3")).unwrap();
+        let output = LocalHost::new().perform(Target::Machine, "", &sh("echo out; echo err >&2; exit 3")).unwrap();
         assert_eq!(output, Output { status: Some(3), stdout: "out".into(), stderr: "err".into() });
         assert!(!output.ok());
     }
 
     #[test]
     fn a_command_reads_what_it_is_given() {
-        let output = Here::new().perform(Target::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
+        let output = LocalHost::new().perform(Target::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
         assert_eq!(output.stdout, "a\nb");
     }
 
     #[test]
     fn a_program_that_is_not_installed_is_named() {
-        let error = Here::new().perform(Target::Machine, "", &Action::words("natmeter-has-no-such-tool")).unwrap_err();
+        let error =
+            LocalHost::new().perform(Target::Machine, "", &Action::words("natmeter-has-no-such-tool")).unwrap_err();
         assert_eq!(error.to_string(), "natmeter-has-no-such-tool is not installed");
     }
 
     #[test]
     fn a_missing_setting_is_not_created() {
         let dir = tempfile::tempdir().unwrap();
-        let mut here = Here::below(dir.path());
+        let mut here = LocalHost::below(dir.path());
         let write = Action::set(&Setting::at("/proc/sys/net/core/x").unwrap(), "5");
         assert!(here.perform(Target::Machine, "", &write).is_err());
         std::fs::create_dir_all(dir.path().join("proc/sys/net/core")).unwrap();
@@ -136,7 +137,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("passwd");
         std::fs::write(&file, "root").unwrap();
-        let mut here = Here::below(dir.path());
+        let mut here = LocalHost::below(dir.path());
         let write = Action::Write { path: "/passwd".into(), value: "x".into() };
         assert!(here.perform(Target::Machine, "", &write).is_err() && here.read(Target::Machine, "/passwd").is_err());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "root");

@@ -1,7 +1,7 @@
 //! A host that reports each action of the wrapped host.
 
 use super::{Host, Output};
-use crate::step::{Action, Event, Executed, Sink, Target};
+use crate::step::{Action, CommandRecord, Event, Sink, Target};
 use std::io;
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ impl<H: Host> Host for Log<H> {
             Ok(output) => (output.clone(), None),
             Err(error) => (Output::default(), Some(error.to_string())),
         };
-        (self.sink)(&Event::Executed(Executed {
+        (self.sink)(&Event::Executed(CommandRecord {
             why: why.to_owned(),
             target,
             command: action.to_string(),

@@ -13,7 +13,7 @@ use crate::tool::ETHTOOL;
 use std::io;
 
 pub use dry_run::DryRun;
-pub use here::Here;
+pub use here::LocalHost;
 pub use log::Log;
 pub use namespace::Namespace;
 pub use ssh::{Ssh, SshFailure, SshKind};

@@ -2,7 +2,7 @@
 //! process. Needs root or a user namespace.
 
 use super::here::{no_such_program, run_within_limit, write_setting};
-use super::{Here, Host, Output};
+use super::{Host, LocalHost, Output};
 use crate::step::{Action, NETNS_OF_DUT, Target};
 use crate::tool;
 use port::PortError;
@@ -14,7 +14,7 @@ pub struct Namespace {
     dut: Netns,
     tester: Netns,
     server: Option<Netns>,
-    machine: Here,
+    machine: LocalHost,
 }
 
 impl Namespace {
@@ -24,7 +24,7 @@ impl Namespace {
     }
 
     pub fn between(tester: Netns, dut: Netns) -> Namespace {
-        Namespace { dut, tester, server: None, machine: Here::new() }
+        Namespace { dut, tester, server: None, machine: LocalHost::new() }
     }
 
     /// A host with one for a server behind the DUT.

@@ -62,7 +62,7 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
     };
     let begun = Instant::now();
     let mut child = child::apart(command, [stdin, Stdio::piped(), Stdio::piped()]).env("LC_ALL", "C").spawn()?;
-    let mut running = match Running::of(&mut child, text, limits.octets) {
+    let mut running = match ChildProgram::of(&mut child, text, limits.octets) {
         Ok(running) => running,
         Err(error) => {
             kill_group(&child);
@@ -77,7 +77,7 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
     let status = child.wait()?;
     // What was written before the end is still in the pipes.
     running.drain();
-    let Running { out, err, .. } = running;
+    let ChildProgram { out, err, .. } = running;
     let mut stderr = err.kept.text();
     if !in_time {
         stderr = format!("{stderr}\nkilled after {} s", limits.time.as_secs_f32());
@@ -91,7 +91,7 @@ fn kill_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-struct Running<'a> {
+struct ChildProgram<'a> {
     input: Option<ChildStdin>,
     unsent: &'a [u8],
     out: Stream,
@@ -100,8 +100,8 @@ struct Running<'a> {
     end: Option<OwnedFd>,
 }
 
-impl<'a> Running<'a> {
-    fn of(child: &mut Child, text: &'a str, octets: usize) -> io::Result<Running<'a>> {
+impl<'a> ChildProgram<'a> {
+    fn of(child: &mut Child, text: &'a str, octets: usize) -> io::Result<ChildProgram<'a>> {
         let (out, err) = (child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from));
         let input = child.stdin.take();
         if let Some(pipe) = &input {
@@ -109,7 +109,7 @@ impl<'a> Running<'a> {
         }
         let end = Some(pidfd_open(Pid::from_child(child), PidfdFlags::empty())?);
         let (out, err) = (Stream::of(out, octets)?, Stream::of(err, octets)?);
-        Ok(Running { input, unsent: text.as_bytes(), out, err, end })
+        Ok(ChildProgram { input, unsent: text.as_bytes(), out, err, end })
     }
 
     /// Waits until the program has ended and its output is complete; false if it runs longer.
@@ -164,7 +164,7 @@ impl<'a> Running<'a> {
 struct Stream {
     /// The pipe, none after its end.
     pipe: Option<OwnedFd>,
-    kept: Kept,
+    kept: Excerpt,
 }
 
 impl Stream {
@@ -172,7 +172,7 @@ impl Stream {
         if let Some(pipe) = &pipe {
             never_block(pipe)?;
         }
-        Ok(Stream { pipe, kept: Kept::at_most(octets) })
+        Ok(Stream { pipe, kept: Excerpt::at_most(octets) })
     }
 
     /// Reads at most what a pipe holds, so that the time limit is checked in between.
@@ -195,16 +195,16 @@ impl Stream {
 }
 
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Excerpt {
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
 }
 
-impl Kept {
-    pub(crate) fn at_most(octets: usize) -> Kept {
-        Kept { half: octets / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
+impl Excerpt {
+    pub(crate) fn at_most(octets: usize) -> Excerpt {
+        Excerpt { half: octets / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
 
     pub(crate) fn take(&mut self, bytes: &[u8]) {
@@ -217,7 +217,7 @@ impl Kept {
     }
 
     pub(crate) fn text(self) -> String {
-        let Kept { mut head, tail, dropped, .. } = self;
+        let Excerpt { mut head, tail, dropped, .. } = self;
         if dropped > 0 {
             head.extend(format!("\n[natmeter does not keep the next {dropped} octets]\n").bytes());
         }

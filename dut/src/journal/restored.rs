@@ -4,7 +4,7 @@ use crate::setting::Setting;
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restored {
+pub enum Restoration {
     /// The setting has its old value again.
     Back {
         setting: Setting,
@@ -24,21 +24,21 @@ pub enum Restored {
     Failed { setting: Setting, old: String, error: String },
 }
 
-impl fmt::Display for Restored {
+impl fmt::Display for Restoration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Restored::Back { setting, from, to } => write!(f, "{setting}: restored from {from} to {to}"),
-            Restored::Already { setting, value } => write!(f, "{setting}: is {value} already"),
-            Restored::LeftAlone { setting, now, wrote, old } => write!(
+            Restoration::Back { setting, from, to } => write!(f, "{setting}: restored from {from} to {to}"),
+            Restoration::Already { setting, value } => write!(f, "{setting}: is {value} already"),
+            Restoration::LeftAlone { setting, now, wrote, old } => write!(
                 f,
                 "{setting}: left at {now}, because another program changed it after natmeter had set it to {wrote} (it was {old} \
                  before that)"
             ),
-            Restored::Failed { setting, old, error } => write!(f, "{setting}: not restored to {old}: {error}"),
+            Restoration::Failed { setting, old, error } => write!(f, "{setting}: not restored to {old}: {error}"),
         }
     }
 }
 
-pub fn failures(restored: &[Restored]) -> Vec<String> {
-    restored.iter().filter(|r| matches!(r, Restored::Failed { .. })).map(ToString::to_string).collect()
+pub fn failures(restored: &[Restoration]) -> Vec<String> {
+    restored.iter().filter(|r| matches!(r, Restoration::Failed { .. })).map(ToString::to_string).collect()
 }

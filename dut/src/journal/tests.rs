@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Holder;
-use crate::host::Here;
+use crate::host::LocalHost;
 use crate::step::Action;
 
 pub(super) const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
@@ -14,7 +14,7 @@ fn at(path: &str) -> Setting {
 
 pub(super) struct Machine {
     pub root: tempfile::TempDir,
-    pub host: Here,
+    pub host: LocalHost,
     pub dir: RunDir,
 }
 
@@ -22,7 +22,7 @@ impl Machine {
     pub(super) fn new() -> Machine {
         // The tests flush often.
         let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let host = Here::below(root.path());
+        let host = LocalHost::below(root.path());
         let dir = RunDir::at(root.path().join("run"));
         let machine = Machine { root, host, dir };
         machine.set(MAX, "262144");
@@ -53,7 +53,7 @@ impl Machine {
         fs::create_dir_all(self.dir.path()).unwrap();
         fs::write(path, text).unwrap();
     }
-    pub(super) fn clean(&mut self) -> Vec<Restored> {
+    pub(super) fn clean(&mut self) -> Vec<Restoration> {
         clean(&self.dir, &mut self.host).unwrap()
     }
 }
@@ -68,7 +68,7 @@ fn settings_come_back_in_reverse_order_and_nothing_is_left() {
     assert_eq!(m.get(MAX), "4000000");
     let restored = journal.restore(&mut m.host);
     assert_eq!(restored.len(), 3);
-    assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })), "{restored:?}");
+    assert!(restored.iter().all(|r| matches!(r, Restoration::Back { .. })), "{restored:?}");
     assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
     drop(journal);
     assert!(!m.dir.path().exists());
@@ -82,7 +82,7 @@ fn what_a_killed_run_left_is_found_and_restored() {
     m.kill(journal);
     assert!(is_left(&m.dir));
     let restored = m.clean();
-    assert_eq!(restored, [Restored::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
+    assert_eq!(restored, [Restoration::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
     assert_eq!(m.get(MAX), "262144");
     assert_eq!(m.clean(), [], "the second call has nothing to do");
     assert!(!m.dir.path().exists());
@@ -95,7 +95,7 @@ fn a_run_killed_between_journal_and_change_changed_nothing() {
     m.write(&mut journal, MAX, "1000000");
     m.kill(journal);
     m.set(MAX, "262144");
-    assert_eq!(m.clean(), [Restored::Already { setting: at(MAX), value: "262144".into() }]);
+    assert_eq!(m.clean(), [Restoration::Already { setting: at(MAX), value: "262144".into() }]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_setting_that_another_program_changed_is_left_and_reported() {
     m.write(&mut journal, HASH, "1000448");
     m.set(MAX, "777");
     let restored = journal.restore(&mut m.host);
-    assert!(matches!(&restored[1], Restored::LeftAlone { now, .. } if now == "777"), "{restored:?}");
+    assert!(matches!(&restored[1], Restoration::LeftAlone { now, .. } if now == "777"), "{restored:?}");
     assert_eq!((m.get(MAX), m.get(HASH)), ("777".into(), "65536".into()));
     drop(journal);
     assert!(!is_left(&m.dir), "the entry is done");
@@ -173,7 +173,7 @@ fn a_second_run_and_clean_refuse_while_one_is_alive() {
 /// A host that rounds written values up, and records the length of the journal and all settings before and after each
 /// write.
 struct Rounding {
-    pub host: Here,
+    pub host: LocalHost,
     to: u64,
     journal: PathBuf,
     seen: Vec<(usize, [String; 2])>,
@@ -215,7 +215,7 @@ fn a_value_that_the_kernel_rounded_is_recognised() {
         journal.write(&mut host, "", &at(HASH), "1000000").unwrap().unwrap();
         assert_eq!(m.get(HASH), 1_000_000u64.next_multiple_of(heads).next_multiple_of(to).to_string());
         m.kill(journal);
-        assert!(matches!(m.clean()[0], Restored::Back { .. }));
+        assert!(matches!(m.clean()[0], Restoration::Back { .. }));
         assert_eq!(m.get(HASH), "65536");
     }
 }
@@ -272,7 +272,7 @@ fn a_kill_at_any_octet_is_restored() {
         let restored = m.clean();
         let text = String::from_utf8_lossy(&journal);
         assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
-        assert!(restored.iter().all(|r| !matches!(r, Restored::LeftAlone { .. })), "{restored:?}\n{text}");
+        assert!(restored.iter().all(|r| !matches!(r, Restoration::LeftAlone { .. })), "{restored:?}\n{text}");
         assert!(!m.dir.path().exists(), "nothing is left: {text}");
         tried += 1;
     }

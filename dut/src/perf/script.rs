@@ -15,7 +15,7 @@ pub const OTHER: &str = "other functions";
 
 /// Samples of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OfCore {
+pub struct CoreShare {
     pub all: u64,
     /// The core waited for a lock.
     pub waiting: u64,
@@ -24,7 +24,7 @@ pub struct OfCore {
 /// Samples by core, by part of the kernel, and by stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    pub cores: BTreeMap<u32, OfCore>,
+    pub cores: BTreeMap<u32, CoreShare>,
     /// Parts by the innermost function whose part is known.
     pub parts: BTreeMap<&'static str, u64>,
     /// Tester's own code, counted only here.
@@ -220,8 +220,12 @@ ksoftirqd/1    25 [001] 39835.000000501:
     #[test]
     fn samples_are_summed_up_by_core_part_and_stack() {
         let stacks = read(RECORDED, ALL, 100);
-        assert_eq!(stacks.cores[&1], OfCore { all: 2, waiting: 1 }, "without the idle one, and that behind the range");
-        assert_eq!(stacks.cores[&0], OfCore { all: 1, waiting: 0 });
+        assert_eq!(
+            stacks.cores[&1],
+            CoreShare { all: 2, waiting: 1 },
+            "without the idle one, and that behind the range"
+        );
+        assert_eq!(stacks.cores[&0], CoreShare { all: 1, waiting: 0 });
         assert_eq!((stacks.tester, stacks.others), (1, 1));
         assert_eq!(stacks.parts, BTreeMap::from([("NAT", 1), ("connection tracking", 1), ("receive path", 1)]));
         let expected = [("core 0;natmeter;do_syscall_64;tun_get_user;netif_receive_skb", 1), (LOCK, 1), (NAT, 1)];

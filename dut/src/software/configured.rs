@@ -2,10 +2,10 @@
 //! cores that forward its packets.
 
 use super::conntrack::{self, Cleared, Situation};
-use super::{Config, Software};
+use super::{Software, SoftwareConfig};
 use crate::DutError;
 use crate::backlog::Backlog;
-use crate::changes::{Changes, Undone};
+use crate::changes::{Changes, UndoResult};
 use crate::facts::{self, Fact};
 use crate::host::Namespace;
 use crate::interface::{is_online, steer};
@@ -19,7 +19,7 @@ use port::netns::{Netns, in_user_namespace};
 #[derive(Clone, Debug)]
 pub struct Configuration {
     pub software: &'static Software,
-    pub config: Config,
+    pub config: SoftwareConfig,
     /// Cores that forward its packets; if empty, the sender's.
     pub cores: Vec<usize>,
 }
@@ -89,14 +89,14 @@ impl Configuration {
 }
 
 /// Software in a known state. Dropping it undoes its steps; the sink receives the failures.
-pub struct Configured {
+pub struct ConfiguredSoftware {
     software: &'static Software,
     changes: Changes,
     facts: Vec<Fact>,
     is_standing: bool,
 }
 
-impl Configured {
+impl ConfiguredSoftware {
     /// Configures the software in a namespace with both interfaces. Needs root, or a process that entered a user
     /// namespace.
     pub fn prepare(
@@ -104,7 +104,7 @@ impl Configured {
         namespace: &Netns,
         dir: &RunDir,
         sink: &Sink,
-    ) -> Result<Configured, DutError> {
+    ) -> Result<ConfiguredSoftware, DutError> {
         let Configuration { software, config, .. } = configuration;
         configuration.check()?;
         tool::require(software.tools)?;
@@ -115,7 +115,7 @@ impl Configured {
         if let Some(doubt) = backlog.and_then(|backlog| backlog.doubt()) {
             facts.push(Fact { doubt: Some(doubt), ..Fact::new("queue in front of each core", "not raised") });
         }
-        Ok(Configured { software, changes, facts, is_standing: true })
+        Ok(ConfiguredSoftware { software, changes, facts, is_standing: true })
     }
 
     /// Empties the connection tracking table and checks that it is empty; none if the software keeps no table.
@@ -144,13 +144,13 @@ impl Configured {
     }
 
     /// Empties the table and undoes the steps.
-    pub fn teardown(mut self) -> Undone {
+    pub fn teardown(mut self) -> UndoResult {
         self.down()
     }
 
-    fn down(&mut self) -> Undone {
+    fn down(&mut self) -> UndoResult {
         if !std::mem::take(&mut self.is_standing) {
-            return Undone::default();
+            return UndoResult::default();
         }
         // The kernel would free the entries for seconds, on the cores of the next measurement.
         let _ = self.clear();
@@ -158,7 +158,7 @@ impl Configured {
     }
 }
 
-impl Drop for Configured {
+impl Drop for ConfiguredSoftware {
     fn drop(&mut self) {
         self.down();
     }
@@ -170,7 +170,7 @@ mod tests {
     use crate::software::named;
 
     fn nftables(connections: u64, cores: Vec<usize>) -> Configuration {
-        let config = Config { connections, ..Config::default() };
+        let config = SoftwareConfig { connections, ..SoftwareConfig::default() };
         Configuration { software: named("nftables").unwrap(), config, cores }
     }
 

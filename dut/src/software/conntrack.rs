@@ -1,6 +1,6 @@
 //! The kernel's connection tracking table, which every NAT44 of Linux uses: its size, timeouts and entries.
 
-use super::Config;
+use super::SoftwareConfig;
 use crate::DutError;
 use crate::changes::Changes;
 use crate::setting::Setting;
@@ -64,7 +64,7 @@ struct Size {
 }
 
 /// Returns the steps that make the table large enough, machine-wide ones only if necessary, and its timeouts long.
-pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
+pub fn steps(config: &SoftwareConfig, situation: &Situation) -> Result<Vec<Step>, DutError> {
     let mut steps = Vec::new();
     if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
         let size = size(config, Size { entries: max, buckets }, situation)?;
@@ -84,7 +84,7 @@ pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutErr
     Ok(steps)
 }
 
-fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutError> {
+fn size(config: &SoftwareConfig, now: Size, situation: &Situation) -> Result<Size, DutError> {
     let n = config.connections;
     let refuse = |what: String, way_out: String| Err(DutError::refused(what, way_out));
     let needed = n + SLACK;
@@ -210,7 +210,7 @@ mod tests {
         Situation { max: Some(262_144), buckets: Some(262_144), adjustable: true, memory: 16 << 30 };
 
     fn shown(connections: u64, situation: &Situation) -> String {
-        let config = Config { connections, ..Config::default() };
+        let config = SoftwareConfig { connections, ..SoftwareConfig::default() };
         steps(&config, situation).map_or_else(|e| e.to_string(), |s| listing(&s))
     }
 
@@ -245,7 +245,12 @@ mod tests {
 
     #[test]
     fn sizes_asked_for_are_taken_even_if_smaller_than_now() {
-        let config = Config { connections: 1000, table_size: Some(4000), hash_size: Some(1000), ..Config::default() };
+        let config = SoftwareConfig {
+            connections: 1000,
+            table_size: Some(4000),
+            hash_size: Some(1000),
+            ..SoftwareConfig::default()
+        };
         let steps = steps(&config, &DEBIAN).unwrap();
         let written: Vec<String> = steps[..2].iter().map(|s| s.action.to_string()).collect();
         assert_eq!(written, [format!("echo 1024 > {BUCKETS}"), format!("echo 4000 > {MAX}")]);
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_table_smaller_than_the_connections_is_refused() {
-        let config = Config { connections: 5000, table_size: Some(5000), ..Config::default() };
+        let config = SoftwareConfig { connections: 5000, table_size: Some(5000), ..SoftwareConfig::default() };
         let error = steps(&config, &DEBIAN).unwrap_err().to_string();
         assert!(error.contains("5000 connections do not fit into a table of 5000 entries"), "{error}");
         assert!(shown((1 << 30) + 1, &Situation { memory: u64::MAX, ..DEBIAN }).contains("at most 1073741824 entries"));

@@ -1,6 +1,6 @@
 //! NAT44 by the Linux kernel with one iptables rule.
 
-use super::{Config, Software, linux_forwarding};
+use super::{Software, SoftwareConfig, linux_forwarding};
 use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
@@ -20,7 +20,7 @@ pub const NFT: Software = Software {
     ..LEGACY
 };
 
-fn steps(program: &str, config: &Config) -> Vec<Step> {
+fn steps(program: &str, config: &SoftwareConfig) -> Vec<Step> {
     let pool = &config.pool;
     let target = format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports());
     let translate = |protocol: &&str| {

@@ -25,7 +25,7 @@ pub struct Software {
     pub stateful: bool,
     /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
-    pub steps: fn(&Config) -> Vec<Step>,
+    pub steps: fn(&SoftwareConfig) -> Vec<Step>,
 }
 
 pub fn named(name: &str) -> Result<&'static Software, DutError> {
@@ -36,7 +36,7 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct SoftwareConfig {
     pub connections: u64,
     /// Entries of the table; default: what the connections need, at least the present value.
     pub table_size: Option<u64>,
@@ -48,9 +48,9 @@ pub struct Config {
     pub pool: Pool,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
+impl Default for SoftwareConfig {
+    fn default() -> SoftwareConfig {
+        SoftwareConfig {
             connections: 0,
             table_size: None,
             hash_size: None,
@@ -89,7 +89,7 @@ impl Pool {
     }
 }
 
-impl Config {
+impl SoftwareConfig {
     pub fn check(&self, software: &Software) -> Result<(), DutError> {
         let Pool { first, last, first_port, last_port } = self.pool;
         if first > last || first_port > last_port || first_port == 0 {
@@ -113,21 +113,21 @@ mod tests {
     use super::*;
     use crate::step::tests::listing;
 
-    fn shown(software: &Software, config: &Config) -> String {
+    fn shown(software: &Software, config: &SoftwareConfig) -> String {
         listing(&(software.steps)(config))
     }
 
     #[test]
     fn every_software_renders_its_steps() {
         for software in KNOWN {
-            insta::assert_snapshot!(format!("{}-snat", software.name), shown(software, &Config::default()));
+            insta::assert_snapshot!(format!("{}-snat", software.name), shown(software, &SoftwareConfig::default()));
         }
     }
 
     #[test]
     fn a_pool_of_addresses_and_a_port_range_reach_the_rule() {
         let pool = Pool { last: Ipv4Addr::new(198, 19, 0, 4), first_port: 2048, last_port: 4095, ..Pool::default() };
-        let config = Config { pool, ..Config::default() };
+        let config = SoftwareConfig { pool, ..SoftwareConfig::default() };
         for software in KNOWN.iter().filter(|s| s.stateful) {
             let text = shown(software, &config);
             assert!(text.contains("198.19.0.1-198.19.0.4:2048-4095"), "{text}");
@@ -136,23 +136,25 @@ mod tests {
 
     #[test]
     fn tcp_has_a_rule_of_its_own_beside_that_of_udp() {
-        let config = Config { tcp: true, ..Config::default() };
+        let config = SoftwareConfig { tcp: true, ..SoftwareConfig::default() };
         for (software, rules) in
             [("nftables", ["l4proto udp snat", "l4proto tcp snat"]), ("iptables-nft", ["-p udp -j", "-p tcp -j"])]
         {
             let text = shown(named(software).unwrap(), &config);
             assert!(rules.iter().all(|rule| text.contains(rule)), "{text}");
-            assert!(!shown(named(software).unwrap(), &Config::default()).contains(rules[1]));
+            assert!(!shown(named(software).unwrap(), &SoftwareConfig::default()).contains(rules[1]));
         }
     }
 
     #[test]
     fn invalid_configurations_are_refused_with_a_way_out() {
         let nft = named("nftables").unwrap();
-        Config::default().check(nft).unwrap();
+        SoftwareConfig::default().check(nft).unwrap();
         let backwards = Pool { first_port: 5000, last_port: 4000, ..Pool::default() };
-        for config in [Config { pool: backwards, ..Config::default() }, Config { udp_timeout: 0, ..Config::default() }]
-        {
+        for config in [
+            SoftwareConfig { pool: backwards, ..SoftwareConfig::default() },
+            SoftwareConfig { udp_timeout: 0, ..SoftwareConfig::default() },
+        ] {
             assert!(matches!(config.check(nft), Err(DutError::Refused { .. })), "{config:?}");
         }
         assert!(named("ipfw").unwrap_err().to_string().contains("linux-ipv6-forwarding, nftables"));

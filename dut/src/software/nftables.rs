@@ -1,6 +1,6 @@
 //! NAT44 by the Linux kernel: one rule in the table `natmeter`.
 
-use super::{Config, Software, linux_forwarding};
+use super::{Software, SoftwareConfig, linux_forwarding};
 use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
@@ -9,7 +9,7 @@ use crate::tool::{CONNTRACK, NFT};
 pub const SOFTWARE: Software =
     Software { name: "nftables", tools: &[NFT, CONNTRACK], stateful: true, ipv6: false, steps };
 
-fn steps(config: &Config) -> Vec<Step> {
+fn steps(config: &SoftwareConfig) -> Vec<Step> {
     let pool = &config.pool;
     let rule = format!("snat to {}:{}", pool.addresses(), pool.ports());
     // nft accepts a range of ports only in a rule for a protocol with ports.

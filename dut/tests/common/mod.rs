@@ -30,7 +30,7 @@ pub(crate) struct Case {
 }
 
 pub(crate) fn case(software: &str, io: Io) -> Case {
-    let config = software::Config { connections: 1000, ..software::Config::default() };
+    let config = software::SoftwareConfig { connections: 1000, ..software::SoftwareConfig::default() };
     Case {
         configuration: Configuration { software: software::named(software).unwrap(), config, cores: Vec::new() },
         io,

@@ -3,8 +3,8 @@
 
 use crate::common::{Case, Io, Standing, case, forwards_counts_and_is_emptied};
 use crate::held;
-use dut::host::{Here, Host};
-use dut::journal::{self, Journal, Restored};
+use dut::host::{Host, LocalHost};
+use dut::journal::{self, Journal, Restoration};
 use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
 use dut::{DutError, Event, Holder, RunDir, Setting, Sink, Step, Target};
@@ -118,7 +118,7 @@ fn a_device_pinned_to_a_core() {
 }
 
 fn setting(path: &str) -> u64 {
-    Here::new().read(Target::Machine, path).unwrap().parse().unwrap()
+    LocalHost::new().read(Target::Machine, path).unwrap().parse().unwrap()
 }
 
 fn larger_than_now() -> Case {
@@ -181,7 +181,7 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let state = HostState::remember();
     let (max, buckets) = (setting(conntrack::MAX), setting(conntrack::BUCKETS));
     let mut child = held::start("devices::hold_a_device", state.dir().path());
-    let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
+    let busy = journal::clean(&state.dir(), &mut LocalHost::new()).unwrap_err();
     assert!(
         matches!(&busy, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == child.id().to_string()),
         "{busy}"
@@ -191,8 +191,8 @@ fn a_killed_run_leaves_a_journal_that_clean_replays() {
     child.wait().unwrap();
     assert!(setting(conntrack::MAX) > max, "SIGKILL leaves the setting behind");
     assert!(journal::is_left(&state.dir()));
-    let restored = journal::clean(&state.dir(), &mut Here::new()).unwrap();
-    assert!(restored.iter().all(|r| matches!(r, Restored::Back { .. })) && restored.len() == 2, "{restored:?}");
+    let restored = journal::clean(&state.dir(), &mut LocalHost::new()).unwrap();
+    assert!(restored.iter().all(|r| matches!(r, Restoration::Back { .. })) && restored.len() == 2, "{restored:?}");
     assert_eq!((setting(conntrack::MAX), setting(conntrack::BUCKETS)), (max, buckets));
     assert!(!state.dir().path().exists(), "the files of the child's locks are gone too");
     drop(prepare(&case("linux-forwarding", Io::Tap), &state));
@@ -207,9 +207,9 @@ fn a_feature_that_ethtool_switched_is_restored() {
     let dir = RunDir::at(folder.path().join("natmeter"));
     let feature = Setting::Ethtool { interface: "lo".into(), feature: "generic-segmentation-offload".into() };
     let switch_off_and_die = || {
-        let (mut journal, _) = Journal::begin(&dir, &mut Here::new()).unwrap();
-        journal.write(&mut Here::new(), "", &feature, "off").unwrap().unwrap().expect("it was on");
-        assert_eq!(Here::new().read_setting(&feature).unwrap(), "off");
+        let (mut journal, _) = Journal::begin(&dir, &mut LocalHost::new()).unwrap();
+        journal.write(&mut LocalHost::new(), "", &feature, "off").unwrap().unwrap().expect("it was on");
+        assert_eq!(LocalHost::new().read_setting(&feature).unwrap(), "off");
         // A killed process drops neither; the kernel releases the lock.
         let text = std::fs::read(dir.path().join("machine.journal")).unwrap();
         drop(journal);
@@ -218,8 +218,8 @@ fn a_feature_that_ethtool_switched_is_restored() {
     };
     let restored = port::netns::Netns::new().unwrap().run_in(|| {
         switch_off_and_die();
-        let restored = journal::clean(&dir, &mut Here::new()).unwrap();
-        assert_eq!(Here::new().read_setting(&feature).unwrap(), "on");
+        let restored = journal::clean(&dir, &mut LocalHost::new()).unwrap();
+        assert_eq!(LocalHost::new().read_setting(&feature).unwrap(), "on");
         restored
     });
     let [restored] = &restored.unwrap()[..] else { panic!("one change") };
@@ -236,7 +236,7 @@ fn the_next_run_restores_settings_of_a_killed_run_and_reports_them() {
     let line = format!(r#"{{"change":{{"path":"{}","old":"{max}","new":"{}"}}}}"#, conntrack::MAX, max + 1);
     std::fs::write(state.dir().path().join("machine.journal"), format!("{line}\n")).unwrap();
     let raise = Step::machine("", &conntrack::max(), max + 1);
-    Here::new().perform(Target::Machine, "", &raise.action).unwrap();
+    LocalHost::new().perform(Target::Machine, "", &raise.action).unwrap();
 
     let (sink, told) = listener();
     let standing = Standing::prepare(&case("nftables", Io::Tap), &state.dir(), &sink);

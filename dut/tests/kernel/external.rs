@@ -2,7 +2,7 @@
 
 use crate::held;
 use crate::lab::{self, DUT, Lab};
-use dut::changes::Undone;
+use dut::changes::UndoResult;
 use dut::external;
 use dut::step::no_sink;
 use dut::{DutError, External, ExternalConfig, Hook, Hooks, On, SshKind};
@@ -152,7 +152,7 @@ fn a_device_with_a_hook_that_hangs_is_restored() {
         let text = external.clear().unwrap_err().to_string();
         assert!(text.contains("hook `clear` (ssh:dut): `sleep 1000` ran longer than its time limit, 10 s"), "{text}");
         assert!(text.ends_with("afterwards: restored by `./restore`"), "{text}");
-        assert_eq!(external.teardown(), Undone::default(), "restored once");
+        assert_eq!(external.teardown(), UndoResult::default(), "restored once");
     });
     assert_eq!(log(&lab), "restore\n");
     assert!(!lab.run_dir().path().exists());

@@ -1,7 +1,7 @@
 //! A DUT as a process in a namespace ends with natmeter, even after SIGKILL. Needs root.
 
 use crate::held;
-use dut::Started;
+use dut::RunningProgram;
 use dut::step::no_sink;
 use port::netns::Netns;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 fn hold_a_process() {
     let Some(line) = held::given() else { return };
     let ns = Netns::new().unwrap();
-    let started = Started::spawn(line.to_str().unwrap(), &[], &ns, Path::new("/"), &no_sink());
+    let started = RunningProgram::spawn(line.to_str().unwrap(), &[], &ns, Path::new("/"), &no_sink());
     let _started = started.unwrap_or_else(|e| panic!("{e}"));
     held::wait();
 }

@@ -2,7 +2,7 @@
 
 use crate::whole::{data, make_stage, row};
 use method::Direction;
-use plane::view::{Bed, ends::table, forwarding_as};
+use plane::view::{BedAddresses, ends::table, forwarding_as};
 use port::Clock;
 use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
@@ -25,7 +25,7 @@ pub(crate) fn print(clock: Clock) {
     }
 }
 
-pub(crate) fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
+pub(crate) fn bed(subscribers: u32, ports: u16, remotes: u16) -> BedAddresses {
     let flows = FlowSpace::new(
         AddrRange { first: [10, 0, 0, 2].into(), count: subscribers },
         PortRange { first: 1024, last: 1023 + ports },
@@ -34,7 +34,7 @@ pub(crate) fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
     )
     .expect("these ranges fit");
     let hop = plane::Hop::default();
-    Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
+    BedAddresses { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
 fn layouts(subscribers: u32) -> [(&'static str, Layout); 3] {

@@ -9,7 +9,7 @@ use engine::{Service, ServiceVerdict};
 use plane::view::forwarding;
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Mutex;
-use wire::{Kind, StreamId, Tag, Values, View};
+use wire::{FramePurpose, StreamId, Tag, Values, View};
 
 const FRAMES: u64 = 100 * BATCH as u64;
 const TRIAL: u16 = 7;
@@ -24,7 +24,7 @@ impl Port for Arriving<'_> {
         for _ in 0..BATCH {
             let mut frame = pool.alloc(self.view.left.len()).expect("a frame for each of a burst");
             let index = self.sequence as u32;
-            let stream = Tag::stream(Kind::Data, false);
+            let stream = Tag::stream(FramePurpose::Data, false);
             let tag = Tag { trial: TRIAL, stream, sender: 0, sequence: self.sequence, index };
             let flow = self.view.flows.flow(self.view.order.get(index));
             self.view.left.write(frame.bytes_mut(), &Values::of(flow), &tag);
@@ -60,7 +60,7 @@ fn judged(clock: Clock, view: &View, with: bool) -> f64 {
         learn: false,
         store: None,
         trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(Kind::Data, false)),
+        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, false)),
         connections: view.connections(),
     };
     let mut judge = Judge::new(plan, clock, &mut seen);

@@ -6,12 +6,12 @@ use engine::phase::{Phase, PhaseOutcome};
 use engine::stage::Stage;
 use engine::store::StateTable;
 use method::{Direction, Nanos, Order, Rate};
-use plane::view::{Bed, forwarding, nat44};
+use plane::view::{BedAddresses, forwarding, nat44};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
+use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, PortRange, View};
 
 /// Frames of a run of about a millisecond.
 const FRAMES: u64 = 32_000;
@@ -40,7 +40,7 @@ pub(crate) fn print(clock: Clock, large: bool) {
     }
 }
 
-pub(crate) fn bed(ports: u16, remotes: u16) -> Bed {
+pub(crate) fn bed(ports: u16, remotes: u16) -> BedAddresses {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
         PortRange { first: 1024, last: 1023 + ports },
@@ -49,7 +49,7 @@ pub(crate) fn bed(ports: u16, remotes: u16) -> Bed {
     )
     .expect("these ranges fit");
     let hop = plane::Hop::default();
-    Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
+    BedAddresses { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
 pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
@@ -78,14 +78,14 @@ pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
         reverse_order: Order::Random,
         drain: Nanos::from_millis(1),
         // Always behind schedule.
-        ..Phase::of(Kind::Data, Rate(1_000_000_000), FRAMES)
+        ..Phase::of(FramePurpose::Data, Rate(1_000_000_000), FRAMES)
     }
 }
 
 /// Phase 1 at full speed.
 pub(crate) fn learn(n: u64) -> Phase {
     Phase {
-        kind: Kind::Establish,
+        kind: FramePurpose::Establish,
         frames: n,
         forward_order: Order::RoundRobin,
         learn: true,

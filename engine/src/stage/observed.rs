@@ -3,7 +3,7 @@
 use super::Stage;
 use crate::observe::{DueTimes, Extra, FrameStamps, losses};
 use crate::phase::Phase;
-use crate::pieces::Part;
+use crate::pieces::RatePiece;
 use crate::schedule::Departures;
 use crate::seen::Arrivals;
 use method::trial::{Observed, PerDirection, Stamps};
@@ -26,10 +26,10 @@ impl Stage {
                 return None;
             }
             let (all, frequency) = (phase.direction.frames(left, phase.frames), self.clock.frequency());
-            let schedule = |part: Part| {
+            let schedule = |part: RatePiece| {
                 (part.before, Departures::new(self.clock.ticks(part.from.0), frequency, part.pace, part.frames))
             };
-            let schedules = Part::all(phase, &extra.pieces, left).map(schedule).collect();
+            let schedules = RatePiece::all(phase, &extra.pieces, left).map(schedule).collect();
             let side = usize::from(left);
             let seen: Vec<Option<&Arrivals>> = (0..senders)
                 .map(|sender| self.seen.iter().map(|at| &at[side][sender]).find(|seen| seen.has_room()))

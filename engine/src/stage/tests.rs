@@ -1,7 +1,7 @@
 //! Hop limits, and room for frames.
 
 use super::*;
-use plane::view::{Bed, forwarding};
+use plane::view::{BedAddresses, forwarding};
 use port::{Burst, Counters, Pool, PoolConfig, Port, Sent};
 use wire::{AddrRange, FlowSpace, PortRange};
 
@@ -45,7 +45,7 @@ fn lanes_have_room_for_all_frames_that_their_ports_may_receive() {
     let any = AddrRange::one([198, 18, 0, 2].into());
     let flows = FlowSpace::new(any, PortRange { first: 1, last: 10 }, any, PortRange { first: 1, last: 10 }).unwrap();
     let hop = plane::Hop::default();
-    let bed = Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: 100, flows, seed: 5 };
+    let bed = BedAddresses { left: hop, right: hop, frame_size: 64, ttl: 10, connections: 100, flows, seed: 5 };
     for (backend, of_others) in [("link", false), ("af_packet", true), ("af_xdp", true)] {
         let port = || Some(Box::new(Silent(backend)) as Box<dyn Port>);
         let pools = Pool::for_workers(PoolConfig::compact(2, 8, 64)).unwrap();

@@ -4,15 +4,15 @@ use engine::phase::Phase;
 use engine::stage::Stage;
 use engine::{Device, Engine, Lane, NoDevice, Settings, StateTable};
 use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec};
-use plane::view::{Bed, forwarding};
+use plane::view::{BedAddresses, forwarding};
 use port::link::{LinkPort, Steer, link};
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
+use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, PortRange, View};
 
 /// Ten thousand flows.
-pub(crate) fn bed(frame_size: usize) -> Bed {
+pub(crate) fn bed(frame_size: usize) -> BedAddresses {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
         PortRange { first: 1024, last: 2023 },
@@ -21,7 +21,7 @@ pub(crate) fn bed(frame_size: usize) -> Bed {
     )
     .expect("these ranges fit");
     let hop = plane::Hop::default();
-    Bed { left: hop, right: hop, frame_size, ttl: 10, connections: flows.size(), flows, seed: 5 }
+    BedAddresses { left: hop, right: hop, frame_size, ttl: 10, connections: flows.size(), flows, seed: 5 }
 }
 
 pub(crate) fn outer() -> OuterRange {
@@ -47,12 +47,12 @@ pub(crate) fn stateless(frames: u64) -> TrialSpec {
 }
 
 /// The addresses and ports of the inside: those of a NAT44 that changes nothing, as a cable is.
-pub(crate) fn unchanged(bed: &Bed) -> OuterRange {
+pub(crate) fn unchanged(bed: &BedAddresses) -> OuterRange {
     OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() }
 }
 
 /// The same, with ports to which connections may move.
-pub(crate) fn any_port(bed: &Bed) -> OuterRange {
+pub(crate) fn any_port(bed: &BedAddresses) -> OuterRange {
     OuterRange { ports: PortRange { first: 1024, last: 65_535 }, ..unchanged(bed) }
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
         direction,
         forward_order: Order::Random,
         drain: Nanos::from_millis(20),
-        ..Phase::of(Kind::Data, Rate(1_000_000), frames)
+        ..Phase::of(FramePurpose::Data, Rate(1_000_000), frames)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a trial does to a device and reads from it, over a cable.
 
 use crate::common::{self, any_port, bed, lanes, of_inner, settings, trial_spec};
-use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, Engine, MemoryNow};
+use engine::{Clearing, ClockAt, CoreTime, CpuTimes, Device, Engine, MemoryNow};
 use method::trial::{Action, Buckets, Disruption, Sampler, TearDown};
 use method::{Direction, Load, Nanos, Rate, TrialError, TrialOptions, TrialSpec, Trials};
 use plane::view::nat44;
@@ -76,10 +76,10 @@ impl Device for Known {
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         Ok(Some(self.common.entries.load(Ordering::Relaxed)))
     }
-    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         let entries = self.common.entries.swap(0, Ordering::Relaxed);
         let took = EMPTY + EACH * entries as u32;
-        Ok(Cleared { took: took.into(), how: "known".to_owned(), clock: ClockAt::Device })
+        Ok(Clearing { took: took.into(), how: "known".to_owned(), clock: ClockAt::Device })
     }
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         if what == Disruption::Reset {

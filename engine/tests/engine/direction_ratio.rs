@@ -10,7 +10,7 @@ use engine::{Engine, NoDevice, Settings};
 use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, Rate, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use std::sync::Arc;
-use wire::{Kind, View};
+use wire::{FramePurpose, View};
 
 fn mixed(forward: u32, reverse: u32) -> Direction {
     Direction::Mixed(DirectionRatio::new(forward, reverse).unwrap())
@@ -66,7 +66,7 @@ fn a_mix_uses_the_connections_of_phase_1() {
     let bed = bed(64);
     let mut stage = stage(nat44(&bed, unchanged(&bed)), 2);
     let learn = Phase {
-        kind: Kind::Establish,
+        kind: FramePurpose::Establish,
         forward_order: Order::RoundRobin,
         learn: true,
         ..phase(10_000, Direction::Forward)

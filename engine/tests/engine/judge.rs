@@ -12,7 +12,7 @@ use port::{BATCH, Clock};
 use wire::checksum::update16;
 use wire::perm::splitmix;
 use wire::template::UdpFrame;
-use wire::{Fields, Kind, Mac, Source, StreamId, Tag, Template, Values, View};
+use wire::{Fields, FramePurpose, Mac, Source, StreamId, Tag, Template, Values, View};
 
 const TRIAL: u16 = 7;
 /// The trial that filled the state table.
@@ -37,7 +37,7 @@ fn port_of(index: u32) -> u16 {
 impl Side {
     fn tag(&self, sequence: u64) -> Tag {
         let index = (sequence * 7919 % 10_000) as u32;
-        Tag { trial: TRIAL, stream: Tag::stream(Kind::Data, self.at_left), sender: 0, sequence, index }
+        Tag { trial: TRIAL, stream: Tag::stream(FramePurpose::Data, self.at_left), sender: 0, sequence, index }
     }
 
     fn frame(&self, tag: Tag) -> Vec<u8> {
@@ -184,7 +184,7 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
         (Fault::Late, other(&|t| t.trial -= 1)),
         (Fault::Late, other(&|t| t.trial += 1)),
         (Fault::Unexpected, other(&|t| t.stream ^= 0x80)),
-        (Fault::Unexpected, other(&|t| t.stream = Tag::stream(Kind::Validate, side.at_left))),
+        (Fault::Unexpected, other(&|t| t.stream = Tag::stream(FramePurpose::Validate, side.at_left))),
         (Fault::Unexpected, other(&|t| t.sender = 2)),
         (Fault::Unexpected, other(&|t| t.sequence = PLANNED)),
         (Fault::Unexpected, other(&|t| t.index = 10_000)),

@@ -11,12 +11,12 @@ use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
 use method::{Direction, Fault, Order, Rate};
 use plane::view::ce::{self, TunnelEnds};
-use plane::view::{Bed, Subscriber6, Translated, Tunnelled, forwarding_as, pe};
+use plane::view::{BedAddresses, Subscriber6, TranslatedEnds, Tunnelled, forwarding_as, pe};
 use port::link::Steer;
 use port::{BATCH, Clock};
 use wire::checksum::{Sum, update};
 use wire::template::UdpFrame;
-use wire::{AddrRange, FlowSpace, Kind, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
+use wire::{AddrRange, FlowSpace, FramePurpose, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
 
 const TRIAL: u16 = 7;
 /// More rows than the hardware prefetches.
@@ -25,7 +25,7 @@ const PLANNED: u64 = 100_000;
 const OUTSIDE: u32 = 0xc613_0001;
 const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64, pe: 0x2001_0002_0000_0100 << 64 | 2 };
 
-fn bed(subscribers: u32) -> Bed {
+fn bed(subscribers: u32) -> BedAddresses {
     let flows = FlowSpace::new(
         AddrRange { first: [10, 0, 0, 2].into(), count: subscribers },
         PortRange { first: 1024, last: 1027 },
@@ -34,7 +34,7 @@ fn bed(subscribers: u32) -> Bed {
     )
     .expect("these ranges fit");
     let hop = plane::Hop::default();
-    Bed { left: hop, right: hop, frame_size: 128, ttl: 10, connections: flows.size(), flows, seed: 5 }
+    BedAddresses { left: hop, right: hop, frame_size: 128, ttl: 10, connections: flows.size(), flows, seed: 5 }
 }
 
 fn subscribers() -> Vec<Subscriber6> {
@@ -47,7 +47,7 @@ const REMOTES: [u128; 2] = [0x2001_0002_0000_0064 << 64 | 0xc613_0002, 0x2001_00
 fn edges() -> [(&'static str, View); 4] {
     let bed = bed(SUBSCRIBERS);
     let subscribers = &subscribers();
-    let translated = Translated { subscribers, remotes: &REMOTES };
+    let translated = TranslatedEnds { subscribers, remotes: &REMOTES };
     let softwires = Tunnelled { subscribers, pe: SOFTWIRE.pe };
     [
         ("MAP-T BR", pe::map_t_br(&bed, &translated).unwrap()),
@@ -59,7 +59,7 @@ fn edges() -> [(&'static str, View); 4] {
 
 fn tag(sequence: u64, reverse: bool, connections: u64) -> Tag {
     let index = (sequence * 7919 % connections) as u32;
-    Tag { trial: TRIAL, stream: Tag::stream(Kind::Data, reverse), sender: 0, sequence, index }
+    Tag { trial: TRIAL, stream: Tag::stream(FramePurpose::Data, reverse), sender: 0, sequence, index }
 }
 
 fn values(view: &View, index: u32) -> Values {
@@ -87,7 +87,7 @@ fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<
         learn,
         store: store.map(|s| (s, TRIAL)),
         trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(Kind::Data, at_left)),
+        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, at_left)),
         connections: view.connections(),
     };
     let mut seen = [Arrivals::default()];
@@ -187,7 +187,8 @@ fn phase_1_learns_addresses_at_a_pe_and_what_exists_at_a_ce() {
 #[test]
 fn a_sender_sends_what_the_template_makes_of_each_flow() {
     for (name, view) in edges() {
-        let first = Tag { trial: TRIAL, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 0, index: 0 };
+        let first =
+            Tag { trial: TRIAL, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence: 0, index: 0 };
         let plan = SenderPlan {
             view: &view,
             template: &view.left,

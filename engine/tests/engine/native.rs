@@ -2,7 +2,7 @@
 
 use crate::common::{any_port, bed, cabled, of_inner, stateless, trial_spec};
 use method::{Fault, NativeFrames, Rate, TrialOutcome, TrialSpec, Trials};
-use plane::view::{Subscriber6, Translated, forwarding, forwarding6, nat44};
+use plane::view::{Subscriber6, TranslatedEnds, forwarding, forwarding6, nat44};
 use port::link::LinkPort;
 use port::{Burst, Pool, Port, PortError, Sent};
 use std::sync::{Arc, Mutex};
@@ -63,7 +63,7 @@ impl Port for Spoils {
 fn beside(view: View, ppm: u32) -> View {
     let subscribers = [Subscriber6 { address: 0x2001_0002 << 96 | 2 }];
     let remotes = [0x2001_0002_0000_8000 << 64 | 2];
-    let native = forwarding6(&bed(64), &Translated { subscribers: &subscribers, remotes: &remotes }).unwrap();
+    let native = forwarding6(&bed(64), &TranslatedEnds { subscribers: &subscribers, remotes: &remotes }).unwrap();
     view.beside(Some(Background { view: Box::new(native), foreground: Foreground::of_ppm(ppm) }))
 }
 

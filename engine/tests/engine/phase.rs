@@ -9,7 +9,7 @@ use plane::view::{forwarding, nat44};
 use port::link::Steer;
 use port::{Burst, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Arc;
-use wire::Kind;
+use wire::FramePurpose;
 
 fn lanes(n: usize) -> Vec<Lane> {
     steered(n, || Steer::Hash(vec![(34, 4)]))
@@ -73,7 +73,7 @@ fn all_lanes_together_learn_every_connection_once() {
         let bed = bed(64);
         let mut stage = stage(nat44(&bed, unchanged(&bed)), lanes(n));
         let learn = Phase {
-            kind: Kind::Establish,
+            kind: FramePurpose::Establish,
             forward_order: Order::RoundRobin,
             learn: true,
             only_missing: false,
@@ -83,7 +83,7 @@ fn all_lanes_together_learn_every_connection_once() {
         complete(&out, 10_000, 0);
         assert_eq!(out.learned, 10_000);
         complete(&stage.run(&phase(5000, Direction::Both)).unwrap(), 5000, 5000);
-        let validation = Phase { kind: Kind::Validate, ..phase(10_000, Direction::Reverse) };
+        let validation = Phase { kind: FramePurpose::Validate, ..phase(10_000, Direction::Reverse) };
         complete(&stage.run(&validation).unwrap(), 0, 10_000);
     }
 }

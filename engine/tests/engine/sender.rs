@@ -8,14 +8,14 @@ use engine::sender::{LaterSchedule, Sender, SenderPlan};
 use method::{Order, Rate};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Clock};
-use wire::{Kind, Tag, Values, View};
+use wire::{FramePurpose, Tag, Values, View};
 
 /// Origin of the test's times, in nanoseconds.
 const START: u64 = 1_000_000;
 const NEVER: u64 = u64::MAX;
 
 fn plan(view: &View, rate: u64, frames: u64) -> SenderPlan<'_> {
-    let tag = Tag { trial: 9, stream: Tag::stream(Kind::Data, false), sender: 1, sequence: 0, index: 0 };
+    let tag = Tag { trial: 9, stream: Tag::stream(FramePurpose::Data, false), sender: 1, sequence: 0, index: 0 };
     SenderPlan {
         view,
         template: &view.left,
@@ -137,8 +137,13 @@ fn every_frame_is_the_one_that_is_next() {
     assert_eq!(port.sent.len(), 200);
     let mut right = vec![0; view.left.len()];
     for (k, sent) in port.sent.iter().enumerate() {
-        let tag =
-            Tag { trial: 9, stream: Tag::stream(Kind::Data, false), sender: 1, sequence: k as u64, index: k as u32 };
+        let tag = Tag {
+            trial: 9,
+            stream: Tag::stream(FramePurpose::Data, false),
+            sender: 1,
+            sequence: k as u64,
+            index: k as u32,
+        };
         view.left.write(&mut right, &Values::of(view.flows.flow(view.order.get(tag.index))), &tag);
         assert_eq!(*sent, right, "frame {k}");
     }
@@ -182,7 +187,7 @@ fn the_responder_sends_to_what_it_learned() {
         growth: 0,
         departures: Departures::new(START, 1_000_000_000, Rate(1_000_000), 100),
         indices: Indices::new(Order::Random, view.connections(), 3, 0, 1),
-        tag: Tag { trial: 9, stream: Tag::stream(Kind::Data, true), sender: 0, sequence: 0, index: 0 },
+        tag: Tag { trial: 9, stream: Tag::stream(FramePurpose::Data, true), sender: 0, sequence: 0, index: 0 },
     };
     let mut s = Sender::new(plan, Clock::system(), NEVER);
     let (mut port, mut pool) = (Hand::default(), pool());

@@ -12,7 +12,7 @@ use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use wire::{Kind, StreamId, Tag, Values, View};
+use wire::{FramePurpose, StreamId, Tag, Values, View};
 
 const REQUEST: u8 = 1;
 const ANSWER: u8 = 2;
@@ -49,7 +49,7 @@ fn plan(view: &View) -> JudgePlan<'_> {
         learn: false,
         store: None,
         trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(Kind::Data, false)),
+        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, false)),
         connections: view.connections(),
     }
 }
@@ -60,7 +60,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
     let view = forwarding(&bed(64));
     let frame = |trial: u16, sequence: u64| {
         let index = sequence as u32;
-        let tag = Tag { trial, stream: Tag::stream(Kind::Data, false), sender: 0, sequence, index };
+        let tag = Tag { trial, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence, index };
         let mut bytes = vec![0; view.left.len()];
         view.left.write(&mut bytes, &Values::of(view.flows.flow(view.order.get(index))), &tag);
         bytes

@@ -1,7 +1,7 @@
 //! Frames of a warm-up pass the device before the trial, and none counts.
 
 use crate::common::{of_inner, on_a_cable};
-use method::trial::{PerDirection, WarmUp, Warmed};
+use method::trial::{PerDirection, WarmUp, WarmUpFrames};
 use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
 use port::link::LinkPort;
 use port::{Burst, Pool, Port, PortError, Sent};
@@ -41,7 +41,7 @@ fn a_warm_up_takes_the_losses_of_a_cold_device() {
     let warm = trial(Some(warm_up), Direction::Both);
     assert_eq!((warm.forward.sent, warm.forward.received, warm.reverse.received), (2_000, 2_000, 2_000));
     assert_eq!(warm.forward.faults.total() + warm.reverse.faults.total(), 0);
-    let (forward, reverse) = (Warmed { sent: 500, received: 400 }, Warmed { sent: 500, received: 500 });
+    let (forward, reverse) = (WarmUpFrames { sent: 500, received: 400 }, WarmUpFrames { sent: 500, received: 500 });
     assert_eq!(warm.observed.warm_up, PerDirection { forward: Some(forward), reverse: Some(reverse) });
 }
 
@@ -49,5 +49,5 @@ fn a_warm_up_takes_the_losses_of_a_cold_device() {
 fn a_warm_up_has_the_rate_and_directions_of_its_trial() {
     let warm_up = WarmUp { duration: Nanos::from_millis(10), rate: None };
     let warm = trial(Some(warm_up), Direction::Forward).observed.warm_up;
-    assert_eq!(warm, PerDirection { forward: Some(Warmed { sent: 1_000, received: 900 }), reverse: None });
+    assert_eq!(warm, PerDirection { forward: Some(WarmUpFrames { sent: 1_000, received: 900 }), reverse: None });
 }

@@ -18,7 +18,7 @@ pub enum WhenFull {
 pub(super) type Flow = [u8; 12];
 
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct FlowTable {
     /// Most entries; 0 is no limit.
     size: usize,
     when_full: WhenFull,
@@ -26,11 +26,11 @@ pub(super) struct Table {
     order: VecDeque<Flow>,
 }
 
-impl Table {
+impl FlowTable {
     /// A table that never grows in a trial unless it is unlimited.
-    pub(super) fn new(size: usize, when_full: WhenFull) -> Table {
+    pub(super) fn new(size: usize, when_full: WhenFull) -> FlowTable {
         let known = HashSet::with_capacity(size.saturating_mul(2));
-        Table { size, when_full, known, order: VecDeque::with_capacity(size) }
+        FlowTable { size, when_full, known, order: VecDeque::with_capacity(size) }
     }
 
     /// Frames of removed connections are lost.
@@ -97,7 +97,7 @@ mod tests {
 
     /// Which connections are in a table of 100 after `opened` were opened in turn.
     fn left(when_full: WhenFull, opened: usize) -> std::ops::Range<usize> {
-        let mut table = Table::new(100, when_full);
+        let mut table = FlowTable::new(100, when_full);
         let taken = (0..opened).filter(|&n| table.open(flow(n))).count();
         let inside: Vec<usize> = (0..opened).filter(|&n| table.has(&flow(n))).collect();
         assert_eq!(inside.len(), table.len());

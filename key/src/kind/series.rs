@@ -1,6 +1,6 @@
 //! Values of an axis: numbers, and ranges such as `"1M..64M double"`.
 
-use super::{Kind, Number, Parsed, Refuse, Shape, items_of};
+use super::{Number, Parsed, Refuse, Shape, ValueKind, items_of};
 use crate::quantity;
 use crate::tree::{Node, Value};
 use crate::wrong::Wrong;
@@ -68,7 +68,7 @@ fn next(rule: &str) -> Parsed<impl Fn(u64) -> Option<u64>> {
     }
 }
 
-impl<T> Kind for Series<T> {
+impl<T> ValueKind for Series<T> {
     type Out = Vec<T>;
 
     fn shape(&self) -> Shape {

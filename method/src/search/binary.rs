@@ -73,14 +73,14 @@ struct Bracket {
     lo: Rate,
     passed: Option<Rate>,
     hi: Rate,
-    bound: Option<Bound>,
+    bound: Option<UpperEnd>,
     failed: Option<(Rate, Failure)>,
     undecided: Option<Rate>,
     stopped: Option<Invalid>,
     gallop: Option<Gallop>,
 }
 
-enum Bound {
+enum UpperEnd {
     Dut,
     Undecided(Invalid),
 }
@@ -101,7 +101,7 @@ impl Bracket {
 
     fn ended_by_host(&self) -> bool {
         let open = match &self.bound {
-            Some(Bound::Undecided(reason)) => Some(reason),
+            Some(UpperEnd::Undecided(reason)) => Some(reason),
             _ => None,
         };
         self.stopped.as_ref().or(open).is_some_and(|reason| reason.spoiler() == Spoiler::Host)
@@ -120,24 +120,24 @@ impl Bracket {
             }
             Decision::HostBound(reason) => {
                 if rate == self.hi && self.bound.is_none() {
-                    self.bound = Some(Bound::Undecided(reason));
+                    self.bound = Some(UpperEnd::Undecided(reason));
                 }
                 if before.is_some() {
                     self.stopped = self.stopped.or(Some(reason));
-                    self.bound.get_or_insert(Bound::Undecided(reason));
+                    self.bound.get_or_insert(UpperEnd::Undecided(reason));
                 }
                 self.undecided = Some(rate);
                 return;
             }
             Decision::Fail(failure) => {
                 self.failed = Some((rate, failure));
-                Bound::Dut
+                UpperEnd::Dut
             }
             Decision::TesterBound(reason) => {
                 if !reason.depends_on_rate() {
                     self.stopped = Some(reason);
                 }
-                Bound::Undecided(reason)
+                UpperEnd::Undecided(reason)
             }
         };
         (self.hi, self.bound) = (rate, Some(bound));
@@ -159,8 +159,8 @@ impl Bracket {
             return result;
         };
         let undecided = match bound {
-            Bound::Dut => self.stopped,
-            Bound::Undecided(reason) => Some(reason),
+            UpperEnd::Dut => self.stopped,
+            UpperEnd::Undecided(reason) => Some(reason),
         };
         result.tester_limit = undecided;
         let failed = self.failed.map(|(rate, failure)| {

@@ -3,7 +3,7 @@
 use super::bottleneck::Bottleneck;
 use super::warm::Warm;
 use crate::ratio::Ratio;
-use crate::trial::{PerDirection, Warmed};
+use crate::trial::{PerDirection, WarmUpFrames};
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Evidence {
     pub ended_early: Count,
     /// Frames of the warm-ups before its trials, in all directions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub warm_up: Option<Warmed>,
+    pub warm_up: Option<WarmUpFrames>,
     /// The limit on the rate of validation that `alpha = "auto"` measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_cap: Option<ValidationCap>,
@@ -45,7 +45,7 @@ pub struct BelowResolution {
 }
 
 impl Evidence {
-    pub(super) fn add_warm_up(&mut self, of: &PerDirection<Warmed>) {
+    pub(super) fn add_warm_up(&mut self, of: &PerDirection<WarmUpFrames>) {
         for warmed in [of.forward, of.reverse].into_iter().flatten() {
             self.warm_up = Some(self.warm_up.unwrap_or_default().plus(warmed));
         }

@@ -34,7 +34,7 @@ impl Largest {
 }
 
 #[derive(Debug)]
-pub struct Clocked<B> {
+pub struct DutClock<B> {
     device: SimulatedDut,
     waits: Waits,
     /// What the device needs before a trial of this length.
@@ -44,9 +44,9 @@ pub struct Clocked<B> {
     largest: Largest,
 }
 
-impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
-    pub fn new(device: SimulatedDut, waits: Waits, before: B, end: Nanos) -> Clocked<B> {
-        Clocked { device, waits, before, elapsed: Nanos(0), end, largest: Largest::default() }
+impl<B: Fn(&TrialSpec, Nanos) -> Nanos> DutClock<B> {
+    pub fn new(device: SimulatedDut, waits: Waits, before: B, end: Nanos) -> DutClock<B> {
+        DutClock { device, waits, before, elapsed: Nanos(0), end, largest: Largest::default() }
     }
 
     pub fn elapsed(&self) -> Nanos {
@@ -93,7 +93,7 @@ impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
     }
 }
 
-impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Trials for Clocked<B> {
+impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Trials for DutClock<B> {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         if self.elapsed >= self.end {
             return Err(TrialError::Interrupted);

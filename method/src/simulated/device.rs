@@ -3,8 +3,8 @@
 use super::SimulatedDut;
 use crate::ratio::Ratio;
 use crate::trial::{
-    Acted, Action, Buckets, CoreSamples, CpuIdle, Disruption, Emptied, Leg, Losses, Profile, Profiler, Sampler,
-    Survivors, TableMemory, TearDown, TrialSpec,
+    Action, ActionTime, Buckets, CoreSamples, CpuIdle, Disruption, EmptyingTimes, Leg, Losses, Profile, Profiler,
+    Sampler, Survivors, TableMemory, TearDown, TrialSpec,
 };
 use crate::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl SimulatedDut {
         Some(Losses { frames: leg.lost(), first, last, longest_gap: Nanos(gap) })
     }
 
-    pub(super) fn acted(&self, spec: &TrialSpec) -> Option<Acted> {
+    pub(super) fn acted(&self, spec: &TrialSpec) -> Option<ActionTime> {
         let Action { what, at } = spec.options.action?;
         let all = spec.connections;
         let kept = match what {
@@ -90,16 +90,16 @@ impl SimulatedDut {
         };
         let moved = self.truth.control.moved.floor_of(all - kept);
         let connections = (all > 0).then_some(Survivors { all, same: kept, moved });
-        Some(Acted { began: at, took: self.dark(what, true), connections })
+        Some(ActionTime { began: at, took: self.dark(what, true), connections })
     }
 
-    pub(super) fn emptied(&mut self, of: TearDown) -> Emptied {
+    pub(super) fn emptied(&mut self, of: TearDown) -> EmptyingTimes {
         let entries = self.table;
         let full = self.emptying(entries);
         let empty = (0..of.empty).map(|_| self.emptying(0)).collect();
         self.table = 0;
         let (how, clock) = ("simulation".to_owned(), "device".to_owned());
-        Emptied { entries: Some(entries), full, empty, how, clock }
+        EmptyingTimes { entries: Some(entries), full, empty, how, clock }
     }
 
     fn emptying(&mut self, entries: Count) -> Nanos {

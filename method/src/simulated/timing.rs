@@ -2,7 +2,7 @@
 
 use super::{SimulatedDut, SplitMix, Truth};
 use crate::trial::{
-    Chosen, LOST, Leg, Losses, Observed, PerDirection, RateStep, Sample, Stamps, TrialSpec, WarmUp, Warmed,
+    Chosen, LOST, Leg, Losses, Observed, PerDirection, RateStep, Sample, Stamps, TrialSpec, WarmUp, WarmUpFrames,
 };
 use crate::units::{Count, Nanos};
 
@@ -37,12 +37,12 @@ impl SimulatedDut {
     }
 
     /// Warms up, without a change of the trial's noise.
-    fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
+    fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> WarmUpFrames {
         let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
         let rate = warm_up.rate_before(spec.rate);
         let sent = spec.direction.frames(is_forward, warm_up.frames_before(spec.rate));
         let time = spec.direction.pace(is_forward, rate).time_for(sent);
-        Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
+        WarmUpFrames { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
     /// Loses frames after a step of the rate.

@@ -6,16 +6,16 @@ use super::{Interval, median_of};
 
 /// A value known up to an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct ValueRange {
     pub value: f64,
     pub low: f64,
     /// Upper bound of the shift; infinite if unknown.
     pub high: f64,
 }
 
-impl Known {
-    pub fn exactly(value: f64) -> Known {
-        Known { value, low: value, high: value }
+impl ValueRange {
+    pub fn exactly(value: f64) -> ValueRange {
+        ValueRange { value, low: value, high: value }
     }
 }
 
@@ -25,20 +25,24 @@ pub const COVERAGE: f64 = 0.95;
 /// Pairs up to which the test's distribution is exact.
 const EXACT_PAIRS: usize = 2_500;
 
-pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
+pub fn ratio(reference: &[ValueRange], other: &[ValueRange]) -> Option<f64> {
     let ratios = pairs(reference, other, |reference, other| other.value / reference.value)?;
     median_of(&ratios)
 }
 
 /// Widened by the errors of the samples; `None` for samples that are too small or not above 0.
-pub fn interval(reference: &[Known], other: &[Known]) -> Option<Interval> {
+pub fn interval(reference: &[ValueRange], other: &[ValueRange]) -> Option<Interval> {
     let (first, coverage) = first_rank(reference.len(), other.len())?;
     let lows = pairs(reference, other, |reference, other| other.low / reference.high)?;
     let highs = pairs(reference, other, |reference, other| other.high / reference.low)?;
     Some(Interval { low: lows[first], high: highs[highs.len() - 1 - first], coverage })
 }
 
-fn pairs(reference: &[Known], other: &[Known], ratio: impl Fn(&Known, &Known) -> f64) -> Option<Vec<f64>> {
+fn pairs(
+    reference: &[ValueRange],
+    other: &[ValueRange],
+    ratio: impl Fn(&ValueRange, &ValueRange) -> f64,
+) -> Option<Vec<f64>> {
     if reference.iter().any(|known| known.low <= 0.0) {
         return None;
     }
@@ -111,8 +115,8 @@ mod tests {
         assert_eq!([rank(0, 5), rank(5, 0)], [None, None]);
     }
 
-    fn exactly(values: &[f64]) -> Vec<Known> {
-        values.iter().copied().map(Known::exactly).collect()
+    fn exactly(values: &[f64]) -> Vec<ValueRange> {
+        values.iter().copied().map(ValueRange::exactly).collect()
     }
 
     #[test]
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn errors_widen_the_interval() {
-        let known = |value: f64| vec![Known { value, low: value, high: value * 1.01 }; 5];
+        let known = |value: f64| vec![ValueRange { value, low: value, high: value * 1.01 }; 5];
         let found = interval(&known(100.0), &known(102.0)).unwrap();
         assert!((found.low - 1.02 / 1.01).abs() < 1e-12 && (found.high - 1.02 * 1.01).abs() < 1e-12, "{found:?}");
         let (reference, mut bounded) = ([known(100.0), known(100.0)].concat(), [known(102.0), known(102.0)].concat());

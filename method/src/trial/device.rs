@@ -37,7 +37,7 @@ pub struct Action {
 /// An action that was carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Acted {
+pub struct ActionTime {
     /// When it began, from the start of the frames of phase 2.
     pub began: Nanos,
     /// How long it took until it returned.
@@ -119,7 +119,7 @@ pub struct TearDown {
 /// The times to empty the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Emptied {
+pub struct EmptyingTimes {
     /// Entries of the table before, if the device counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<Count>,

@@ -1,6 +1,6 @@
 //! What a trial with options observed.
 
-use super::{Acted, Answers, CpuIdle, Emptied, Profile, TableMemory};
+use super::{ActionTime, Answers, CpuIdle, EmptyingTimes, Profile, TableMemory};
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,13 +20,13 @@ pub struct Observed {
     pub tcp: Option<TcpCounts>,
     /// Frames of the warm-up before the trial.
     #[serde(skip_serializing_if = "PerDirection::is_empty")]
-    pub warm_up: PerDirection<Warmed>,
+    pub warm_up: PerDirection<WarmUpFrames>,
     /// Time from the start of the trial to its end, if the loss ended it before its full length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Nanos>,
     /// The action in mid-trial.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<Acted>,
+    pub action: Option<ActionTime>,
     /// The idle times of the sampled cores: of one box in a trial, of all in a result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu: Vec<CpuIdle>,
@@ -35,7 +35,7 @@ pub struct Observed {
     pub profile: Option<Profile>,
     /// The times to empty the table.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub emptied: Option<Emptied>,
+    pub emptied: Option<EmptyingTimes>,
     /// The memory of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<TableMemory>,
@@ -80,16 +80,16 @@ pub struct Emptying {
 /// What became of a warm-up in one direction. A frame that arrived after the drain of the warm-up counts as late in the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Warmed {
+pub struct WarmUpFrames {
     /// Frames sent.
     pub sent: Count,
     /// Right frames received.
     pub received: Count,
 }
 
-impl Warmed {
-    pub fn plus(self, other: Warmed) -> Warmed {
-        Warmed { sent: self.sent + other.sent, received: self.received + other.received }
+impl WarmUpFrames {
+    pub fn plus(self, other: WarmUpFrames) -> WarmUpFrames {
+        WarmUpFrames { sent: self.sent + other.sent, received: self.received + other.received }
     }
 }
 

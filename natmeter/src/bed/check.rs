@@ -3,7 +3,7 @@
 
 use crate::rig::machine::{self, Interface};
 use crate::rig::place::Place;
-use crate::rig::ports::{self, Opened};
+use crate::rig::ports::{self, PortPair};
 use crate::rig::{Process, Rig, RigError, boxes, loops, management, silence};
 use crate::run;
 use method::validity::{Criteria, judge};
@@ -187,7 +187,7 @@ impl Check<'_> {
     }
 
     /// No frame comes back to its port, or reaches the other one without the box.
-    fn has_no_loop(&mut self, opened: &mut Opened, bed: &Bed) -> Result<bool, Refusal> {
+    fn has_no_loop(&mut self, opened: &mut PortPair, bed: &Bed) -> Result<bool, Refusal> {
         let seen = loops::probe(opened, self.process).map_err(at("loops"))?;
         let (grade, words) = match loops::in_words(seen) {
             None => (Grade::Good, "no broadcast frame came back or reached the other port".to_owned()),

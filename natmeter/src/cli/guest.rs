@@ -22,7 +22,7 @@ pub(crate) enum GuestCommand {
     Build {
         /// What runs its kernel
         #[arg(default_value = "uml", value_parser = guest_kind)]
-        kind: guest::Kind,
+        kind: guest::Hypervisor,
         /// Include perf, for `profile = true`; only for qemu
         #[arg(long)]
         perf: bool,
@@ -34,7 +34,7 @@ pub(crate) enum GuestCommand {
     Shell {
         /// What runs its kernel
         #[arg(default_value = "uml", value_parser = guest_kind)]
-        kind: guest::Kind,
+        kind: guest::Hypervisor,
         /// Command to run instead of the standard input
         #[arg(short, value_name = "COMMAND")]
         command: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) struct Hardware {
 pub(crate) struct GuestRun {
     /// What runs its kernel
     #[arg(default_value = "uml", value_parser = guest_kind)]
-    pub(crate) kind: guest::Kind,
+    pub(crate) kind: guest::Hypervisor,
     /// Interface whose frames are those of the guest's interface `left`; for QEMU a TAP
     #[arg(long, value_name = "INTERFACE")]
     pub(crate) left: String,
@@ -97,7 +97,7 @@ fn with_length(text: &str) -> Result<(IpAddr, u8), String> {
     scenario::bed::prefix(text).ok_or_else(|| "write an address with its prefix length, such as 10.0.0.2/24".to_owned())
 }
 
-fn guest_kind(name: &str) -> Result<guest::Kind, String> {
-    let names: Vec<&str> = guest::Kind::ALL.iter().map(|(_, name, _)| *name).collect();
-    guest::Kind::named(name).ok_or_else(|| format!("the kinds of guests are: {}", names.join(", ")))
+fn guest_kind(name: &str) -> Result<guest::Hypervisor, String> {
+    let names: Vec<&str> = guest::Hypervisor::ALL.iter().map(|(_, name, _)| *name).collect();
+    guest::Hypervisor::named(name).ok_or_else(|| format!("the kinds of guests are: {}", names.join(", ")))
 }

@@ -5,12 +5,12 @@ use super::failed;
 use crate::exit::Exit;
 use crate::priority;
 use crate::term::out;
-use dut::host::Here;
+use dut::host::LocalHost;
 use dut::{DutError, RunDir};
 
 pub(super) fn clean() -> Result<Exit, Exit> {
     let dir = RunDir::of_this_user();
-    let restored = dut::journal::clean(&dir, &mut Here::new());
+    let restored = dut::journal::clean(&dir, &mut LocalHost::new());
     if let Err(error @ DutError::Busy { .. }) = restored {
         // A live run still needs the settings that it changed.
         return Err(failed(error));

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::rig::files;
 use crate::term::{self, folded, out};
 use dut::doctor::{self, FILES, Finding, Port, Verdict};
-use dut::host::{Here, Ssh};
+use dut::host::{LocalHost, Ssh};
 use dut::readings::Readings;
 use dut::{DutError, MachineLock, RunDir, journal};
 use port::Netns;
@@ -43,7 +43,7 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     let mut findings = of_this_machine(bed);
     let mut refused = false;
     if args.fix {
-        let changed = doctor::fix(&dir, None, &mut Here::new(), &findings).map_err(failed)?;
+        let changed = doctor::fix(&dir, None, &mut LocalHost::new(), &findings).map_err(failed)?;
         for changed in &changed {
             say_changed(&changed.to_string(), output);
         }
@@ -83,7 +83,7 @@ fn of_this_machine(bed: Option<&Bed>) -> Vec<Finding> {
 fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Finding> {
     let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &keys.interface));
     match facts {
-        Ok(facts) => doctor::port(readings, &Port::of(side, facts, keys.queues, &mut Here::new())),
+        Ok(facts) => doctor::port(readings, &Port::of(side, facts, keys.queues, &mut LocalHost::new())),
         Err(error) => {
             let why = "Test frames need this interface.";
             vec![unreadable(format!("{side} port {}", keys.interface), error.to_string(), why)]
@@ -93,7 +93,7 @@ fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Find
 
 /// Undoes changes of this machine and of a bed's boxes.
 fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
-    let undone = journal::undo_kept(dir, None, &mut Here::new()).map_err(super::failed)?;
+    let undone = journal::undo_kept(dir, None, &mut LocalHost::new()).map_err(super::failed)?;
     let mut lines: Vec<String> = undone.iter().map(ToString::to_string).collect();
     for (role, keys) in bed.iter().flat_map(|bed| others(bed)) {
         let mut ssh = reached(bed.expect("it has boxes"), keys).map_err(super::failed)?.with_settings();

@@ -1,6 +1,6 @@
 //! `natmeter run --continue`: finds the run to continue, and the results that a run lacks.
 
-use record::enough::Enough;
+use record::enough::StoppingRule;
 use record::folder::{Header, Outcome};
 use record::plan::Measurement;
 use record::read::Record;
@@ -26,7 +26,7 @@ pub(super) fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<(PathBuf, b
 /// Keys of the values without a result, and of the missing repetitions of all other values. With a
 /// time limit no repetition is missing, because the scenario allows natmeter to skip repetitions.
 pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
-    let enough = Enough::of(&header.scenario, outcomes);
+    let enough = StoppingRule::of(&header.scenario, outcomes);
     let made: HashSet<&Measurement> = outcomes.iter().map(|o| &o.measurement).collect();
     let known: HashSet<(&Point, &str)> = made.iter().map(|m| (&m.point, m.metric.as_str())).collect();
     let has_result = |m: &Measurement| known.contains(&(&m.point, m.metric.as_str()));

@@ -3,7 +3,7 @@
 use super::{failed, usage};
 use crate::cli::{GatewayArgs, GatewayRequest, Output};
 use crate::exit::Exit;
-use crate::gateway::{self, Ending, GatewayError};
+use crate::gateway::{self, EndRequest, GatewayError};
 use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
@@ -104,7 +104,7 @@ fn on_interfaces(
     args: &GatewayArgs,
     output: Output,
 ) -> Result<(), GatewayError> {
-    let ending = Ending::on_signals().map_err(GatewayError::Signals)?;
+    let ending = EndRequest::on_signals().map_err(GatewayError::Signals)?;
     let say = |text: &str| {
         if !output.quiet {
             out(text);

@@ -5,7 +5,7 @@ use crate::cli::{GuestArgs, GuestCommand, Hardware, Output};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
 use dut::DutError;
-use dut::guest::{self, Cache, Guest, Image, Kind};
+use dut::guest::{self, Cache, Guest, Hypervisor, Image};
 use dut::host::runner::Limits;
 use record::store::date::rfc3339;
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(super) fn guest(args: &GuestArgs, output: Output) -> Result<Exit, DutError> 
     }
 }
 
-fn build(kind: Kind, perf: bool, cache: &Cache, output: Output) -> Result<Exit, DutError> {
+fn build(kind: Hypervisor, perf: bool, cache: &Cache, output: Output) -> Result<Exit, DutError> {
     let begun = Instant::now();
     let mut say = |doing: &str| {
         if !output.quiet && !output.json {
@@ -76,7 +76,7 @@ fn clean(cache: &Cache) -> Result<Exit, DutError> {
     Ok(Exit::Done)
 }
 
-fn shell(kind: Kind, hardware: Hardware, command: Option<&str>, cache: &Cache) -> Result<Exit, DutError> {
+fn shell(kind: Hypervisor, hardware: Hardware, command: Option<&str>, cache: &Cache) -> Result<Exit, DutError> {
     let image = cache.latest(kind)?;
     if !rustix::process::geteuid().is_root() {
         port::netns::enter_user_namespace()?;

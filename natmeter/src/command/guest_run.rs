@@ -5,7 +5,7 @@ use crate::cli::{GuestRun, Hardware, Output};
 use crate::rig::machine;
 use crate::term::{self, err, out};
 use dut::DutError;
-use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, sshd};
+use dut::guest::{Cache, Guest, GuestConfig, Hypervisor, Nic, sshd};
 use dut::links::ENDS;
 use port::interface::{Interface, Interfaces};
 use port::{Mute, Netns, handover};
@@ -56,11 +56,11 @@ fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mut
     let here = Netns::current()?;
     let mut mac = Interfaces::here()?.get(interface)?.mac;
     let descriptors = match args.kind {
-        Kind::Uml => {
+        Hypervisor::Uml => {
             mutes.push(Mute::attach(&here, interface, true)?);
             vec![handover::packet_socket(&here, interface)?]
         }
-        Kind::Qemu => {
+        Hypervisor::Qemu => {
             // The TAP's address is this machine's. The guest has another one that is administered locally.
             mac[0] = (mac[0] & 0xfe) ^ 0x04 | 0x02;
             handover::tap(&here, interface, args.hardware.cpus)?
@@ -69,15 +69,15 @@ fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mut
     Ok(Nic { name, mac, descriptors })
 }
 
-pub(super) fn config(kind: Kind, Hardware { cpus, memory }: Hardware) -> Result<GuestConfig, DutError> {
-    if kind == Kind::Uml && cpus > 1 {
+pub(super) fn config(kind: Hypervisor, Hardware { cpus, memory }: Hardware) -> Result<GuestConfig, DutError> {
+    if kind == Hypervisor::Uml && cpus > 1 {
         return Err(refused("User-Mode Linux has one processor".to_owned(), "write `qemu` for the kind of the guest"));
     }
     Ok(GuestConfig { kind, memory_mib: memory, cpus, ..GuestConfig::default() })
 }
 
 /// What cannot be an interface of a guest of this kind, and what this machine needs itself: a guest takes its frames.
-fn refuse(kind: Kind, cables: &[(&str, &String)]) -> Result<(), DutError> {
+fn refuse(kind: Hypervisor, cables: &[(&str, &String)]) -> Result<(), DutError> {
     let mut here = Interfaces::here()?;
     let all = machine::interfaces().map_err(|what| refused(what, "run it as root"))?;
     for (at, (name, interface)) in cables.iter().enumerate() {
@@ -94,9 +94,9 @@ fn refuse(kind: Kind, cables: &[(&str, &String)]) -> Result<(), DutError> {
     Ok(())
 }
 
-fn unusable(kind: Kind, found: &Interface) -> Option<DutError> {
+fn unusable(kind: Hypervisor, found: &Interface) -> Option<DutError> {
     let name = &found.name;
-    if kind == Kind::Qemu && found.kind != "tun" {
+    if kind == Hypervisor::Qemu && found.kind != "tun" {
         let what = format!("a guest of QEMU is connected by TAPs, and {name} is no TAP");
         return Some(refused(what, "make one with `ip tuntap add NAME mode tap`"));
     }
@@ -126,10 +126,10 @@ mod tests {
     fn what_cannot_be_an_interface_of_a_guest_is_named() {
         let found = |kind: &str, up| Interface { name: "x".into(), kind: kind.into(), up, ..Interface::default() };
         let said = |kind, found| unusable(kind, &found).map(|error| error.to_string()).unwrap_or_default();
-        assert_eq!(said(Kind::Uml, found("veth", true)), "");
-        assert_eq!(said(Kind::Qemu, found("tun", true)), "");
-        assert!(said(Kind::Qemu, found("veth", true)).contains("x is no TAP"));
-        assert!(said(Kind::Uml, found("veth", false)).starts_with("x is down: switch it on"));
+        assert_eq!(said(Hypervisor::Uml, found("veth", true)), "");
+        assert_eq!(said(Hypervisor::Qemu, found("tun", true)), "");
+        assert!(said(Hypervisor::Qemu, found("veth", true)).contains("x is no TAP"));
+        assert!(said(Hypervisor::Uml, found("veth", false)).starts_with("x is down: switch it on"));
     }
 
     #[test]

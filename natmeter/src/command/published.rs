@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
-use record::published::{self, DOCUMENTS, ERRATA, Erratum, TABLES, Table, Value};
+use record::published::{self, DOCUMENTS, ERRATA, Erratum, PublishedTable, TABLES, Value};
 use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
@@ -72,7 +72,7 @@ fn list(output: Output) {
     out(&text);
 }
 
-fn label(table: &Table) -> &'static str {
+fn label(table: &PublishedTable) -> &'static str {
     table.values().next().map_or("", |value| value.under.label.as_str())
 }
 
@@ -89,7 +89,7 @@ fn show(id: &str, output: Output) -> Result<(), Exit> {
 }
 
 /// The table with its errata.
-fn shown(table: &Table) -> String {
+fn shown(table: &PublishedTable) -> String {
     let values: Vec<&Value> = table.values().collect();
     let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
     let note = |erratum: &Erratum| noted(&format!("{}: {}", erratum.id, erratum.note.as_deref().unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use super::rates::{Guess, guess};
 use crate::rig::simulated;
-use method::simulated::{Clocked, ControlTruth, Largest, SimulatedDut, Truth, Waits};
+use method::simulated::{ControlTruth, DutClock, Largest, SimulatedDut, Truth, Waits};
 use method::{Count, Nanos, Rate, Ratio, TrialError, TrialSpec, Trials};
 use procedure::metric::{Unit, by_key};
 use record::folder::{Calibration, Ceiling, Outcome};
@@ -48,7 +48,7 @@ impl<'a> Searches<'a> {
         let dut = &here.duts[m.point.dut];
         let guess = (self.changed)(guess(&here, dut));
         let before = |spec: &TrialSpec, alone: Nanos| before(&here, dut, spec, alone);
-        let mut trials = Clocked::new(device(&here, m, &guess), waits(&here), before, LONGEST);
+        let mut trials = DutClock::new(device(&here, m, &guess), waits(&here), before, LONGEST);
         // As in a run, but the noise of all repetitions and points is the same.
         trials.begin(&m.metric, 0);
         let outcome = carried_out(m, self.scenario, &calibration(&here, &m.point, guess.top), &used, &mut trials);

@@ -12,19 +12,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
 /// The request to end, by signal or control socket.
-pub(crate) struct Ending {
+pub(crate) struct EndRequest {
     stop: Arc<AtomicBool>,
     signals: Signals,
 }
 
-impl Ending {
+impl EndRequest {
     /// Handles Ctrl-C, SIGTERM and SIGHUP from now on, unless they were ignored at the start, as `nohup` requires.
-    pub(crate) fn on_signals() -> io::Result<Ending> {
+    pub(crate) fn on_signals() -> io::Result<EndRequest> {
         let (handled, stop) = (signals::handled()?, Arc::new(AtomicBool::new(false)));
         for signal in &handled {
             flag::register(*signal, Arc::clone(&stop))?;
         }
-        Ok(Ending { stop, signals: Signals::new(&handled)? })
+        Ok(EndRequest { stop, signals: Signals::new(&handled)? })
     }
 
     /// Asks the gateway to stop.

@@ -1,15 +1,15 @@
 //! Reloads the file of a running gateway: builds the new configuration while packets flow, and
 //! gives it to all workers, or refuses it as a whole.
 
-use super::running::{Removal, Running};
+use super::running::{Removal, RunningGateway};
 use super::table_file::{Changes, TableFile};
 use super::{build, next_hops, owns};
-use plane::lw4o6::Table;
+use plane::lw4o6::SoftwireTable;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-impl Running<'_> {
+impl RunningGateway<'_> {
     /// Returns the changes of the binding table, and the next hops that do not answer. Fails for a
     /// wrong file or table, for what cannot change, and when the gateway is stopping.
     pub(super) fn reload(&mut self, removal: Removal) -> Result<String, String> {
@@ -45,7 +45,7 @@ impl Running<'_> {
         Ok(told(changes, &silent))
     }
 
-    fn changes(&self, new: Option<&Table>) -> Result<Option<Changes>, String> {
+    fn changes(&self, new: Option<&SoftwireTable>) -> Result<Option<Changes>, String> {
         let (Some(live), Some(new)) = (&self.live, new) else { return Ok(None) };
         let old = live.current();
         if new.is_empty() && !old.is_empty() {

@@ -3,9 +3,9 @@
 use super::status::Status;
 use super::{Macs, OtherVlan};
 use gateway::ControlQueue;
-use gateway::Embedded;
+use gateway::EmbeddedGateway;
 use gateway::neighbour::{NextHop, NextHops};
-use plane::Entry;
+use plane::TableEntry;
 use plane::lw4o6::Live;
 use port::Clock;
 use scenario::gateway::Gateway;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A running gateway as its control socket needs it.
-pub(super) struct Running<'a> {
+pub(super) struct RunningGateway<'a> {
     pub(super) gateway: Gateway,
     pub(super) file: &'a Path,
     /// The functions were built with these.
@@ -26,7 +26,7 @@ pub(super) struct Running<'a> {
     pub(super) other_vlan: OtherVlan,
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
-    pub(super) embedded: &'a Embedded,
+    pub(super) embedded: &'a EmbeddedGateway,
     pub(super) workers: ControlQueue,
     pub(super) stop: &'a AtomicBool,
 }
@@ -89,7 +89,7 @@ impl Word {
     }
 }
 
-impl Running<'_> {
+impl RunningGateway<'_> {
     pub(super) fn answer(&mut self, words: &str) -> String {
         let word = self.is_going_on().and_then(|()| Word::read(words));
         let result = word.and_then(|word| match word {
@@ -137,14 +137,14 @@ impl Running<'_> {
                 let (places, entries) = found.ok_or_else(|| format!("worker {worker} does not answer"))?;
                 more |= places > first;
                 let room = most - shown;
-                shown += Running::show(&mut text, worker, &entries[..entries.len().min(room)]);
+                shown += RunningGateway::show(&mut text, worker, &entries[..entries.len().min(room)]);
             }
         }
         Ok(text)
     }
 
     /// Appends sessions; returns their number.
-    fn show(text: &mut String, worker: usize, entries: &[Entry]) -> usize {
+    fn show(text: &mut String, worker: usize, entries: &[TableEntry]) -> usize {
         for e in entries {
             let mut entry = json!({ "worker": worker, "protocol": e.protocol, "inside": e.inside.to_string(),
                     "outside": e.outside.to_string(), "remote": e.remote.to_string(), "idle-s": e.idle.as_secs() });

@@ -196,12 +196,12 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
         owns: Some(owns(&gateway, macs)),
         ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
     };
-    let (embedded, queue) = Embedded::start(clock, config, functions.boxed());
+    let (embedded, queue) = EmbeddedGateway::start(clock, config, functions.boxed());
     embedded.rest();
     let stop = Arc::new(AtomicBool::new(false));
     let next_hops = Arc::new(next_hops::learnt(&gateway, &macs));
     queue.learn(&next_hops).unwrap();
-    let mut running = Running {
+    let mut running = RunningGateway {
         gateway,
         file: &file,
         macs,

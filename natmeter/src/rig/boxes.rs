@@ -8,7 +8,7 @@ mod spread;
 use super::cpu::OfCores;
 use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
-use super::uncleared::Uncleared;
+use super::uncleared::ClearFailure;
 use super::{Process, RigError, Words, configuration, doubts_of, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
@@ -16,14 +16,14 @@ pub(crate) use cores::on_this_machine;
 use dut::external::{External, ExternalConfig, Hook, Hooks, On};
 use dut::software::boxes;
 use dut::{DutError, PacketThreads, RunDir};
-use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, Profiling};
+use engine::{Clearing, ClockAt, CoreTime, CpuTimes, Device, DeviceStalls, MemoryNow, ProfileRun};
 use method::trial::{Buckets, Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
-use scenario::bed::software::Asked;
+use scenario::bed::software::BoxPart;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario, show_range};
-use spread::Received;
+use spread::ReceiveCounts;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(super) struct Boxes {
     doubts: Vec<String>,
     counts: bool,
     /// Queues of each box, before the trials.
-    queues: Vec<Received>,
+    queues: Vec<ReceiveCounts>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
     /// Which boxes are in namespaces of this machine.
@@ -52,7 +52,7 @@ pub(super) struct Boxes {
     profiled: Vec<bool>,
     /// Tester and boxes work on the same cores.
     pub(super) share_cores: bool,
-    uncleared: Option<Uncleared>,
+    uncleared: Option<ClearFailure>,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point. If one fails, the boxes have been restored.
@@ -85,7 +85,7 @@ pub(super) fn prepare(
             running.see_that_perf_works()?;
         }
         profiled.push(has_perf);
-        queues.push(Received::by(role, keys, &mut running)?);
+        queues.push(ReceiveCounts::by(role, keys, &mut running)?);
         all.push(running);
     }
     facts.extend(cores_of_boxes(scenario, bed));
@@ -202,7 +202,7 @@ fn placeholders(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     point: &Point,
-    asked: &Asked,
+    asked: &BoxPart,
 ) -> Result<Vec<(String, String)>, RigError> {
     let mut values = values(scenario, role, point);
     values.push(("technology".to_owned(), asked.technology.to_owned()));
@@ -300,7 +300,7 @@ impl Boxes {
     }
 
     /// The boxes before a phase 1.
-    pub(super) fn cleared_by(self, uncleared: Option<Uncleared>) -> Boxes {
+    pub(super) fn cleared_by(self, uncleared: Option<ClearFailure>) -> Boxes {
         Boxes { uncleared, ..self }
     }
 
@@ -309,7 +309,7 @@ impl Boxes {
         let uncleared = self.uncleared.as_ref();
         let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
-        uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).chain(self.doubts.iter().cloned()).collect()
+        uncounted.into_iter().chain(uncleared.map(ClearFailure::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
     /// Restores the boxes; returns what is left.
@@ -339,7 +339,7 @@ impl Device for Boxes {
 
     fn clear(&mut self) -> Result<(), TrialError> {
         // Earlier points and runs may have left connections, too.
-        self.uncleared.as_mut().map_or(Ok(()), Uncleared::before_phase1)?;
+        self.uncleared.as_mut().map_or(Ok(()), ClearFailure::before_phase1)?;
         self.in_trial(External::clear).map(drop)
     }
 
@@ -353,7 +353,7 @@ impl Device for Boxes {
     }
 
     /// Clears the boxes one after the other.
-    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         let each: Vec<_> = self.in_trial(External::clear_timed)?.into_iter().flatten().collect();
         if each.is_empty() {
             return Err(TrialError::NotMeasurable("no hook `clear` empties the table of the box".to_owned()));
@@ -361,7 +361,7 @@ impl Device for Boxes {
         let took = Nanos(each.iter().map(|cleared| cleared.nanos).sum());
         let how = each.iter().map(|cleared| cleared.how.as_str()).collect::<Vec<_>>().join("; ");
         let by_own_clocks = each.iter().all(|cleared| cleared.by_own_clock);
-        Ok(Cleared { took, how, clock: if by_own_clocks { ClockAt::Device } else { ClockAt::Tester } })
+        Ok(Clearing { took, how, clock: if by_own_clocks { ClockAt::Device } else { ClockAt::Tester } })
     }
 
     /// Disrupts each box that has the hook.
@@ -390,7 +390,7 @@ impl Device for Boxes {
     }
 
     /// The kernels of the boxes that have their own; else that of this machine.
-    fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+    fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn ProfileRun>, TrialError> {
         match profile::on_boxes(&self.running, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
             None if self.cores.is_empty() => Err(TrialError::NotMeasurable(

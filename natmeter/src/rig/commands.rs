@@ -1,7 +1,7 @@
 //! A queue of device commands on their way to the run folder: `dut` adds them one by one, the run
 //! takes them between measurements.
 
-use dut::{Event, Executed, Sink};
+use dut::{CommandRecord, Event, Sink};
 use record::folder::CommandLine;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -9,12 +9,12 @@ use std::time::SystemTime;
 /// A queue of commands and notes.
 #[derive(Clone, Default)]
 pub struct Commands {
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<WaitingCommand>>,
 }
 
 /// Contents of the queue.
 #[derive(Default)]
-pub struct Waiting {
+pub struct WaitingCommand {
     /// Commands with their output.
     pub commands: Vec<CommandLine>,
     /// Settings that could not be restored, or that were restored after an earlier run: sentences.
@@ -36,12 +36,12 @@ impl Commands {
     }
 
     /// Empties the queue.
-    pub fn take(&self) -> Waiting {
+    pub fn take(&self) -> WaitingCommand {
         std::mem::take(&mut *self.waiting.lock().expect("no panic while held"))
     }
 }
 
-fn line(dut: &str, e: &Executed) -> CommandLine {
+fn line(dut: &str, e: &CommandRecord) -> CommandLine {
     CommandLine {
         at: record::store::date::rfc3339(SystemTime::now()),
         dut: dut.to_owned(),

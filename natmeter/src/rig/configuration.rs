@@ -3,7 +3,7 @@
 use super::cores::shared_out;
 use dut::software::conntrack;
 use dut::{Configuration, software};
-use scenario::bed::software::Part;
+use scenario::bed::software::TechnologyPart;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const _: () = assert!(
 /// What steps configure on a box; `None` if a script or the user configures it.
 pub fn of(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys), point: &Point) -> Option<Configuration> {
     let dut = &scenario.duts[point.dut];
-    let has_steps = keys.on == bed::On::Namespace && dut.asked(role).part == Part::Whole;
+    let has_steps = keys.on == bed::On::Namespace && dut.asked(role).part == TechnologyPart::Whole;
     let known = software::named(keys.software.filter(|_| has_steps)?.name).ok()?;
     let pool = match dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports)) {
         None => software::Pool::default(),
@@ -34,7 +34,7 @@ pub fn of(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys), point:
         Some(table) => point.connections.min(table.saturating_sub(conntrack::SLACK)),
         None => point.connections,
     };
-    let config = software::Config {
+    let config = software::SoftwareConfig {
         connections,
         table_size: sizes.entries,
         hash_size: sizes.buckets,

@@ -104,14 +104,14 @@ pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
 
 /// Cores of this machine on which a device works beside the tester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CoresHere {
+pub struct LocalCores {
     /// Cores of the tester's threads.
     pub tester: Vec<usize>,
     /// Cores that forward the device's packets.
     pub device: Vec<usize>,
 }
 
-impl CoresHere {
+impl LocalCores {
     /// Cores that tester and device share.
     pub fn shared(&self) -> Vec<usize> {
         self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()

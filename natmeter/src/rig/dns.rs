@@ -4,14 +4,14 @@
 use super::external::facts_of;
 use super::place::Place;
 use super::{Process, Rig, RigError, TrialRunner, Words, boxes, doubts_of, failed};
-use dns::answer::Expected;
+use dns::answer::ExpectedAnswer;
 use dns::client::{Client, Observation, Ports};
 use dns::load::Load;
 use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
 use dns::{Device, Names, QueryPlan, Tester};
 use dut::RunDir;
-use dut::dns::{Bed, Interface, Port, Program, QueryPath, Record, Zone};
+use dut::dns::{DnsBed, Interface, Port, Program, QueryPath, Record, Zone};
 use method::{Count, Nanos, Rate, TrialError};
 use procedure::dns::{self as queries, DNS64_RESOLUTION_RATE, Dns};
 use record::folder::FactTable;
@@ -158,14 +158,14 @@ fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<
 fn joined(
     scenario: &Scenario,
     point: &Point,
-    bed: Bed,
+    bed: DnsBed,
     boxes: Option<Box<dyn engine::Device>>,
     restore: Words,
     process: &Process,
 ) -> Result<Rig, RigError> {
     let is_dns64 = matches!(bed.between(), QueryPath::Dns64 { .. });
     let names = names(scenario, is_dns64);
-    let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
+    let expected = if is_dns64 { ExpectedAnswer::Dns64 } else { ExpectedAnswer::Zone };
     let ports = ports(scenario, point);
     let client = client(&bed, ports)?;
     if !is_dns64 {
@@ -178,7 +178,7 @@ fn joined(
     let running = Arc::new(Mutex::new(Some(bed)));
     let tester = Tester {
         client,
-        device: InBed { bed: Arc::clone(&running), boxes },
+        device: BedDevice { bed: Arc::clone(&running), boxes },
         names,
         expected,
         names_wear_out: is_dns64,
@@ -208,17 +208,17 @@ fn ports(scenario: &Scenario, point: &Point) -> Ports {
 }
 
 /// Waits until the bed's authoritative server has loaded the zone.
-fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Result<Bed, RigError> {
+fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Result<DnsBed, RigError> {
     let records = || -> Box<dyn Iterator<Item = Record>> {
         let text = |label: [u8; dns::names::LABEL]| label.map(char::from).iter().collect::<String>();
         Box::new(names.records().map(move |(label, a, aaaa)| (text(label), a, aaaa)))
     };
     let zone = Zone { name: ZONE, records: &records };
-    let mut bed = Bed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
+    let mut bed = DnsBed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
     let (one, server) = (Ports { threads: 1, each: 1 }, bed.between().server());
     let beside = bed.server().run_in(|| Client::open(server.ip(), server, one))?.map_err(|error| unopened(&error))?;
     // The server's own answer has the AAAA record of the zone, or none.
-    let expected = if names.aaaa(names.probe()).is_some() { Expected::Zone } else { Expected::Nothing };
+    let expected = if names.aaaa(names.probe()).is_some() { ExpectedAnswer::Zone } else { ExpectedAnswer::Nothing };
     let answered = wait_for_answers(&beside, &names, expected, &process.interrupted);
     // The reason why a program has ended is a better error than that it does not answer.
     bed.see_that_programs_run()?;
@@ -226,7 +226,7 @@ fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Re
     Ok(bed)
 }
 
-fn client(bed: &Bed, ports: Ports) -> Result<Client, RigError> {
+fn client(bed: &DnsBed, ports: Ports) -> Result<Client, RigError> {
     let (own, to) = bed.between().ends();
     Ok(bed.client().run_in(|| Client::open(own, to, ports))?.map_err(|error| unopened(&error))?)
 }
@@ -245,13 +245,13 @@ fn queue() -> Option<Count> {
 }
 
 /// A tester in a test bed, which may have been torn down.
-pub(crate) struct InBed {
-    bed: Arc<Mutex<Option<Bed>>>,
+pub(crate) struct BedDevice {
+    bed: Arc<Mutex<Option<DnsBed>>>,
     /// Boxes between the ports of a test bed.
     boxes: Option<Box<dyn engine::Device>>,
 }
 
-impl Device for InBed {
+impl Device for BedDevice {
     fn clear(&mut self) -> Result<bool, TrialError> {
         if let Some(boxes) = &mut self.boxes {
             boxes.clear()?;
@@ -295,7 +295,7 @@ pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> 
     let try_at = |rate: Rate| -> Result<Option<Observation>, TrialError> {
         let timeout = Nanos(keys.timeout.0 / PART_OF_TIMEOUT);
         let plan = QueryPlan::new(NAMES, 0);
-        let load = Load { rate, queries: rate.frames_in(SELF_TEST), timeout, plan, expected: Expected::Zone };
+        let load = Load { rate, queries: rate.frames_in(SELF_TEST), timeout, plan, expected: ExpectedAnswer::Zone };
         for _ in 0..TRIES {
             let seen = client.run(&load, &names, &process.interrupted)?;
             if seen.answers.valid == load.queries && seen.timing.finished_late.0 < SELF_TEST.0 / 100 {

@@ -7,12 +7,12 @@ use super::ports::boxed;
 use super::wires::Wires;
 use super::{Price, Process, Rig, RigError, TrialRunner, mac};
 use engine::lane::{Companion, back_to_sender};
-use engine::{Cleared, ClockAt, CpuTimes, Device, DeviceStalls, Engine, Lane, Settings};
-use gateway::{Embedded, EmbeddedConfig, Switch, steer};
+use engine::{Clearing, ClockAt, CpuTimes, Device, DeviceStalls, Engine, Lane, Settings};
+use gateway::{EmbeddedConfig, EmbeddedGateway, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::{Boxed, NativeIpv6, Steering, Wrapper};
+use plane::{AnyFunction, NativeIpv6, Steering, Wrapper};
 use port::link::link;
 use port::{Frame, Pool, PoolConfig};
 use std::net::Ipv4Addr;
@@ -43,7 +43,7 @@ pub fn pool_frames(depth: usize, workers: usize) -> usize {
 /// No memory, or cores that cannot be used.
 pub fn assemble(
     view: Arc<View>,
-    functions: Vec<Boxed<Frame>>,
+    functions: Vec<AnyFunction<Frame>>,
     depth: usize,
     settings: Settings,
     cores: &Cores,
@@ -71,7 +71,7 @@ pub(super) struct Path<'a> {
 /// Like [`assemble`], on this path.
 pub(super) fn wired(
     view: Arc<View>,
-    functions: Vec<Boxed<Frame>>,
+    functions: Vec<AnyFunction<Frame>>,
     Path { depth, mut wires, steering, beside }: Path<'_>,
     mut settings: Settings,
     cores: &Cores,
@@ -102,10 +102,10 @@ pub(super) fn wired(
     let (embedded, mut companion): (_, Option<Companion>) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an excessive rate shows as a late sender.
         settings.dut_loop = Loop::Inline;
-        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        let (embedded, mut rounds) = EmbeddedGateway::polled(clock, config, functions);
         (embedded, Some(Box::new(move || rounds.iter_mut().for_each(|round| round()))))
     } else {
-        let embedded = Embedded::start(clock, config, functions).0.patient(PATIENCE);
+        let embedded = EmbeddedGateway::start(clock, config, functions).0.patient(PATIENCE);
         embedded.rest();
         cores.keep_off_workers()?;
         (embedded, None)
@@ -169,10 +169,10 @@ pub(crate) fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, Ri
     Nat44::new(config, 0, 1, 1).map_err(|e| RigError::Gateway(e.to_string()))
 }
 
-type Running = Arc<Mutex<Option<Embedded>>>;
+type SharedGateway = Arc<Mutex<Option<EmbeddedGateway>>>;
 
 /// Returns a function that returns how many frames each worker has received.
-fn received(running: &Running) -> impl Fn() -> Option<Vec<u64>> + use<> {
+fn received(running: &SharedGateway) -> impl Fn() -> Option<Vec<u64>> + use<> {
     let running = Arc::clone(running);
     move || {
         let running = running.lock().expect("no panic while held");
@@ -183,11 +183,11 @@ fn received(running: &Running) -> impl Fn() -> Option<Vec<u64>> + use<> {
 
 /// The engine's handle of the running gateway.
 struct Gateway {
-    running: Running,
+    running: SharedGateway,
 }
 
 impl Gateway {
-    fn with<T>(&self, f: impl FnOnce(&Embedded) -> Result<T, gateway::EmbeddedError>) -> Result<T, TrialError> {
+    fn with<T>(&self, f: impl FnOnce(&EmbeddedGateway) -> Result<T, gateway::EmbeddedError>) -> Result<T, TrialError> {
         let running = self.running.lock().expect("no panic while held");
         let gateway = running.as_ref().ok_or("the embedded gateway has been stopped".to_owned());
         gateway.and_then(|gateway| f(gateway).map_err(|e| e.to_string())).map_err(TrialError::Device)
@@ -196,16 +196,16 @@ impl Gateway {
 
 impl Device for Gateway {
     fn clear(&mut self) -> Result<(), TrialError> {
-        self.with(Embedded::clear)
+        self.with(EmbeddedGateway::clear)
     }
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         self.with(|e| Ok(Some(e.entries()?.0)))
     }
     fn away(&mut self) -> Result<DeviceStalls, TrialError> {
-        let away = self.with(Embedded::away)?;
+        let away = self.with(EmbeddedGateway::away)?;
         Ok(DeviceStalls { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
     }
-    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         if self.with(|e| Ok(e.is_polled()))? {
             return Err(TrialError::NotMeasurable(
                 "the tester's thread runs the embedded gateway, which forgets its state when this thread runs it next"
@@ -213,9 +213,9 @@ impl Device for Gateway {
             ));
         }
         let began = Instant::now();
-        self.with(Embedded::clear)?;
+        self.with(EmbeddedGateway::clear)?;
         let how = "the workers of the embedded gateway forget their state, in constant time".to_owned();
-        Ok(Cleared { took: began.elapsed().into(), how, clock: ClockAt::Device })
+        Ok(Clearing { took: began.elapsed().into(), how, clock: ClockAt::Device })
     }
     fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         if self.with(|e| Ok(e.is_polled()))? {
@@ -227,7 +227,7 @@ impl Device for Gateway {
         let running = Arc::clone(&self.running);
         let busy = move || {
             let running = running.lock().expect("no panic while held");
-            let each = running.as_ref().map_or(Ok(Vec::new()), Embedded::busy_each)?;
+            let each = running.as_ref().map_or(Ok(Vec::new()), EmbeddedGateway::busy_each)?;
             Ok(each.into_iter().map(|(nanos, _)| nanos).collect())
         };
         Ok(Box::new(OfWorkers::new(Box::new(busy))))

@@ -7,7 +7,7 @@ use super::here;
 use super::null::NullPath;
 use super::place::Place;
 use super::ports::open;
-use super::uncleared::Uncleared;
+use super::uncleared::ClearFailure;
 use super::wires::Wires;
 use super::{Process, Rig, RigError, TrialRunner, failed, settings, view_of};
 use super::{boxes, loops, silence};
@@ -53,7 +53,7 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     let dut = &scenario.duts[point.dut];
     let (path, is_kernel) = (opened.path(), dut.is_kernel_of_tester(scenario));
     let figures = if is_kernel && dut.is_stateful() { here::table_sizes(&mut facts) } else { Figures::new() };
-    let mut boxes = boxes.cleared_by(Uncleared::of(scenario, dut, &view, opened.hops[0].next, process)?);
+    let mut boxes = boxes.cleared_by(ClearFailure::of(scenario, dut, &view, opened.hops[0].next, process)?);
     let has_null = dut.null_device(scenario) == Null::InPlace;
     let doubts = wires.doubts().into_iter().chain(boxes.doubts()).chain(place.doubts());
     let doubts = doubts.chain(here::no_null().filter(|_| has_null)).collect();
@@ -106,9 +106,9 @@ pub(crate) fn lock(scenario: &Scenario) -> Result<Option<Lock>, DutError> {
 }
 
 /// The boxes, until they are torn down.
-type Standing = Arc<Mutex<Option<Place>>>;
+type SharedPlace = Arc<Mutex<Option<Place>>>;
 
-fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutError>) -> Result<T, TrialError> {
+fn with<T>(standing: &SharedPlace, work: impl FnOnce(&mut Links) -> Result<T, DutError>) -> Result<T, TrialError> {
     let mut place = standing.lock().expect("no panic while held");
     let links = place.as_mut().and_then(Place::links);
     let links = links.ok_or_else(|| TrialError::Device("the links of the box are gone".to_owned()))?;
@@ -116,7 +116,7 @@ fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutEr
 }
 
 /// The null path in place of the boxes.
-fn null_path(standing: &Standing, is_generic: bool) -> NullPath {
+fn null_path(standing: &SharedPlace, is_generic: bool) -> NullPath {
     let standing = Arc::clone(standing);
     NullPath::new(move |on| with(&standing, |links| links.set_null(is_generic, on)))
 }

@@ -4,7 +4,7 @@
 use super::RigError;
 use dut::changes::Changes;
 use dut::guest::network::Side;
-use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
+use dut::guest::{Cache, Guest, GuestConfig, Hypervisor, Nic, SharedGuest, has_kvm};
 use dut::links;
 use dut::{DutError, RunDir, Sink, Step};
 use port::{Mute, Netns, handover};
@@ -19,7 +19,7 @@ use wire::Prefix6;
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
 
 /// A booted guest with its network.
-pub(crate) struct Booted {
+pub(crate) struct GuestWithNetwork {
     /// The guest.
     pub running: SharedGuest,
     /// Facts for a report.
@@ -43,21 +43,21 @@ pub(crate) struct Nics<'a> {
 }
 
 /// The kind of a guest that a bed file names.
-pub(crate) fn kind_of(kind: GuestKind) -> Kind {
+pub(crate) fn kind_of(kind: GuestKind) -> Hypervisor {
     match kind {
-        GuestKind::Uml => Kind::Uml,
-        GuestKind::Qemu => Kind::Qemu,
+        GuestKind::Uml => Hypervisor::Uml,
+        GuestKind::Qemu => Hypervisor::Qemu,
     }
 }
 
-impl Booted {
+impl GuestWithNetwork {
     /// Boots the latest built guest.
     pub(crate) fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
         ends: &Nics<'_>,
         network: &[Step],
         sink: &Sink,
-    ) -> Result<Booted, RigError> {
+    ) -> Result<GuestWithNetwork, RigError> {
         let image = Cache::of_this_user()?.latest(kind_of(kind))?;
         let mut mutes = Vec::new();
         let mut nics = Vec::new();
@@ -87,7 +87,7 @@ impl Booted {
         ]);
         let version = |package: &&str| Some((format!("{package} of the guest"), image.version(package)?));
         facts.extend(SHOWN.iter().filter_map(version));
-        Ok(Booted { running, facts, _mutes: mutes })
+        Ok(GuestWithNetwork { running, facts, _mutes: mutes })
     }
 }
 
@@ -121,9 +121,9 @@ fn copies(queues: &[OwnedFd]) -> Result<Vec<OwnedFd>, RigError> {
 
 fn in_words(config: &GuestConfig) -> String {
     let how = match (config.kind, has_kvm()) {
-        (Kind::Uml, _) => "User-Mode Linux",
-        (Kind::Qemu, true) => "QEMU with KVM",
-        (Kind::Qemu, false) => "QEMU without KVM: it translates the guest's instructions",
+        (Hypervisor::Uml, _) => "User-Mode Linux",
+        (Hypervisor::Qemu, true) => "QEMU with KVM",
+        (Hypervisor::Qemu, false) => "QEMU without KVM: it translates the guest's instructions",
     };
     let booted = if config.cores.is_some() { " (the kernel boots with the cores of the point: nr_cpus)" } else { "" };
     format!("{how}; processors: {}{booted}; memory: {} MiB", config.cpus, config.memory_mib)

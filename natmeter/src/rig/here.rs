@@ -2,7 +2,7 @@
 //! frame costs their cores, and the sizes of their tables.
 
 use super::Price;
-use dut::null::{Done, Work};
+use dut::null::{Work, WorkCounters};
 use dut::software::conntrack;
 use method::{Loop, Nanos};
 use port::PortFacts;
@@ -48,8 +48,8 @@ pub(super) fn no_null() -> Option<String> {
 const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
 
 /// The cost of a frame of cores on which only the device works: the time for which they were not idle.
-pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<Done> + 'static) -> Option<Price> {
-    let (work, last) = (Work::of(cores)?, Cell::new((Instant::now(), Done::default())));
+pub(super) fn price(cores: &[usize], read: impl Fn(&Work) -> Option<WorkCounters> + 'static) -> Option<Price> {
+    let (work, last) = (Work::of(cores)?, Cell::new((Instant::now(), WorkCounters::default())));
     let read = move || {
         let (now, done) = (Instant::now(), read(&work)?);
         let (then, before) = last.replace((now, done));

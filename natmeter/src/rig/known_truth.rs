@@ -1,12 +1,16 @@
 //! The known-truth device of a scenario: a NAT44 with the faults that its keys inject.
 
 use gateway::{Truth, TruthConfig, WhenFull};
-use plane::{Boxed, Wrapper};
+use plane::{AnyFunction, Wrapper};
 use port::Frame;
 use scenario::quantity::WrittenRate;
 use scenario::{KnownTruth, Scenario};
 
-pub(super) fn around(keys: &KnownTruth, scenario: &Scenario, functions: Vec<Boxed<Frame>>) -> Vec<Boxed<Frame>> {
+pub(super) fn around(
+    keys: &KnownTruth,
+    scenario: &Scenario,
+    functions: Vec<AnyFunction<Frame>>,
+) -> Vec<AnyFunction<Frame>> {
     let config = config(keys, scenario.widest_frame());
     functions.into_iter().map(|function| Truth::new(config).around(function)).collect()
 }

@@ -1,7 +1,7 @@
 //! Finds loops in front of the box: frames that come back to the port that sent them, or that reach
 //! the other port without the box.
 
-use super::ports::Opened;
+use super::ports::PortPair;
 use super::{Process, RigError};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) struct Returned {
 }
 
 /// Sends one broadcast frame from each port, left first.
-pub(crate) fn probe(opened: &mut Opened, process: &Process) -> Result<[Returned; 2], RigError> {
+pub(crate) fn probe(opened: &mut PortPair, process: &Process) -> Result<[Returned; 2], RigError> {
     let mut seen = [Returned::default(); 2];
     for (at, from_left) in [true, false].into_iter().enumerate() {
         let frame = frame(opened.own_mac(from_left), process.clock.now(), from_left);
@@ -72,7 +72,7 @@ pub(crate) fn in_words(seen: [Returned; 2]) -> Option<String> {
 }
 
 /// Refuses a bed with a loop, unless `i-know` of the bed file names it. Checks once in a run.
-pub(super) fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<(), RigError> {
+pub(super) fn refuse(opened: &mut PortPair, is_known: bool, process: &Process) -> Result<(), RigError> {
     if is_known || process.is_check || process.has_no_loop.load(Ordering::Relaxed) {
         return Ok(());
     }

@@ -150,8 +150,13 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
 }
 
 /// IPv4 frames of these flows.
-pub(crate) fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, point: &Point) -> view::Bed {
-    view::Bed {
+pub(crate) fn cabled(
+    scenario: &Scenario,
+    [left, right]: [Hop; 2],
+    flows: FlowSpace,
+    point: &Point,
+) -> view::BedAddresses {
+    view::BedAddresses {
         left,
         right,
         frame_size: scenario.traffic.frame_size,
@@ -359,7 +364,7 @@ enum TrialRunner {
     /// The engine, with ports.
     Engine(Box<Engine>),
     /// A client of DNS queries.
-    Client(Box<::dns::Tester<dns::InBed>>),
+    Client(Box<::dns::Tester<dns::BedDevice>>),
     /// A simulation, without frames.
     Simulation(Box<SimulatedDut>),
     /// Nothing: the rig has been torn down.

@@ -5,9 +5,9 @@ use super::cores::shared_out;
 use super::{Process, RigError, configuration, files, guest, machine, management};
 use dut::changes::Changes;
 use dut::guest::network::with_ipv6;
-use dut::host::Here;
+use dut::host::LocalHost;
 use dut::links::{self, Connection, End, Links};
-use dut::{Backlog, On, RunDir, Step, started::Started};
+use dut::{Backlog, On, RunDir, Step, started::RunningProgram};
 use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys, CoresBy, GuestKind, PortIo, PortKeys};
@@ -19,9 +19,9 @@ use wire::Mac;
 pub(crate) struct Place {
     tester: Netns,
     // The programs and the guests end before their links are removed.
-    programs: Vec<Started>,
+    programs: Vec<RunningProgram>,
     /// Guests by the box's number.
-    guests: Vec<(usize, guest::Booted)>,
+    guests: Vec<(usize, guest::GuestWithNetwork)>,
     /// Queues of each box that has TAPs, left and right: without them the interfaces have no
     /// carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
@@ -90,7 +90,7 @@ impl Place {
         };
         if self.backlog.is_none() && bed.boxes.iter().any(is_steered_by_script) {
             let sink = process.commands.sink("machine");
-            let mut changes = Changes::logged(Here::new(), &RunDir::of_this_user(), &sink);
+            let mut changes = Changes::logged(LocalHost::new(), &RunDir::of_this_user(), &sink);
             self.backlog = Some((Backlog::raise(&mut changes)?, changes));
         }
         // The old guests end first.
@@ -115,14 +115,14 @@ impl Place {
                 lanes: bed.lanes(),
             };
             let (network, _) = guest::network(scenario, bed, point, at);
-            self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
+            self.guests.push((at, guest::GuestWithNetwork::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())
     }
 
     /// Facts about the guests, and about the queues in front of cores.
     pub(super) fn facts(&self, bed: &Bed) -> FactTable {
-        let of_guest = |(at, guest): &(usize, guest::Booted)| {
+        let of_guest = |(at, guest): &(usize, guest::GuestWithNetwork)| {
             let role = bed.boxes[*at].0;
             guest.facts.clone().into_iter().map(move |(name, words)| (named(role, &name), words))
         };
@@ -165,7 +165,7 @@ impl Place {
             let mut values = values(role);
             values.extend(links::ENDS.map(|end| (end.to_owned(), end.to_owned())));
             let sink = process.commands.sink(role);
-            self.programs.push(Started::spawn(line, &values, namespace, &files::folder(bed), &sink)?);
+            self.programs.push(RunningProgram::spawn(line, &values, namespace, &files::folder(bed), &sink)?);
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Place {
 
     /// The program that ended; `None` if all run.
     pub(crate) fn ended(&mut self) -> Option<String> {
-        self.programs.iter_mut().find_map(Started::ended)
+        self.programs.iter_mut().find_map(RunningProgram::ended)
     }
 }
 

@@ -13,7 +13,7 @@ use gateway::{Own, Owns};
 use method::TrialError;
 use plane::Hop;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
-use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Copying, Select, XdpMode};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, CopyMode, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::{Interfaces, LinkFacts};
 use port::middleware::vlan::{Tag, Vlan};
@@ -41,7 +41,7 @@ const LONGEST_QUESTION: usize = 128;
 const RING: usize = 8192;
 
 /// The ports: for each lane one pool and at most one queue of each port.
-pub(crate) struct Opened {
+pub(crate) struct PortPair {
     pools: Vec<Pool>,
     left: Vec<Box<dyn Port>>,
     right: Vec<Box<dyn Port>>,
@@ -58,7 +58,7 @@ type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
 /// Fails if an interface is missing or down, or the back-end does not work on it. The box's
 /// Ethernet addresses are 0 until [`Opened::resolve`].
-pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<Opened, RigError> {
+pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<PortPair, RigError> {
     let here = place.tester().clone();
     let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
     // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
@@ -92,7 +92,7 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Proc
     let [inside, remote] = flows.ends();
     let (left, left_hop, customer) = side("left", &bed.left, inside)?;
     let (right, right_hop, internet) = side("right", &bed.right, remote)?;
-    Ok(Opened { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
+    Ok(PortPair { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
 }
 
 /// The frame pools: before a device of this machine's kernel as small as its caches like it.
@@ -190,9 +190,9 @@ fn ports(
     let queues = keys.queues as usize;
     let xdp = |mode, pools: &mut [Pool]| {
         let copying = match keys.zero_copy {
-            ZeroCopy::Required => Copying::Never,
-            ZeroCopy::IfPossible => Copying::IfNeeded,
-            ZeroCopy::Never => Copying::Always,
+            ZeroCopy::Required => CopyMode::Never,
+            ZeroCopy::IfPossible => CopyMode::IfNeeded,
+            ZeroCopy::Never => CopyMode::Always,
         };
         let named = AfXdpConfig::named(interface, Select::everything());
         let config = AfXdpConfig { queues: keys.queues, mode, copying, steered, ..named };
@@ -294,7 +294,7 @@ pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> 
         .is_ok()
 }
 
-impl Opened {
+impl PortPair {
     /// Resolves the box's Ethernet addresses. Fails if it does not answer, or with an address of the tester's.
     pub(crate) fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
         let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
@@ -339,7 +339,7 @@ impl Opened {
 
     /// The ends of a cable between both ports, without a box, for one lane.
     pub(crate) fn of_cable(self) -> Option<Ends> {
-        let Opened { pools, left, right, .. } = self;
+        let PortPair { pools, left, right, .. } = self;
         let (mut pools, mut left, mut right) = (pools.into_iter(), left.into_iter(), right.into_iter());
         Some(Ends { pool: pools.next()?, left: left.next()?, right: right.next()? })
     }
@@ -427,7 +427,7 @@ impl Opened {
 
     /// The lanes, with the objects that must live as long.
     pub(super) fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
-        let Opened { pools, left, right, owns, mutes, .. } = self;
+        let PortPair { pools, left, right, owns, mutes, .. } = self;
         let (mut left, mut right) = (left.into_iter(), right.into_iter());
         let lane = |(number, pool)| Lane {
             core: cores.get(number).copied().flatten(),

@@ -2,7 +2,7 @@
 
 use dut::perf::script::Stacks;
 use dut::perf::{EVENT, Recording};
-use engine::Profiling;
+use engine::ProfileRun;
 use method::trial::{CoreSamples, Profile, Profiler};
 use method::{Nanos, TrialError};
 use std::time::Instant;
@@ -17,7 +17,7 @@ struct OfCores {
     cores: Vec<usize>,
 }
 
-pub(super) fn of_cores(cores: &[usize], profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+pub(super) fn of_cores(cores: &[usize], profiler: Profiler) -> Result<Box<dyn ProfileRun>, TrialError> {
     let Profiler { frequency } = profiler;
     let recording = Recording::start(cores, frequency).map_err(failed)?;
     Ok(Box::new(OfCores { recording, frequency, cores: cores.to_vec() }))
@@ -27,7 +27,7 @@ fn failed(error: impl std::fmt::Display) -> TrialError {
     TrialError::Device(format!("the device was not profiled: {error}"))
 }
 
-impl Profiling for OfCores {
+impl ProfileRun for OfCores {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError> {
         let stacks = self.recording.finish(from, to, STACKS).map_err(failed)?;
         let cores: Vec<u32> = self.cores.iter().map(|core| *core as u32).collect();

@@ -1,6 +1,6 @@
 //! Listens for foreign frames on the ports of a bed, before test frames are sent.
 
-use super::ports::Opened;
+use super::ports::PortPair;
 use super::{Process, RigError, protocols};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Counts the frames that arrive on the left and on the right, by protocol, without requests to the
 /// tester, which it answers.
 pub(crate) fn listen(
-    opened: &mut Opened,
+    opened: &mut PortPair,
     time: Duration,
     process: &Process,
 ) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
@@ -22,7 +22,7 @@ pub(crate) fn listen(
 
 /// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports.
 /// Listens once in a run.
-pub(super) fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
+pub(super) fn require(opened: &mut PortPair, time: Duration, process: &Process) -> Result<(), RigError> {
     if process.is_silent.load(Ordering::Relaxed) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures
 //! are written between trials, when delays do not matter.
 
-use port::middleware::capture::{Captured, Pages, Scope};
+use port::middleware::capture::{CapturedFrame, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
 use record::store::{CAPTURES, Dir, StoreError};
@@ -136,7 +136,7 @@ impl Captures {
     }
 }
 
-fn write_pcap(file: File, octets: usize, frames: &[Captured]) -> io::Result<()> {
+fn write_pcap(file: File, octets: usize, frames: &[CapturedFrame]) -> io::Result<()> {
     let mut file = BufWriter::new(file);
     file.write_all(&pcap::file_header(octets))?;
     for frame in frames {

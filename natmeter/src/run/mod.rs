@@ -18,7 +18,7 @@ use engine::calibrate::CalibrateError;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
 use record::doubt::Doubt;
-use record::enough::Enough;
+use record::enough::StoppingRule;
 use record::folder::{Calibration, Facts, Header, NullDevice, Outcome, SelfTest};
 use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
@@ -94,7 +94,7 @@ pub struct Run<'a> {
     /// Outcomes, including replaced ones.
     outcomes: Vec<Outcome>,
     /// Values that have enough of these results.
-    enough: Enough,
+    enough: StoppingRule,
     records: Vec<TrialRecord>,
     /// Measurements whose recorded trials give a result that was not recorded.
     lost: Vec<Measurement>,
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
             listener,
             calibration: Calibration::default(),
             facts: Facts::default(),
-            enough: Enough::of(&header.scenario, &outcomes),
+            enough: StoppingRule::of(&header.scenario, &outcomes),
             outcomes,
             records,
             lost,

@@ -1,7 +1,7 @@
 //! Checks of the procedures on simulated devices of known truth and a simulated clock, so that no
 //! host noise is in the figures.
 
-use procedure::Known;
+use procedure::KnownValue;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
@@ -11,7 +11,7 @@ pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
     known.map(|known| Box::new(|| check(known)) as Box<dyn Fn() -> SelfTestCheck>)
 }
 
-fn check(known: &Known) -> SelfTestCheck {
+fn check(known: &KnownValue) -> SelfTestCheck {
     let found = known.measure().map(|result| known.value(&result));
     let error = match (&found, known.truth) {
         (Ok(Some(found)), Some(truth)) => Some(found - truth),
@@ -31,13 +31,13 @@ fn check(known: &Known) -> SelfTestCheck {
     }
 }
 
-fn words(known: &Known, value: Option<i64>) -> String {
+fn words(known: &KnownValue, value: Option<i64>) -> String {
     value.map_or("nothing of the device".to_owned(), |value| {
         format!("{}{} {}", if value < 0 { "-" } else { "" }, grouped(value.unsigned_abs()), known.unit)
     })
 }
 
-fn tolerance(known: &Known) -> String {
+fn tolerance(known: &KnownValue) -> String {
     match (known.truth, known.error) {
         (None, _) => String::new(),
         (_, (0, 0)) => " exactly".to_owned(),
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_value_beyond_the_error_fails() {
         let first = &procedure::ALL[0].known[0];
-        let off = |truth| check(&Known { truth, ..*first });
+        let off = |truth| check(&KnownValue { truth, ..*first });
         assert!(!off(Some(601_000)).passed && !off(Some(598_000)).passed && !off(None).passed);
         assert_eq!(off(Some(599_000)).error.as_deref().map(|error| error.starts_with('+')), Some(true));
     }

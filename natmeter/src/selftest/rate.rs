@@ -305,13 +305,13 @@ mod tests {
     }
 
     /// A device of the truth; its outcomes at some rates below the truth are altered.
-    struct Altered<F> {
+    struct AlteredDut<F> {
         device: SimulatedDut,
         from: Rate,
         alter: F,
     }
 
-    impl<F: FnMut(&mut TrialOutcome)> Trials for Altered<F> {
+    impl<F: FnMut(&mut TrialOutcome)> Trials for AlteredDut<F> {
         fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
             let mut outcome = self.device.run(spec)?;
             if (self.from..TRUTH).contains(&spec.rate) {
@@ -321,8 +321,8 @@ mod tests {
         }
     }
 
-    fn altered<F: FnMut(&mut TrialOutcome)>(from: Rate, alter: F) -> Altered<F> {
-        Altered { device: SimulatedDut::new(Device::new(TRUTH, TRUTH), 1), from, alter }
+    fn altered<F: FnMut(&mut TrialOutcome)>(from: Rate, alter: F) -> AlteredDut<F> {
+        AlteredDut { device: SimulatedDut::new(Device::new(TRUTH, TRUTH), 1), from, alter }
     }
 
     /// Host noise that no counter shows: the first trial loses a frame without a recorded cause.

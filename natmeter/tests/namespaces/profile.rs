@@ -3,7 +3,7 @@
 use super::beds::{Bed, of_lab};
 use super::guests::{self, LEFT, RIGHT, SLOW, bed_of};
 use super::program::{natmeter, only_run, stderr};
-use dut::guest::{Cache, Kind};
+use dut::guest::{Cache, Hypervisor};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::Write;
@@ -98,7 +98,7 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
 #[test]
 #[ignore = "needs root and a guest"]
 fn a_qemu_guest_is_profiled_by_its_own_perf() {
-    let guest = Cache::of_this_user().and_then(|cache| cache.latest(Kind::Qemu)).unwrap();
+    let guest = Cache::of_this_user().and_then(|cache| cache.latest(Hypervisor::Qemu)).unwrap();
     if guest.version("linux-perf").is_none() {
         not_run("profiles of guests: the guest has no perf (`natmeter guest build qemu --perf`)");
         return;

@@ -8,7 +8,7 @@ use natmeter::steps;
 use natmeter::steps::Steps;
 use record::plan::Plan;
 use scenario::bed::BedText;
-use scenario::bed::software::{Function, KNOWN, Part, Software};
+use scenario::bed::software::{Function, KNOWN, Software, TechnologyPart};
 use scenario::{Options, Scenario};
 use std::fmt::Write;
 use std::fs;
@@ -66,14 +66,14 @@ const PROGRAMS: [&str; 15] = [
 /// The text of a scenario for what a software does, with connections if it keeps any.
 fn text_of(does: &Function) -> String {
     let plays = match does.part {
-        Part::Whole => "",
-        Part::Ce => "plays = \"ce\"",
-        Part::Pe => "plays = \"pe\"\n[traffic]\nsubscribers = 2\nsource-ports = \"49152-49155\"",
-        Part::CeNat44 | Part::CeNat46 | Part::Dual => "plays = \"dual\"",
+        TechnologyPart::Whole => "",
+        TechnologyPart::Ce => "plays = \"ce\"",
+        TechnologyPart::Pe => "plays = \"pe\"\n[traffic]\nsubscribers = 2\nsource-ports = \"49152-49155\"",
+        TechnologyPart::CeNat44 | TechnologyPart::CeNat46 | TechnologyPart::Dual => "plays = \"dual\"",
     };
     let keys = TECHNOLOGIES.iter().find(|(name, _)| *name == does.technology).map(|(_, keys)| keys);
     let technology = keys.map_or_else(String::new, |keys| format!("[technology.{}]\n{keys}\n", does.technology));
-    let is_stateful = does.keeps || matches!(does.part, Part::CeNat44 | Part::CeNat46);
+    let is_stateful = does.keeps || matches!(does.part, TechnologyPart::CeNat44 | TechnologyPart::CeNat46);
     let (sweep, metric) =
         if is_stateful { ("[sweep]\nconnections = 500\n", "max_conn_est_rate") } else { ("", "throughput") };
     format!("name = \"box\"\n[dut.external]\n{plays}\n{technology}{sweep}[measure]\nmetrics = \"{metric}\"\n")
@@ -81,9 +81,9 @@ fn text_of(does: &Function) -> String {
 
 /// The ports of a bed in front of a box, on whose sides there is IPv4 or IPv6.
 fn ports(does: &Function) -> String {
-    let between = does.part == Part::Whole && ["nat64", "siit"].contains(&does.technology);
+    let between = does.part == TechnologyPart::Whole && ["nat64", "siit"].contains(&does.technology);
     let both = does.technology == "ipv6-forwarding";
-    let is_ipv6 = [both || between || does.part == Part::Pe, both || does.part == Part::Ce];
+    let is_ipv6 = [both || between || does.part == TechnologyPart::Pe, both || does.part == TechnologyPart::Ce];
     let port = |(side, net): (&str, u8), is_ipv6: bool| {
         let (tester, gateway) = if is_ipv6 {
             (format!("2001:2:0:{net}00::1/64"), format!("2001:2:0:{net}00::2"))
@@ -98,9 +98,9 @@ fn ports(does: &Function) -> String {
 /// A scenario over a bed whose box with a role has a software at a host.
 fn scenario(software: &Software, does: &Function, (on, [left, right]): (&str, [&str; 2])) -> (Scenario, &'static str) {
     let (role, others): (_, &[&str]) = match does.part {
-        Part::CeNat44 => ("ce-nat44", &["ce-nat46", "pe"]),
-        Part::CeNat46 => ("ce-nat46", &["ce-nat44", "pe"]),
-        Part::Whole | Part::Ce | Part::Pe | Part::Dual => ("dut", &[]),
+        TechnologyPart::CeNat44 => ("ce-nat44", &["ce-nat46", "pe"]),
+        TechnologyPart::CeNat46 => ("ce-nat46", &["ce-nat44", "pe"]),
+        TechnologyPart::Whole | TechnologyPart::Ce | TechnologyPart::Pe | TechnologyPart::Dual => ("dut", &[]),
     };
     let table = if role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
     let mut bed = format!(

@@ -3,7 +3,7 @@
 use crate::customers::share;
 use crate::nat_behind;
 use crate::nat44::config::{self as nat44, StaticMapping};
-use crate::nat44::static_mapping::Inside;
+use crate::nat44::static_mapping::InsideAddress;
 use crate::side::{Side4, Side6};
 use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -18,7 +18,7 @@ pub struct Host {
     pub address: Ipv4Addr,
 }
 
-impl Inside for Host {
+impl InsideAddress for Host {
     const EXAMPLE: &'static str = "2001:db8::2 192.168.1.2:80";
     fn text(&self) -> String {
         format!("{} {}", self.softwire, self.address)

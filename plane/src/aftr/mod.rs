@@ -8,7 +8,7 @@ pub use config::{Config, Host};
 pub use softwires::Customer;
 
 use crate::customers::{Customers, SoftwireHost, numbers};
-use crate::function::{Entry, Side};
+use crate::function::{Side, TableEntry};
 use crate::ip4::is_ordinary;
 use crate::nat_behind::{self, NumberedNat, Numbering};
 use crate::nat44::config::{self as nat44, ConfigError};
@@ -101,9 +101,9 @@ impl Numbering for Tunnel<Customer> {
         self.softwires_mut().tidy(epoch, when_idle, idle);
     }
 
-    fn named(&self, e: Entry) -> Option<Entry> {
+    fn named(&self, e: TableEntry) -> Option<TableEntry> {
         let (end, inner) = self.softwires().customer(e.inside.ip())?;
-        Some(Entry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
+        Some(TableEntry { softwire: Some(end), inside: (inner, e.inside.port()).into(), ..e })
     }
 
     fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {

@@ -44,7 +44,7 @@ pub(crate) type Ports = [Option<u16>; 2];
 
 /// Contents of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingDatagrams {
     /// Datagrams known.
     pub datagrams: usize,
     /// Octets of the fragments kept, with overhead.
@@ -72,7 +72,7 @@ impl PartLimits {
     pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
     /// Whether the store is within the limits.
-    pub fn allow(&self, waiting: Waiting) -> bool {
+    pub fn allow(&self, waiting: WaitingDatagrams) -> bool {
         waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
     }
 

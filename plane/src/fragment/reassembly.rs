@@ -3,7 +3,7 @@
 
 use super::coverage::Fit;
 use super::tracker::{StoredFragment, Tracker};
-use super::{Buffer, PartLimits, Piece, Waiting};
+use super::{Buffer, PartLimits, Piece, WaitingDatagrams};
 use crate::event::{Counters, Event};
 
 const CE: u8 = 3;
@@ -68,7 +68,7 @@ impl<K: Ord + Copy> Reassembly<K> {
         Reassembly(Tracker::new(limits))
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
+    pub(crate) fn waiting(&self) -> WaitingDatagrams {
         self.0.waiting()
     }
 

@@ -2,7 +2,7 @@
 //! for it (RFC 6269, section 11; RFC 7596, section 8; RFC 7597, section 8.3.2; RFC 4787, REQ-14).
 
 use super::coverage::{Coverage, Fit};
-use super::{Key, PartLimits, Piece, Ports, Waiting};
+use super::{Key, PartLimits, Piece, Ports, WaitingDatagrams};
 use crate::event::{Counters, Event};
 use crate::function::Verdict;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(crate) struct StoredFragment {
     pub bytes: Vec<u8>,
 }
 
-struct Entry<V> {
+struct PartialDatagram<V> {
     number: u64,
     due: u64,
     coverage: Coverage,
@@ -56,7 +56,7 @@ pub(crate) enum Whose {
 /// The store, with a value for each datagram.
 pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     bounds: Bounds,
-    datagrams: BTreeMap<K, Entry<V>>,
+    datagrams: BTreeMap<K, PartialDatagram<V>>,
     /// Keys by number; `idle` are those of which no fragment has been sent on.
     order: BTreeMap<u64, K>,
     idle: BTreeMap<u64, K>,
@@ -81,8 +81,8 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
-        Waiting { datagrams: self.datagrams.len(), octets: self.octets }
+    pub(crate) fn waiting(&self) -> WaitingDatagrams {
+        WaitingDatagrams { datagrams: self.datagrams.len(), octets: self.octets }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -109,7 +109,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
         self.number += 1;
         let (number, due) = (self.number, now + self.bounds.lifetime);
-        let entry = Entry { number, due, coverage: Coverage::NOTHING, value: V::default(), kept: Vec::new() };
+        let entry = PartialDatagram { number, due, coverage: Coverage::NOTHING, value: V::default(), kept: Vec::new() };
         self.datagrams.insert(key, entry);
         self.order.insert(number, key);
         self.idle.insert(number, key);
@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(add(&mut t, key.into(), key, 8, true), Ok(None));
         }
         assert_eq!([0, 1, 2, 3].map(|k| t.knows(&k)), [true, false, true, true]);
-        assert_eq!((t.take_lost(), t.waiting()), (1, Waiting { datagrams: 3, octets: 2 * (16 + EXTRA) }));
+        assert_eq!((t.take_lost(), t.waiting()), (1, WaitingDatagrams { datagrams: 3, octets: 2 * (16 + EXTRA) }));
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         t.forget(&1);
         add(&mut t, 50, 1, 8, true).unwrap();
         assert_eq!([104, 105, 105, 149, 150].map(|now| t.expire(now)), [0, 1, 0, 0, 1]);
-        assert_eq!((t.is_empty(), t.waiting()), (true, Waiting::default()));
+        assert_eq!((t.is_empty(), t.waiting()), (true, WaitingDatagrams::default()));
     }
 
     /// However a datagram ends, its places in the order are removed, too: complete, forgotten, displaced, too late, or

@@ -1,6 +1,6 @@
 //! Sorts softwires, checks them against each other, and lays them out as a binding table.
 
-use super::table::{DENSE, Forbidden, STARTS, Segment, Softwire, Table};
+use super::table::{DENSE, Forbidden, STARTS, Segment, Softwire, SoftwireTable};
 use crate::ip4::is_ordinary;
 use crate::tunnel::points::is_unicast6;
 use arena::{ArenaError, Array};
@@ -117,7 +117,7 @@ pub enum Fault {
 }
 
 #[derive(Clone, Copy)]
-struct Row {
+struct SoftwireLine {
     b4: u128,
     ipv4: u32,
     line: u32,
@@ -127,7 +127,7 @@ struct Row {
     len: u8,
 }
 
-fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
+fn taken(forbidden: &Forbidden, r: &SoftwireLine) -> Option<String> {
     if forbidden.has6(r.b4) {
         let b4 = Ipv6Addr::from_bits(r.b4);
         return Some(format!("{b4} as the lwB4's IPv6 address: this is an address of the lwAFTR itself"));
@@ -139,7 +139,7 @@ fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
 /// A table under construction.
 pub struct Builder {
     name: String,
-    rows: Vec<Row>,
+    rows: Vec<SoftwireLine>,
     own: Vec<u128>,
     gateway: Vec<IpAddr>,
 }
@@ -161,12 +161,12 @@ impl Builder {
     }
 
     /// A builder with the softwires of a table.
-    pub fn of(name: &str, table: &Table) -> Builder {
+    pub fn of(name: &str, table: &SoftwireTable) -> Builder {
         let rows = Vec::with_capacity(table.len() as usize);
         let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };
         for (i, s) in table.iter().enumerate() {
             let own = s.own.map_or(0, |o| b.own.iter().position(|x| *x == o.to_bits()).unwrap_or(0));
-            b.rows.push(Row {
+            b.rows.push(SoftwireLine {
                 b4: s.b4.to_bits(),
                 ipv4: s.ipv4.to_bits(),
                 line: i as u32 + 1,
@@ -203,7 +203,7 @@ impl Builder {
             None => 0,
             Some(own) => self.own_number(own.to_bits())?,
         };
-        self.rows.push(Row { b4: s.b4.to_bits(), ipv4: s.ipv4.to_bits(), line, psid, own, offset, len });
+        self.rows.push(SoftwireLine { b4: s.b4.to_bits(), ipv4: s.ipv4.to_bits(), line, psid, own, offset, len });
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Builder {
     ///
     /// # Errors
     /// Softwires that overlap or have an address of the gateway, or too little memory.
-    pub fn build(mut self) -> Result<Table, TableError> {
+    pub fn build(mut self) -> Result<SoftwireTable, TableError> {
         let forbidden = self.forbidden();
         if let Some((r, why)) = self.rows.iter().find_map(|r| taken(&forbidden, r).map(|why| (r, why))) {
             return Err(TableError::Line { file: self.name, line: r.line.into(), why });
@@ -276,7 +276,7 @@ impl Builder {
             starts[i] += starts[i - 1];
         }
         let softwires = self.rows.len() as u64;
-        Ok(Table {
+        Ok(SoftwireTable {
             b4,
             segments,
             starts,
@@ -296,7 +296,7 @@ impl Builder {
         Forbidden::new(self.own.iter().copied().chain(v6), v4)
     }
 
-    fn conflict(&self, a: &Row, b: &Row) -> TableError {
+    fn conflict(&self, a: &SoftwireLine, b: &SoftwireLine) -> TableError {
         let (before, later) = if a.line < b.line { (a, b) } else { (b, a) };
         let (file, line, ipv4) = (self.name.clone(), u64::from(later.line), Ipv4Addr::from_bits(later.ipv4));
         if (a.offset, a.len) == (b.offset, b.len) {
@@ -315,11 +315,11 @@ impl Builder {
     }
 }
 
-fn clash(a: &Row, b: &Row) -> bool {
+fn clash(a: &SoftwireLine, b: &SoftwireLine) -> bool {
     a.psid == b.psid || (a.offset, a.len) != (b.offset, b.len)
 }
 
-fn layout(rows: &[Row]) -> (Vec<Segment>, Vec<u16>, usize) {
+fn layout(rows: &[SoftwireLine]) -> (Vec<Segment>, Vec<u16>, usize) {
     let mut segments: Vec<Segment> = Vec::new();
     let (mut psids, mut places) = (Vec::new(), 0u32);
     for of_address in rows.chunk_by(|a, b| a.ipv4 == b.ipv4) {

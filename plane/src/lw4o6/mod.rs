@@ -8,5 +8,5 @@ mod text;
 
 pub use builder::{Builder, TableError};
 pub use live::{Bindings, Live};
-pub use table::{Softwire, Table};
+pub use table::{Softwire, SoftwireTable};
 pub use text::{read, read_into};

@@ -81,7 +81,7 @@ fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
 }
 
 /// All softwires of a lwAFTR.
-pub struct Table {
+pub struct SoftwireTable {
     /// lwB4s by place; 0 for none.
     pub(super) b4: Array<u128>,
     pub(super) segments: Vec<Segment>,
@@ -99,7 +99,7 @@ pub struct Table {
     pub(super) softwires: u64,
 }
 
-impl Table {
+impl SoftwireTable {
     /// Number of softwires.
     pub fn len(&self) -> u64 {
         self.softwires
@@ -195,7 +195,7 @@ impl Table {
     }
 }
 
-impl Softwires for &Table {
+impl Softwires for &SoftwireTable {
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
         let place = self.place(customer)?;

@@ -13,7 +13,7 @@
 
 use super::builder::{Builder, Fault, TableError};
 use super::table::Softwire;
-use super::table::Table;
+use super::table::SoftwireTable;
 use std::io::BufRead;
 use std::net::Ipv6Addr;
 use wire::PortSet;
@@ -24,7 +24,7 @@ const LONGEST: usize = 1024;
 ///
 /// # Errors
 /// The first line that is wrong, or two that contradict each other.
-pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, TableError> {
+pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<SoftwireTable, TableError> {
     read_into(Builder::new(file, own), text)
 }
 
@@ -32,7 +32,7 @@ pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, Tabl
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<Table, TableError> {
+pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<SoftwireTable, TableError> {
     let file = &builder.name();
     let mut line = 0u64;
     let mut part = Vec::with_capacity(LONGEST);

@@ -1,6 +1,6 @@
 //! All rules of a MAP domain, with longest match among nested prefixes (RFC 7597, section 5; RFC 7599, section 8).
 
-use super::lpm::{Entry, Lpm, NONE};
+use super::lpm::{Lpm, NONE, PrefixEntry};
 use super::rule::{CustomerId, Mapping, Rule, RuleError};
 use crate::event::Event;
 use crate::strategy::Point4;
@@ -279,9 +279,9 @@ impl Domain {
 }
 
 /// Links rules with the same IPv4 prefix, and each rule to the enclosing one; returns the first of each group.
-fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
+fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<PrefixEntry>, DomainError> {
     let rule = |s: &Slot| &rules[s.given as usize];
-    let mut entries: Vec<Entry> = Vec::with_capacity(slots.len());
+    let mut entries: Vec<PrefixEntry> = Vec::with_capacity(slots.len());
     let mut around: Vec<usize> = Vec::new();
     let mut first = 0;
     for i in 0..slots.len() {
@@ -303,13 +303,13 @@ fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> 
         }
         slots[i].around = around.last().map_or(NONE, |&a| a as u32);
         around.push(i);
-        entries.push(Entry { key: u64::from(u32::from(ipv4.addr)) << 32, len: ipv4.len, value: i as u32 });
+        entries.push(PrefixEntry { key: u64::from(u32::from(ipv4.addr)) << 32, len: ipv4.len, value: i as u32 });
     }
     Ok(entries)
 }
 
 /// Marks rules that contain others.
-fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
+fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<PrefixEntry>, DomainError> {
     let mut order: Vec<usize> = (0..slots.len()).collect();
     let prefix = |s: &Slot| rules[s.given as usize].ipv6;
     order.sort_by_key(|&i| (prefix(&slots[i]).first(), prefix(&slots[i]).len, slots[i].given));
@@ -330,7 +330,7 @@ fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError
             }
         }
         around.push(i);
-        entries.push(Entry { key: (here.first() >> 64) as u64, len: here.len, value: i as u32 });
+        entries.push(PrefixEntry { key: (here.first() >> 64) as u64, len: here.len, value: i as u32 });
     }
     Ok(entries)
 }

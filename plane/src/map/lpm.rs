@@ -9,7 +9,7 @@ const MOST_BITS: u32 = 16;
 
 /// A prefix of up to 64 bits with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct PrefixEntry {
     /// The prefix, with zeros behind its length.
     pub key: u64,
     /// Length in bits.
@@ -18,7 +18,7 @@ pub struct Entry {
     pub value: u32,
 }
 
-impl Entry {
+impl PrefixEntry {
     fn last(&self) -> u64 {
         self.key | u64::MAX.checked_shr(self.len.into()).unwrap_or(0)
     }
@@ -47,10 +47,10 @@ pub struct Lpm {
 
 impl Lpm {
     /// A set of different prefixes.
-    pub fn new(mut entries: Vec<Entry>) -> Lpm {
+    pub fn new(mut entries: Vec<PrefixEntry>) -> Lpm {
         entries.sort_unstable_by_key(|e| (e.key, e.len));
         let first = entries.first().map_or(0, |e| e.key);
-        let last = entries.iter().map(Entry::last).max().unwrap_or(0);
+        let last = entries.iter().map(PrefixEntry::last).max().unwrap_or(0);
         let up = (first ^ last).leading_zeros().min(63);
         let mask = u64::MAX.checked_shl(64 - up).unwrap_or(0);
         let (starts, values) = segments(first & mask, &entries);
@@ -95,7 +95,7 @@ impl Lpm {
 }
 
 /// Starts and results. `entries` are sorted, outer prefixes first.
-fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
+fn segments(first: u64, entries: &[PrefixEntry]) -> (Vec<u64>, Vec<u32>) {
     let (mut starts, mut values) = (vec![first], vec![NONE]);
     let mut begin = |key: u64, value: u32| {
         if starts.last() == Some(&key) {
@@ -106,8 +106,8 @@ fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
         values.push(value);
     };
     // Around the present key, innermost last.
-    let mut around: Vec<&Entry> = Vec::new();
-    let close = |around: &mut Vec<&Entry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
+    let mut around: Vec<&PrefixEntry> = Vec::new();
+    let close = |around: &mut Vec<&PrefixEntry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
         while let Some(e) = around.last().copied().filter(|e| upto.is_none_or(|k| e.last() < k)) {
             around.pop();
             if let Some(next) = e.last().checked_add(1) {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn slow(entries: &[Entry], key: u64) -> u32 {
+    fn slow(entries: &[PrefixEntry], key: u64) -> u32 {
         let around = entries.iter().filter(|e| e.key <= key && key <= e.last());
         around.max_by_key(|e| e.len).map_or(NONE, |e| e.value)
     }
@@ -144,7 +144,7 @@ mod tests {
     fn one_prefix_of_any_length() {
         for len in 0..=64u8 {
             let key = u64::MAX.checked_shl(64 - u32::from(len)).unwrap_or(0);
-            let e = Entry { key, len, value: 7 };
+            let e = PrefixEntry { key, len, value: 7 };
             let l = Lpm::new(vec![e]);
             assert_eq!((l.get(key), l.get(u64::MAX)), (7, 7));
             if len > 0 {
@@ -158,12 +158,12 @@ mod tests {
         #[test]
         fn as_by_looking_at_each(seeds in proptest::collection::vec((any::<u64>(), 0u8..=64, 0u8..60), 0..60),
                                  keys in proptest::collection::vec(any::<u64>(), 20)) {
-            let mut entries: Vec<Entry> = seeds
+            let mut entries: Vec<PrefixEntry> = seeds
                 .iter()
                 .map(|&(k, len, crowd)| {
                     // Close together, so that many are nested.
                     let key = k >> crowd & u64::MAX.checked_shl(64 - u32::from(len)).unwrap_or(0);
-                    Entry { key, len, value: 0 }
+                    PrefixEntry { key, len, value: 0 }
                 })
                 .collect();
             entries.sort_unstable_by_key(|e| (e.key, e.len));

@@ -4,7 +4,7 @@ pub use super::config_error::ConfigError;
 use super::pool::{PortClasses, below};
 pub use super::quota::{Quota, default_session_quota, share_of_a_worker};
 use super::static_mapping;
-pub use super::static_mapping::{Inside, Protocol, StaticMapping};
+pub use super::static_mapping::{InsideAddress, Protocol, StaticMapping};
 use crate::function::{SESSIONS, unchanged};
 pub use crate::side::Side4 as SideConfig;
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@ use wire::checksum::Sum;
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum IcmpKind {
     /// Echo, timestamp, information, address mask request.
     Query,
     Reply,
@@ -21,17 +21,17 @@ pub(super) enum Kind {
     Other,
 }
 
-pub(super) fn kind(icmp_type: u8) -> Kind {
+pub(super) fn kind(icmp_type: u8) -> IcmpKind {
     match icmp_type {
-        8 | 13 | 15 | 17 => Kind::Query,
-        0 | 14 | 16 | 18 => Kind::Reply,
-        3 | 4 | 11 | 12 => Kind::Error,
-        _ => Kind::Other,
+        8 | 13 | 15 | 17 => IcmpKind::Query,
+        0 | 14 | 16 | 18 => IcmpKind::Reply,
+        3 | 4 | 11 | 12 => IcmpKind::Error,
+        _ => IcmpKind::Other,
     }
 }
 
 pub(super) fn is_query(icmp_type: u8) -> bool {
-    matches!(kind(icmp_type), Kind::Query | Kind::Reply)
+    matches!(kind(icmp_type), IcmpKind::Query | IcmpKind::Reply)
 }
 
 struct Quote {
@@ -67,7 +67,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
         ICMP if is_query(message[head.l4]) => {
             // The identifier belongs to the end that sent the query.
             let id = head.identifier(message);
-            let asked = kind(message[head.l4]) == Kind::Query;
+            let asked = kind(message[head.l4]) == IcmpKind::Query;
             let (s, d) = if asked { (id, 0) } else { (0, id) };
             (endpoint(head.src, s, ICMP), endpoint(head.dst, d, ICMP))
         }

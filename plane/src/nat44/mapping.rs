@@ -7,11 +7,11 @@ use super::pool::PortClasses;
 use super::portmap::{PortMap, Wish};
 use super::session::{ALONE, addr, port, protocol};
 use crate::hash::Hasher;
-use crate::table::{Guess, Index, Slab, Table, bytes_for};
+use crate::table::{Guess, Index, SessionTable, Slab, bytes_for};
 use arena::ArenaError;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mapped {
+pub(super) struct MappingEntry {
     /// Inside end point with protocol, without alias bits, or with them and marked as [`ALONE`].
     key: u64,
     /// Outside address and port, with protocol.
@@ -21,7 +21,7 @@ pub(super) struct Mapped {
     addr: u32,
 }
 
-impl Mapped {
+impl MappingEntry {
     /// Inside end point, with the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
@@ -42,7 +42,7 @@ struct Permits {
 }
 
 pub(super) struct Mappings {
-    table: Table<Mapped>,
+    table: SessionTable<MappingEntry>,
     ports: PortMap,
     permits: Option<Permits>,
     hasher: Hasher,
@@ -66,7 +66,7 @@ impl Mappings {
         };
         let n = config.mappings_per_worker(workers);
         Ok(Mappings {
-            table: Table::new("the mapping table", n, Mapped::default())?,
+            table: SessionTable::new("the mapping table", n, MappingEntry::default())?,
             ports: PortMap::new(config, ports, rest)?,
             permits,
             hasher,
@@ -79,14 +79,16 @@ impl Mappings {
             Filtering::AddressDependent => sessions * (size_of::<Permit>() as u64 + 4) + Index::bytes_for(sessions),
             _ => 0,
         };
-        bytes_for::<Mapped>(config.mappings_per_worker(workers)) + permits + PortMap::bytes_for(config) / workers as u64
+        bytes_for::<MappingEntry>(config.mappings_per_worker(workers))
+            + permits
+            + PortMap::bytes_for(config) / workers as u64
     }
 
     pub(super) fn len(&self) -> u32 {
         self.table.slab.len()
     }
 
-    pub(super) fn get(&self, m: u32) -> &Mapped {
+    pub(super) fn get(&self, m: u32) -> &MappingEntry {
         &self.table.slab[m]
     }
 
@@ -148,7 +150,7 @@ impl Mappings {
     /// The caller has taken the port and checked for room.
     pub(super) fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
         let (i, o) = (self.hasher.one(key), self.hasher.one(outside));
-        self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
+        self.table.insert(i, o, MappingEntry { key, outside, sessions: 0, addr: addr(inside) })
     }
 
     pub(super) fn add_session(&mut self, m: u32, remote: u32) {
@@ -168,7 +170,7 @@ impl Mappings {
     }
 
     /// Returns the mapping if it ended too; its port then rests.
-    pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
+    pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<MappingEntry> {
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits
             && let Some(e) = p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote)

@@ -27,14 +27,14 @@ mod subscriber;
 pub(crate) mod tcp;
 mod timers;
 
-use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
 use crate::inner_link::Nesting;
 use crate::original_id;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
-use crate::table::{Table, bytes_for};
+use crate::table::{SessionTable, bytes_for};
 use arena::{ArenaError, AtomicArray};
 use census::Census;
 use config::{Config, ConfigError, Mapping, SideConfig};
@@ -92,7 +92,7 @@ pub struct Nat44 {
     lifetimes: Lifetimes,
     pool: Pool,
     ports: PortClasses,
-    sessions: Table<Session>,
+    sessions: SessionTable<Session>,
     unanswered: u32,
     mappings: Option<Mappings>,
     statics: Option<Statics>,
@@ -136,7 +136,7 @@ impl Nat44 {
             Mapping::EndpointIndependent => Some(Mappings::new(&config, workers, ports, rest, hasher)?),
             Mapping::AddressAndPortDependent => None,
         };
-        let sessions = Table::new("the session table", config.sessions_per_worker(workers), Session::FREE)?;
+        let sessions = SessionTable::new("the session table", config.sessions_per_worker(workers), Session::FREE)?;
         Ok(Nat44 {
             workers: Workers { own: worker as u32, count: workers as u32 },
             macs: Macs::new(&config.customer, &config.internet),
@@ -319,7 +319,7 @@ impl Function for Nat44 {
         self.sessions.slab.touched().into()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         state::entries(self, timers::tick(now), places)
     }
 

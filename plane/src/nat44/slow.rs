@@ -2,7 +2,7 @@
 //! each drop has one reason.
 
 use super::counters::Event;
-use super::icmp::{Kind, kind};
+use super::icmp::{IcmpKind, kind};
 use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
@@ -155,13 +155,13 @@ impl Nat44 {
             ICMP => {
                 head.transport(b)?;
                 match kind(b[head.l4]) {
-                    Kind::Query => (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0)),
+                    IcmpKind::Query => (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0)),
                     // The answer to a query that came in.
-                    Kind::Reply if self.answers_queries(endpoint(head.src, head.identifier(b), ICMP)) => {
+                    IcmpKind::Reply if self.answers_queries(endpoint(head.src, head.identifier(b), ICMP)) => {
                         (endpoint(head.src, head.identifier(b), ICMP), endpoint(head.dst, 0, 0))
                     }
-                    Kind::Error => return self.error_out(p, head),
-                    Kind::Reply | Kind::Other => return Err(Event::IcmpOther),
+                    IcmpKind::Error => return self.error_out(p, head),
+                    IcmpKind::Reply | IcmpKind::Other => return Err(Event::IcmpOther),
                 }
             }
             _ => return Err(Event::Protocol),
@@ -182,7 +182,7 @@ impl Nat44 {
             _ => remote | inside & !ADDR_PORT,
         };
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
-        let reply = head.protocol == ICMP && kind(b[head.l4]) == Kind::Reply;
+        let reply = head.protocol == ICMP && kind(b[head.l4]) == IcmpKind::Reply;
         let e = self.session_out(inside, remote, flags, reply, hairpin)?;
         let s = self.sessions.slab[e];
         change(&mut p.bytes_mut()[..head.end], head.l3, head.l4, End::Source, s.outside);
@@ -207,13 +207,13 @@ impl Nat44 {
             ICMP => {
                 head.transport(b)?;
                 match kind(b[head.l4]) {
-                    Kind::Reply => (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0)),
-                    Kind::Query if self.takes_queries(endpoint(head.dst, head.identifier(b), ICMP)) => {
+                    IcmpKind::Reply => (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0)),
+                    IcmpKind::Query if self.takes_queries(endpoint(head.dst, head.identifier(b), ICMP)) => {
                         (endpoint(head.dst, head.identifier(b), ICMP), endpoint(head.src, 0, 0))
                     }
-                    Kind::Error => return self.error_in(p, head, hairpin),
-                    Kind::Query => return Err(Event::NoSession),
-                    Kind::Other => return Err(Event::IcmpOther),
+                    IcmpKind::Error => return self.error_in(p, head, hairpin),
+                    IcmpKind::Query => return Err(Event::NoSession),
+                    IcmpKind::Other => return Err(Event::IcmpOther),
                 }
             }
             _ => return Err(Event::Protocol),
@@ -223,7 +223,7 @@ impl Nat44 {
         }
         let flags = if head.protocol == TCP { b[head.l4 + 13] } else { 0 };
         self.fits(head, Side::Customer)?;
-        let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
+        let query = head.protocol == ICMP && kind(b[head.l4]) == IcmpKind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
             // A customer may still open a connection to this host.
             Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {

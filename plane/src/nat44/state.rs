@@ -7,7 +7,7 @@ use super::portmap::Wish;
 use super::session::{ADDR_PORT, ALONE, Session, UNANSWERED, addr, endpoint, port, protocol};
 use super::subscriber::BLOCKS as MOST_BLOCKS;
 use super::{Nat44, timers};
-use crate::function::Entry;
+use crate::function::TableEntry;
 use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
@@ -21,14 +21,14 @@ const RECLAIM: u32 = 64;
 const OUTSIDE_SHARE: u32 = 4;
 
 /// Sessions, for display.
-pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
+pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<TableEntry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
     let upto = |place: u64| place.min(slab.touched().into()) as u32;
     let live = (upto(places.start)..upto(places.end))
         .map(|e| slab[e])
         .filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
-    let entry = |s: Session| Entry {
+    let entry = |s: Session| TableEntry {
         part: "",
         softwire: None,
         protocol: s.protocol(),

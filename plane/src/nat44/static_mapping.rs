@@ -40,7 +40,7 @@ impl fmt::Display for Protocol {
 }
 
 /// An inside address, in the form before `:port`.
-pub trait Inside: Copy + Ord + Send + 'static {
+pub trait InsideAddress: Copy + Ord + Send + 'static {
     /// An example for errors, with a port.
     const EXAMPLE: &'static str;
     /// The address as text.
@@ -49,7 +49,7 @@ pub trait Inside: Copy + Ord + Send + 'static {
     fn read(text: &str) -> Option<Self>;
 }
 
-impl Inside for Ipv4Addr {
+impl InsideAddress for Ipv4Addr {
     const EXAMPLE: &'static str = "192.168.1.2:80";
     fn text(&self) -> String {
         self.to_string()
@@ -59,7 +59,7 @@ impl Inside for Ipv4Addr {
     }
 }
 
-impl Inside for Ipv6Addr {
+impl InsideAddress for Ipv6Addr {
     const EXAMPLE: &'static str = "[2001:db8::2]:80";
     fn text(&self) -> String {
         format!("[{self}]")
@@ -84,7 +84,7 @@ pub struct StaticMapping<A = Ipv4Addr> {
     pub inside_ports: PortRange,
 }
 
-impl<A: Inside> StaticMapping<A> {
+impl<A: InsideAddress> StaticMapping<A> {
     pub(crate) fn with_inside<B>(&self, inside: B) -> StaticMapping<B> {
         let StaticMapping { protocol, outside, outside_ports, inside_ports, .. } = *self;
         StaticMapping { protocol, outside, outside_ports, inside, inside_ports }
@@ -140,14 +140,14 @@ fn text_of_ports(p: PortRange) -> String {
 }
 
 /// `tcp 203.0.113.5:8080 -> 192.168.1.2:80`.
-impl<A: Inside> fmt::Display for StaticMapping<A> {
+impl<A: InsideAddress> fmt::Display for StaticMapping<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [outside, inside] = [self.outside_ports, self.inside_ports].map(text_of_ports);
         write!(f, "{} {}:{outside} -> {}:{inside}", self.protocol, self.outside, self.inside.text())
     }
 }
 
-impl<A: Inside> FromStr for StaticMapping<A> {
+impl<A: InsideAddress> FromStr for StaticMapping<A> {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<StaticMapping<A>, ConfigError> {
@@ -162,7 +162,7 @@ impl<A: Inside> FromStr for StaticMapping<A> {
     }
 }
 
-fn read<A: Inside>(text: &str) -> Option<StaticMapping<A>> {
+fn read<A: InsideAddress>(text: &str) -> Option<StaticMapping<A>> {
     let (protocol, points) = text.trim().split_once(char::is_whitespace)?;
     let (outside, inside) = points.split_once("->")?;
     let protocol = Protocol::ALL.iter().find(|(_, name, _)| *name == protocol)?.0;
@@ -183,7 +183,7 @@ fn ports(text: &str) -> Option<PortRange> {
 }
 
 /// `inside` says what is wrong with an inside address.
-pub(crate) fn check<A: Inside>(
+pub(crate) fn check<A: InsideAddress>(
     all: &[StaticMapping<A>],
     pool: &[AddrRange],
     port_set: PortSet,

@@ -11,7 +11,7 @@ pub use plat::Plat;
 use crate::affinity::octets;
 use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
-use crate::function::{Entry, SESSIONS, Side, unchanged};
+use crate::function::{SESSIONS, Side, TableEntry, unchanged};
 use crate::ip6::is_martian;
 use crate::nat_behind::{self, NumberedNat, Numbering};
 use crate::nat44::config::{self as nat44, ConfigError};
@@ -121,8 +121,8 @@ impl Numbering for Translate<Plat> {
         self.addressing_mut().tidy(epoch, when_idle, idle);
     }
 
-    fn named(&self, e: Entry) -> Option<Entry> {
-        Some(Entry { inside: (self.addressing().customer(e.inside.ip())?, e.inside.port()).into(), ..e })
+    fn named(&self, e: TableEntry) -> Option<TableEntry> {
+        Some(TableEntry { inside: (self.addressing().customer(e.inside.ip())?, e.inside.port()).into(), ..e })
     }
 
     fn nat_behind(config: &Config, numbers: Prefix4) -> nat44::Config {

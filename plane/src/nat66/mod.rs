@@ -16,8 +16,8 @@ pub use config::Config;
 
 use crate::affinity;
 use crate::customers::Customers;
-use crate::fragment::{Tracker, Waiting};
-use crate::function::{Drops, Entry, Function, Packet, SESSIONS, Side, Spare, Verdict, unchanged};
+use crate::fragment::{Tracker, WaitingDatagrams};
+use crate::function::{Drops, Function, Packet, SESSIONS, Side, Spare, TableEntry, Verdict, unchanged};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
 use crate::inner_link::Nesting;
@@ -176,7 +176,7 @@ impl Nat66 {
     }
 
     /// Fragments that wait for their first.
-    pub fn waiting(&self) -> Waiting {
+    pub fn waiting(&self) -> WaitingDatagrams {
         self.tracker.waiting()
     }
 
@@ -233,12 +233,12 @@ impl Nat66 {
         pool.or_else(|| self.customers.customer(number)).or_else(|| self.remotes.customer(number))
     }
 
-    fn named(&self, e: Entry) -> Option<Entry> {
+    fn named(&self, e: TableEntry) -> Option<TableEntry> {
         let at = |s: SocketAddr| {
             let IpAddr::V4(number) = s.ip() else { return None };
             Some(SocketAddr::from((std::net::Ipv6Addr::from_bits(self.address(number.into())?), s.port())))
         };
-        Some(Entry { inside: at(e.inside)?, outside: at(e.outside)?, remote: at(e.remote)?, ..e })
+        Some(TableEntry { inside: at(e.inside)?, outside: at(e.outside)?, remote: at(e.remote)?, ..e })
     }
 }
 
@@ -290,7 +290,7 @@ impl Function for Nat66 {
         self.nat.places()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<TableEntry> {
         // Every host with a session has a number.
         self.nat.sessions(now, places).into_iter().filter_map(|e| self.named(e)).collect()
     }

@@ -17,7 +17,7 @@ pub const NONE: u32 = u32::MAX;
 pub const MOST: u64 = u32::MAX as u64;
 
 /// Entries with an index for each direction.
-pub struct Table<T: Copy> {
+pub struct SessionTable<T: Copy> {
     /// The entries.
     pub slab: Slab<T>,
     /// Index by the customer's side.
@@ -26,13 +26,13 @@ pub struct Table<T: Copy> {
     pub outer: Index,
 }
 
-impl<T: Copy> Table<T> {
+impl<T: Copy> SessionTable<T> {
     /// `what` names it in errors.
     ///
     /// # Errors
     /// Too little memory.
-    pub fn new(what: &str, capacity: u64, empty: T) -> Result<Table<T>, ArenaError> {
-        Ok(Table {
+    pub fn new(what: &str, capacity: u64, empty: T) -> Result<SessionTable<T>, ArenaError> {
+        Ok(SessionTable {
             slab: Slab::new(what, capacity, empty)?,
             inner: Index::new(what, capacity)?,
             outer: Index::new(what, capacity)?,

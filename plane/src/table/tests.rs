@@ -8,14 +8,14 @@ use std::collections::HashMap;
 type Pair = (u64, u64);
 
 struct Model {
-    table: Table<Pair>,
+    table: SessionTable<Pair>,
     map: HashMap<u64, u64>,
     hasher: Hasher,
 }
 
 impl Model {
     fn new(capacity: u64) -> Model {
-        let table = Table::new("test", capacity, (0, 0)).unwrap();
+        let table = SessionTable::new("test", capacity, (0, 0)).unwrap();
         Model { table, map: HashMap::new(), hasher: Hasher::new(7) }
     }
     /// The outer key is another function of the same number, so that both indexes are exercised.

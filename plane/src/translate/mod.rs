@@ -25,7 +25,7 @@ pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;
 
 use crate::event::{Counters, Event};
-use crate::fragment::{Tracker, Waiting};
+use crate::fragment::{Tracker, WaitingDatagrams};
 use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
@@ -33,7 +33,7 @@ use crate::inner_link::Nesting;
 use crate::side::{OwnMac, leaving};
 use crate::strategy::{Addressing, End};
 use fast::Plan;
-use zero::Unsummed;
+use zero::ZeroSumReassembly;
 
 /// One worker of a translator.
 pub struct Translate<A: Addressing> {
@@ -46,7 +46,7 @@ pub struct Translate<A: Addressing> {
     limiter: Limiter,
     tracker: Tracker,
     /// Fragments without checksum, if reassembled.
-    unsummed: Option<Unsummed>,
+    unsummed: Option<ZeroSumReassembly>,
     own: u16,
     workers: u16,
     count: Counters,
@@ -92,7 +92,7 @@ impl<A: Addressing> Translate<A> {
             scratch: Vec::with_capacity(2048),
             limiter: Limiter::default(),
             tracker: Tracker::new(&config.fragments),
-            unsummed: config.unsummed.as_ref().map(Unsummed::new),
+            unsummed: config.unsummed.as_ref().map(ZeroSumReassembly::new),
             own: 0,
             workers: 1,
             count: Counters::default(),
@@ -122,13 +122,13 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Fragments that wait for the first.
-    pub fn waiting(&self) -> Waiting {
+    pub fn waiting(&self) -> WaitingDatagrams {
         self.tracker.waiting()
     }
 
     /// Fragments of UDP datagrams without checksum that wait for the rest.
-    pub fn waiting_unsummed(&self) -> Waiting {
-        self.unsummed.as_ref().map(Unsummed::waiting).unwrap_or_default()
+    pub fn waiting_unsummed(&self) -> WaitingDatagrams {
+        self.unsummed.as_ref().map(ZeroSumReassembly::waiting).unwrap_or_default()
     }
 
     /// The strategy.

@@ -10,7 +10,7 @@ use crate::strategy::Addressing;
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, be16, put16};
 
-pub(super) type Unsummed = Reassembly<Key>;
+pub(super) type ZeroSumReassembly = Reassembly<Key>;
 
 /// Largest packet.
 const LARGEST: usize = 65_535;

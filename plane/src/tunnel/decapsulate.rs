@@ -10,7 +10,7 @@ use crate::fragment::{Buffer, Datagram, Fragment, Whose};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::icmp_error::{Error, TIME_EXCEEDED};
 use crate::ip4::Head4;
-use crate::ip6::{BadOption, Head6, Part, is_link_local, next};
+use crate::ip6::{BadOption, FragmentField, Head6, is_link_local, next};
 use crate::steer::by_hash;
 use crate::strategy::{Point4, Softwires};
 use wire::checksum::update16;
@@ -108,7 +108,7 @@ impl<S: Softwires> Tunnel<S> {
         &mut self,
         b: &[u8],
         head: &Head6,
-        part: &Part,
+        part: &FragmentField,
         spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(part.id.to_be_bytes());
@@ -253,7 +253,7 @@ impl<S: Softwires> Tunnel<S> {
 }
 
 /// Lengths checked (RFC 8200, section 4.5).
-fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, Refusal> {
+fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &FragmentField) -> Result<Fragment<'a>, Refusal> {
     let (headers, payload) = b[..h.end].split_at(part.at + 8);
     if part.more && !payload.len().is_multiple_of(8) {
         return Err(error::outer(Event::BadLength, error::parameter_problem(4)));

@@ -1,7 +1,7 @@
 //! Errors about dropped packets: to the IPv4 packet's sender, or the tunnel packet's (RFC 1812,
 //! 4.3.2.7; RFC 4443, 2.4).
 
-use super::points::{Kind, is_unicast6, kind};
+use super::points::{IcmpKind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
 use crate::event::Event;
 use crate::function::{Packet, Spare, fresh};
@@ -72,7 +72,7 @@ impl<S: Softwires> Tunnel<S> {
         spare: &mut dyn Spare<P>,
     ) -> bool {
         let Ok(head) = Head4::sealed(about, 0) else { return false };
-        let about_error = head.protocol == ICMP && about.get(head.l4).is_none_or(|t| kind(*t) != Kind::Query);
+        let about_error = head.protocol == ICMP && about.get(head.l4).is_none_or(|t| kind(*t) != IcmpKind::Query);
         if about_error || head.offset > 0 || !is_ordinary(head.src) || !is_ordinary(head.dst) || !self.may_send() {
             return false;
         }

@@ -17,7 +17,7 @@ pub use config::{Config, ConfigError};
 pub use one::OneTunnel;
 
 use crate::event::{Counters, Event};
-use crate::fragment::{Reassembly, Tracker, Waiting};
+use crate::fragment::{Reassembly, Tracker, WaitingDatagrams};
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
@@ -142,7 +142,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// Fragments of tunnel packets, and of IPv4 packets without their first fragment.
-    pub fn waiting(&self) -> [Waiting; 2] {
+    pub fn waiting(&self) -> [WaitingDatagrams; 2] {
         [self.reassembly.waiting(), self.tracker.waiting()]
     }
 

@@ -27,9 +27,9 @@ impl Head4 {
             return Ok([Some(be16(b, self.l4)), Some(be16(b, self.l4 + 2))]);
         }
         match kind(b[self.l4]) {
-            Kind::Query => Ok([Some(be16(b, self.l4 + 4)); 2]),
-            Kind::Other => Ok([None; 2]),
-            Kind::Error => {
+            IcmpKind::Query => Ok([Some(be16(b, self.l4 + 4)); 2]),
+            IcmpKind::Other => Ok([None; 2]),
+            IcmpKind::Error => {
                 let quote = Head4::sealed(b, self.l4 + 8)?;
                 let [source, destination] = quote.quoted(b);
                 Ok([destination, source])
@@ -44,20 +44,20 @@ impl Head4 {
         }
         match self.protocol {
             PROTO_UDP | TCP => [Some(be16(b, self.l4)), Some(be16(b, self.l4 + 2))],
-            ICMP if kind(b[self.l4]) == Kind::Query => [Some(be16(b, self.l4 + 4)); 2],
+            ICMP if kind(b[self.l4]) == IcmpKind::Query => [Some(be16(b, self.l4 + 4)); 2],
             _ => [None; 2],
         }
     }
 
     /// Whether this is an error; only a first fragment shows the type.
     pub(super) fn is_icmp_error(&self, b: &[u8]) -> bool {
-        self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == Kind::Error)
+        self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == IcmpKind::Error)
     }
 }
 
 /// Kinds of ICMP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum IcmpKind {
     /// A query with an identifier.
     Query,
     /// Unreachable, source quench, time exceeded, parameter problem: quotes a packet.
@@ -67,11 +67,11 @@ pub enum Kind {
 }
 
 /// Kind of an ICMP type.
-pub fn kind(icmp_type: u8) -> Kind {
+pub fn kind(icmp_type: u8) -> IcmpKind {
     match icmp_type {
-        0 | 8 | 13..=18 => Kind::Query,
-        3 | 4 | 11 | 12 => Kind::Error,
-        _ => Kind::Other,
+        0 | 8 | 13..=18 => IcmpKind::Query,
+        3 | 4 | 11 | 12 => IcmpKind::Error,
+        _ => IcmpKind::Other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right.
 
 use super::ends::by_remote;
-use super::{Bed, Outside, Translated, ViewError, stateful, stateless};
+use super::{BedAddresses, OutsideRanges, TranslatedEnds, ViewError, stateful, stateless};
 use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 
 /// The ends of the one tunnel of a CE.
@@ -24,7 +24,7 @@ impl TunnelEnds {
 ///
 /// # Errors
 /// Addresses and flow space do not match.
-pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+pub fn clat(bed: &BedAddresses, ends: &TranslatedEnds<'_>) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);
     }
@@ -32,17 +32,17 @@ pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
 }
 
 /// B4 of DS-Lite (RFC 6333): stateless, one tunnel.
-pub fn b4(bed: &Bed, softwire: TunnelEnds) -> View {
+pub fn b4(bed: &BedAddresses, softwire: TunnelEnds) -> View {
     stateless(bed, [Layout::Ipv4, softwire.layout()])
 }
 
 /// lwB4 of lw4o6 (RFC 7596): NAT44 into a port set, then the tunnel. Right learns what is inside.
-pub fn lwb4(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> View {
+pub fn lwb4(bed: &BedAddresses, softwire: TunnelEnds, outside: impl Into<OutsideRanges>) -> View {
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 
 /// CE of MAP-E (RFC 7597): as [`lwb4`].
-pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> View {
+pub fn map_e(bed: &BedAddresses, softwire: TunnelEnds, outside: impl Into<OutsideRanges>) -> View {
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 
@@ -51,7 +51,12 @@ pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> Vi
 ///
 /// # Errors
 /// Addresses and flow space do not match.
-pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>) -> Result<View, ViewError> {
+pub fn map_t(
+    bed: &BedAddresses,
+    ce: u128,
+    remotes: &[u128],
+    outside: impl Into<OutsideRanges>,
+) -> Result<View, ViewError> {
     let ends = Ends6 { src: Address6::constant(ce), dst: by_remote(bed, remotes)? };
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
 }
@@ -63,7 +68,7 @@ pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>)
 /// # Errors
 /// As [`map_t`], or more than 65,536 addresses.
 pub fn map_t_prefix(
-    bed: &Bed,
+    bed: &BedAddresses,
     ce: u128,
     remotes: &[u128],
     own: AddrRange,
@@ -74,6 +79,6 @@ pub fn map_t_prefix(
     }
     let ends = Ends6 { src: Address6::by_outer(ce), dst: by_remote(bed, remotes)? };
     let addrs = AddrRange { first: (ce as u32).into(), count: ((own.count - 1) << 16) + 1 };
-    let outside = Outside { clear: 0xffff, ..OuterRange { addrs, ports }.into() };
+    let outside = OutsideRanges { clear: 0xffff, ..OuterRange { addrs, ports }.into() };
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside))
 }

@@ -1,9 +1,9 @@
 //! The IPv6 ends of subscribers, remote hosts and tunnels.
 
-use super::Bed;
+use super::BedAddresses;
 use arena::Array;
 use std::collections::HashSet;
-use wire::{Address6, Ends6, Layout, Row, Rows};
+use wire::{Address6, Ends6, Layout, Octets16, Rows};
 
 /// A subscriber's end of the IPv6 link: the address that its CE translates it to, or its end of the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Subscriber6 {
 
 /// A link with translated packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Translated<'a> {
+pub struct TranslatedEnds<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
     /// IPv6 address of each remote IPv4 address (pref64, DMR), or of the host in each network.
@@ -62,20 +62,20 @@ pub enum ViewError {
     Memory(#[from] arena::ArenaError),
 }
 
-impl Translated<'_> {
-    pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
+impl TranslatedEnds<'_> {
+    pub(super) fn layout(&self, bed: &BedAddresses) -> Result<Layout, ViewError> {
         Ok(Layout::Ipv6(Ends6 { src: by_subscriber(bed, self.subscribers)?, dst: by_remote(bed, self.remotes)? }))
     }
 }
 
 impl Tunnelled<'_> {
-    pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
+    pub(super) fn layout(&self, bed: &BedAddresses) -> Result<Layout, ViewError> {
         let src = by_subscriber(bed, self.subscribers)?;
         Ok(Layout::Tunnel(Ends6 { src, dst: Address6::constant(self.pe) }))
     }
 }
 
-pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewError> {
+pub(super) fn by_remote(bed: &BedAddresses, remotes: &[u128]) -> Result<Address6, ViewError> {
     let remote = bed.flows.remote();
     if bed.flows.has_networks() {
         let hosts: Vec<_> = remotes.iter().map(|&address| Subscriber6 { address }).collect();
@@ -88,7 +88,7 @@ pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewErr
     })
 }
 
-pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
+pub(super) fn by_subscriber(bed: &BedAddresses, subscribers: &[Subscriber6]) -> Result<Address6, ViewError> {
     counted("subscribers", subscribers.len(), bed.flows.subscribers())?;
     Ok(match subscribers {
         [only] => Address6::constant(only.address),
@@ -101,7 +101,7 @@ pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Ad
 /// # Errors
 /// Too little memory.
 pub fn table(addresses: impl ExactSizeIterator<Item = u128>) -> Result<Rows, ViewError> {
-    let mut rows = Array::filled("the subscribers' IPv6 addresses", addresses.len(), Row::default())?;
+    let mut rows = Array::filled("the subscribers' IPv6 addresses", addresses.len(), Octets16::default())?;
     rows.iter_mut().zip(addresses).for_each(|(row, address)| *row = address.into());
     Ok(Rows::new(rows))
 }

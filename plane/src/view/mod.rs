@@ -6,7 +6,7 @@ pub mod natxy;
 pub mod pe;
 pub mod size;
 
-pub use ends::{Subscriber6, Translated, Tunnelled, ViewError};
+pub use ends::{Subscriber6, TranslatedEnds, Tunnelled, ViewError};
 
 use crate::router::Hop;
 use wire::template::UdpFrame;
@@ -15,7 +15,7 @@ use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation
 
 /// Properties of the test bed.
 #[derive(Clone, Debug)]
-pub struct Bed {
+pub struct BedAddresses {
     /// Tester's own address, and DUT's.
     pub left: Hop,
     /// Addresses of tester and DUT on the right.
@@ -34,7 +34,7 @@ pub struct Bed {
 
 /// What a stateful device may translate to.
 #[derive(Clone, Debug)]
-pub struct Outside {
+pub struct OutsideRanges {
     /// Addresses and ports.
     pub range: OuterRange,
     /// More outside addresses with the same ports.
@@ -45,9 +45,9 @@ pub struct Outside {
     pub clear: u32,
 }
 
-impl From<OuterRange> for Outside {
-    fn from(range: OuterRange) -> Outside {
-        Outside { range, also: Vec::new(), set: PortSet::ALL, clear: 0 }
+impl From<OuterRange> for OutsideRanges {
+    fn from(range: OuterRange) -> OutsideRanges {
+        OutsideRanges { range, also: Vec::new(), set: PortSet::ALL, clear: 0 }
     }
 }
 
@@ -65,12 +65,12 @@ const fn reversed(f: Fields) -> Fields {
 }
 
 /// Plain IPv4 forwarding (RFC 2544), or the tester's own loop.
-pub fn forwarding(bed: &Bed) -> View {
+pub fn forwarding(bed: &BedAddresses) -> View {
     forwarding_as(bed, &Layout::Ipv4)
 }
 
 /// As [`forwarding`], with this layout: for an IPv6 router, a router between tunnel ends, or the tester's own loop.
-pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
+pub fn forwarding_as(bed: &BedAddresses, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
 
@@ -78,27 +78,27 @@ pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
 ///
 /// # Errors
 /// The addresses do not match the flow space.
-pub fn forwarding6(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+pub fn forwarding6(bed: &BedAddresses, ends: &TranslatedEnds<'_>) -> Result<View, ViewError> {
     Ok(forwarding_as(bed, &ends.layout(bed)?))
 }
 
 /// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of IPv4aaS technologies: in phase 1 Right
 /// learns outside addresses and ports, which must lie in `outside`, and then sends to these.
-pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
+pub fn nat44(bed: &BedAddresses, outside: impl Into<OutsideRanges>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }
 
 /// A view from the layouts of customers' frames on both links.
-fn stateless(bed: &Bed, links: [Layout; 2]) -> View {
+fn stateless(bed: &BedAddresses, links: [Layout; 2]) -> View {
     view(bed, links, [FROM_INSIDE, FROM_INSIDE], None)
 }
 
-fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
+fn stateful(bed: &BedAddresses, links: [Layout; 2], outside: OutsideRanges) -> View {
     view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
 }
 
 /// A view from the customers' frames; the other direction is the reverse.
-fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
+fn view(bed: &BedAddresses, links: [Layout; 2], fields: [Fields; 2], outside: Option<OutsideRanges>) -> View {
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());
     let right = template(bed, bed.right, reversed(fields[1]), on_right.reversed());
@@ -126,6 +126,6 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
     }
 }
 
-fn template(bed: &Bed, hop: Hop, fields: Fields, layout: Layout) -> Template {
+fn template(bed: &BedAddresses, hop: Hop, fields: Fields, layout: Layout) -> Template {
     Template::udp(&UdpFrame { to: hop.next, from: hop.own, size: bed.frame_size, ttl: bed.ttl, fields }, layout)
 }

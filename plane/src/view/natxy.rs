@@ -1,7 +1,7 @@
 //! Set-ups of a NAT with an IPv6 Internet: Right learns the lowest 32 bits of outside addresses.
 
 use super::ends::{by_remote, distinct};
-use super::{Bed, Translated, ViewError, stateful};
+use super::{BedAddresses, TranslatedEnds, ViewError, stateful};
 use crate::ip6::Pool6;
 use wire::{AddrRange, Address6, Ends6, Layout, OuterRange, PortRange, View};
 
@@ -29,7 +29,7 @@ impl Outside6 {
 ///
 /// # Errors
 /// Addresses and flow space do not match.
-pub fn nat46(bed: &Bed, remotes: &[u128], outside: Outside6) -> Result<View, ViewError> {
+pub fn nat46(bed: &BedAddresses, remotes: &[u128], outside: Outside6) -> Result<View, ViewError> {
     let right = outside.layout(by_remote(bed, remotes)?);
     Ok(stateful(bed, [Layout::Ipv4, right], outside.range().into()))
 }
@@ -38,7 +38,7 @@ pub fn nat46(bed: &Bed, remotes: &[u128], outside: Outside6) -> Result<View, Vie
 ///
 /// # Errors
 /// As [`nat46`], or customers share an address.
-pub fn nat66(bed: &Bed, ends: &Translated<'_>, outside: Outside6) -> Result<View, ViewError> {
+pub fn nat66(bed: &BedAddresses, ends: &TranslatedEnds<'_>, outside: Outside6) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     let right = outside.layout(by_remote(bed, ends.remotes)?);
     Ok(stateful(bed, [ends.layout(bed)?, right], outside.range().into()))

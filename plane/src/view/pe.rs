@@ -1,14 +1,18 @@
 //! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and sends IPv4 on the right.
 
 use super::ends::{by_subscriber, distinct};
-use super::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, stateful, stateless};
+use super::{BedAddresses, OutsideRanges, Subscriber6, TranslatedEnds, Tunnelled, ViewError, stateful, stateless};
 use wire::{Ends6, Layout, View};
 
 /// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
 ///
 /// # Errors
 /// Addresses and flow space do not match, or subscribers share an address.
-pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
+pub fn plat(
+    bed: &BedAddresses,
+    ends: &TranslatedEnds<'_>,
+    outside: impl Into<OutsideRanges>,
+) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
 }
@@ -17,7 +21,7 @@ pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Re
 ///
 /// # Errors
 /// As [`plat`].
-pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
+pub fn aftr(bed: &BedAddresses, ends: &Tunnelled<'_>, outside: impl Into<OutsideRanges>) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
 }
@@ -26,7 +30,7 @@ pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Res
 ///
 /// # Errors
 /// Addresses and flow space do not match, or address and port do not identify a subscriber.
-pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
+pub fn lwaftr(bed: &BedAddresses, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
@@ -34,7 +38,7 @@ pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
 ///
 /// # Errors
 /// As [`lwaftr`].
-pub fn lwaftr_of(bed: &Bed, subscribers: &[Subscriber6], own: &[Subscriber6]) -> Result<View, ViewError> {
+pub fn lwaftr_of(bed: &BedAddresses, subscribers: &[Subscriber6], own: &[Subscriber6]) -> Result<View, ViewError> {
     let ends = Ends6 { src: by_subscriber(bed, subscribers)?, dst: by_subscriber(bed, own)? };
     by_address(bed, Layout::Tunnel(ends))
 }
@@ -43,7 +47,7 @@ pub fn lwaftr_of(bed: &Bed, subscribers: &[Subscriber6], own: &[Subscriber6]) ->
 ///
 /// # Errors
 /// As [`lwaftr`].
-pub fn map_e_br(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
+pub fn map_e_br(bed: &BedAddresses, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
@@ -51,7 +55,7 @@ pub fn map_e_br(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
 ///
 /// # Errors
 /// As [`lwaftr`].
-pub fn map_t_br(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+pub fn map_t_br(bed: &BedAddresses, ends: &TranslatedEnds<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
@@ -59,12 +63,12 @@ pub fn map_t_br(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
 ///
 /// # Errors
 /// As [`lwaftr`].
-pub fn siit(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+pub fn siit(bed: &BedAddresses, ends: &TranslatedEnds<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
 /// A view with softwires by IPv4 address and port.
-fn by_address(bed: &Bed, left: Layout) -> Result<View, ViewError> {
+fn by_address(bed: &BedAddresses, left: Layout) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);
     }

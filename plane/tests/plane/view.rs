@@ -6,10 +6,15 @@ use etherparse::{Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 use plane::Hop;
 use plane::view::ce::{self, TunnelEnds};
 use plane::view::size::{frame_sizes, mtus};
-use plane::view::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, forwarding_as, forwarding6, nat44, pe};
+use plane::view::{
+    BedAddresses, OutsideRanges, Subscriber6, TranslatedEnds, Tunnelled, ViewError, forwarding_as, forwarding6, nat44,
+    pe,
+};
 use std::collections::HashMap;
 use wire::header::line_limit;
-use wire::{AddrRange, FlowSpace, Kind, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View};
+use wire::{
+    AddrRange, FlowSpace, FramePurpose, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View,
+};
 
 const SUBSCRIBERS: u32 = 100;
 const REMOTES: u32 = 3;
@@ -36,31 +41,31 @@ fn remote() -> (AddrRange, PortRange) {
     (AddrRange { first: REMOTE.into(), count: REMOTES }, PortRange { first: 1, last: 5 })
 }
 
-fn bed(flows: FlowSpace, frame_size: usize) -> Bed {
+fn bed(flows: FlowSpace, frame_size: usize) -> BedAddresses {
     let left = Hop { own: Mac([2, 0, 0, 0, 0, 1]), next: Mac([2, 0, 0, 0, 0, 2]) };
     let right = Hop { own: Mac([2, 0, 0, 0, 0, 4]), next: Mac([2, 0, 0, 0, 0, 3]) };
     // Drawn from all subscribers pseudo-randomly; more would teach nothing new.
     let connections = flows.size().min(600);
-    Bed { left, right, frame_size, ttl: 10, connections, flows, seed: 3 }
+    BedAddresses { left, right, frame_size, ttl: 10, connections, flows, seed: 3 }
 }
 
 /// As many hosts as subscribers with addresses of their own.
-fn consecutive(size: usize) -> Bed {
+fn consecutive(size: usize) -> BedAddresses {
     let inside = AddrRange { first: PUBLIC.into(), count: SUBSCRIBERS };
     bed(FlowSpace::new(inside, PortRange { first: 1024, last: 1030 }, remote().0, remote().1).unwrap(), size)
 }
 
-fn overlapping(size: usize) -> Bed {
+fn overlapping(size: usize) -> BedAddresses {
     let (addr, ports) = ([192, 168, 1, 2].into(), PortRange { first: 1024, last: 1030 });
     bed(FlowSpace::overlapping(SUBSCRIBERS, addr, ports, remote().0, remote().1).unwrap(), size)
 }
 
-fn sharing(size: usize) -> Bed {
+fn sharing(size: usize) -> BedAddresses {
     let ports = SharedPorts { offset: SHARED.0, len: SHARED.1, first: 250, count: 20 };
     bed(FlowSpace::sharing(SUBSCRIBERS, PUBLIC.into(), ports, remote().0, remote().1).unwrap(), size)
 }
 
-fn one_customer(size: usize) -> Bed {
+fn one_customer(size: usize) -> BedAddresses {
     let (addr, ports) = (AddrRange::one([192, 168, 1, 2].into()), PortRange { first: 1024, last: 1100 });
     bed(FlowSpace::new(addr, ports, remote().0, remote().1).unwrap(), size)
 }
@@ -254,7 +259,7 @@ fn only_address(_: u32, _: u16) -> u128 {
 }
 
 fn tag(index: u32, reverse: bool) -> Tag {
-    Tag { trial: 9, stream: Tag::stream(Kind::Data, reverse), sender: 0, sequence: index.into(), index }
+    Tag { trial: 9, stream: Tag::stream(FramePurpose::Data, reverse), sender: 0, sequence: index.into(), index }
 }
 
 /// Send every connection there and back through the gateway, and once more through a gateway that misroutes.
@@ -298,9 +303,9 @@ fn any_port() -> Vec<u16> {
     (1024..=65_535).rev().collect()
 }
 
-fn own_ports() -> (Outside, Option<Vec<u16>>) {
+fn own_ports() -> (OutsideRanges, Option<Vec<u16>>) {
     let set = PortSet::new(SHARED.0, SHARED.1, 3).unwrap();
-    (Outside { set, ..pool().into() }, Some((0..set.count()).map(|j| set.nth(j)).collect()))
+    (OutsideRanges { set, ..pool().into() }, Some((0..set.count()).map(|j| set.nth(j)).collect()))
 }
 
 const SIZES: [usize; 3] = [64, 65, 1518];
@@ -311,7 +316,7 @@ const SOFTWIRE: TunnelEnds = TunnelEnds { ce: 0x2001_0002_0001_0000 << 64 | 0x00
 fn frames_of_every_part_go_there_and_back() {
     use Link::{Ipv4, Translated as Ipv6, Tunnel};
     let (subscribers, remotes) = (&subscribers()[..], &remotes()[..]);
-    let (ends, softwires) = (Translated { subscribers, remotes }, Tunnelled { subscribers, pe: PE });
+    let (ends, softwires) = (TranslatedEnds { subscribers, remotes }, Tunnelled { subscribers, pe: PE });
     let (own, set) = own_ports();
     let any = Some(any_port());
     let [one, shared, whole]: [fn(u32, u16) -> u128; 3] = [only_address, shared_address, own_address];
@@ -391,7 +396,7 @@ fn an_ipv6_router_changes_the_hop_limit_alone() {
     let subscribers = subscribers();
     let far: Vec<u128> = (0..REMOTES).map(|r| 0x2001_0002_0000_8000 << 64 | u128::from(r) << 16 | 2).collect();
     let bed = consecutive(64);
-    let view = forwarding6(&bed, &Translated { subscribers: &subscribers, remotes: &far }).unwrap();
+    let view = forwarding6(&bed, &TranslatedEnds { subscribers: &subscribers, remotes: &far }).unwrap();
     assert_eq!((frame_sizes(&view), view.magic_at.clone()), ([84, 84], vec![62]));
     for i in 0..600 {
         let flow = view.flows.flow(view.order.get(i));
@@ -413,7 +418,7 @@ fn an_ipv6_router_changes_the_hop_limit_alone() {
             assert_eq!(expect.check(&frame, &values), Err(Mismatch::Address));
         }
     }
-    let few = Translated { subscribers: &subscribers[1..], remotes: &far };
+    let few = TranslatedEnds { subscribers: &subscribers[1..], remotes: &far };
     assert!(matches!(forwarding6(&bed, &few), Err(ViewError::Rows { .. })));
 }
 
@@ -422,9 +427,9 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
     let (few, far) = (&subscribers()[1..], &remotes()[1..]);
     let refused = |view: Result<View, ViewError>| view.unwrap_err().to_string();
     let rows = |what, have, want| ViewError::Rows { what, have, want }.to_string();
-    let translated = Translated { subscribers: few, remotes: &remotes() };
+    let translated = TranslatedEnds { subscribers: few, remotes: &remotes() };
     assert_eq!(refused(pe::siit(&consecutive(64), &translated)), rows("subscribers", 99, 100));
-    let translated = Translated { subscribers: &subscribers(), remotes: far };
+    let translated = TranslatedEnds { subscribers: &subscribers(), remotes: far };
     assert_eq!(refused(pe::siit(&consecutive(64), &translated)), rows("remote addresses", 2, 3));
     assert_eq!(refused(ce::map_t(&one_customer(64), 1, far, pool())), rows("remote addresses", 2, 3));
     let mut twice = subscribers();
@@ -439,7 +444,7 @@ fn addresses_that_do_not_fit_the_flows_are_refused() {
 /// METHODOLOGY.md, frame sizes.
 #[test]
 fn sizes_limits_and_mtus_are_those_of_the_methodology() {
-    let translated = Translated { subscribers: &subscribers(), remotes: &remotes() };
+    let translated = TranslatedEnds { subscribers: &subscribers(), remotes: &remotes() };
     let softwires = Tunnelled { subscribers: &subscribers(), pe: PE };
     let plat = |size| pe::plat(&overlapping(size), &translated, pool()).unwrap();
     let aftr = |size| pe::aftr(&overlapping(size), &softwires, pool()).unwrap();
@@ -465,7 +470,7 @@ fn sizes_limits_and_mtus_are_those_of_the_methodology() {
 /// subscriber has some, and no port range is narrower than the report says.
 #[test]
 fn few_connections_are_spread_over_all_flows() {
-    let bed = Bed { connections: 1500, ..consecutive(64) };
+    let bed = BedAddresses { connections: 1500, ..consecutive(64) };
     let view = plane::view::forwarding(&bed);
     assert!(bed.flows.size() > 10_000 && view.connections() == 1500);
     let flows: Vec<_> = (0..1500).map(|i| view.flows.flow(view.order.get(i))).collect();

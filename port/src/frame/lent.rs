@@ -5,17 +5,21 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// The lent slots of a mapping. Dropping it returns them to their pools; the kernel must no longer use them.
-pub(crate) struct Lent {
+pub(crate) struct LentSlots {
     region: Arc<Region>,
     slot_shift: u32,
     bits: Vec<u64>,
 }
 
-impl Lent {
-    pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
+impl LentSlots {
+    pub(crate) fn none(region: &Arc<Region>) -> Option<LentSlots> {
         let PoolConfig { workers, frames, slot, .. } = region.config;
         let bits = vec![0; (workers * frames).div_ceil(64)];
-        slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
+        slot.is_power_of_two().then(|| LentSlots {
+            region: Arc::clone(region),
+            slot_shift: slot.trailing_zeros(),
+            bits,
+        })
     }
 
     /// Returns the distance of the first byte from the start of the mapping, or a frame of another mapping itself.
@@ -56,7 +60,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentSlots {
     fn drop(&mut self) {
         for number in 0..self.bits.len() * 64 {
             drop(self.take((number as u64) << self.slot_shift, 0));

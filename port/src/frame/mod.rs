@@ -5,7 +5,7 @@
 mod lent;
 mod region;
 
-pub(crate) use lent::Lent;
+pub(crate) use lent::LentSlots;
 pub use region::PoolConfig;
 pub(crate) use region::Region;
 
@@ -452,7 +452,7 @@ mod tests {
     fn only_what_was_lent_comes_back() {
         let mut pool = Pool::single(PoolConfig { workers: 1, frames: 70, slot: 2048, headroom: 64 }).unwrap();
         let mut other = Pool::single(PoolConfig { workers: 1, frames: 1, slot: 2048, headroom: 64 }).unwrap();
-        let mut lent = Lent::none(pool.region()).unwrap();
+        let mut lent = LentSlots::none(pool.region()).unwrap();
         let frames: Vec<Frame> = std::iter::from_fn(|| pool.alloc(60)).collect();
         let at: Vec<u64> = frames.into_iter().map(|f| lent.lend(f).unwrap()).collect();
         assert_eq!((at[69] % 2048, at[69] / 2048), (64, 69));

@@ -16,7 +16,7 @@ pub struct Scope {
 
 /// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedFrame {
     /// Time of receipt or of the offer for sending, in nanoseconds since 1970.
     pub nanos: u64,
     /// Length in octets, without FCS.
@@ -41,7 +41,7 @@ impl Pages {
     }
 
     /// Takes the frames, in order of arrival.
-    pub fn turn(&self) -> Vec<Captured> {
+    pub fn turn(&self) -> Vec<CapturedFrame> {
         // If a thread panicked while writing a frame, those before it are complete.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
     }
@@ -65,10 +65,10 @@ impl Slots {
         self.frames[slot] = (nanos, bytes.len());
     }
 
-    fn get(&self, slot: usize) -> Captured {
+    fn get(&self, slot: usize) -> CapturedFrame {
         let (nanos, length) = self.frames[slot];
         let octets = self.room[slot * self.octets..][..length.min(self.octets)].to_vec();
-        Captured { nanos, length, octets }
+        CapturedFrame { nanos, length, octets }
     }
 
     fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
@@ -107,7 +107,7 @@ impl Page {
         }
     }
 
-    fn turn(&mut self) -> Vec<Captured> {
+    fn turn(&mut self) -> Vec<CapturedFrame> {
         let ring = self.slots.frames.len() - self.firsts;
         let seen = std::mem::take(&mut self.seen);
         let latest = seen.saturating_sub(ring).max(self.firsts);
@@ -186,9 +186,9 @@ mod tests {
     use crate::{PoolConfig, burst};
 
     /// Returns first octet, number of octets kept, and length of each frame.
-    fn shapes(frames: &[Captured]) -> Vec<(u8, usize, usize)> {
+    fn shapes(frames: &[CapturedFrame]) -> Vec<(u8, usize, usize)> {
         assert!(frames.is_sorted_by_key(|f| f.nanos) && frames.iter().all(|f| f.nanos > 1_600_000_000_000_000_000));
-        let shape = |f: &Captured| {
+        let shape = |f: &CapturedFrame| {
             assert!(f.octets.iter().all(|octet| *octet == f.octets[0]));
             (f.octets[0], f.octets.len(), f.length)
         };

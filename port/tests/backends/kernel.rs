@@ -3,7 +3,7 @@
 
 use crate::common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
-use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Copying, Select, Width, XdpMode};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, CopyMode, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::netns::Sight;
 use port::{BATCH, Clock, Frame, Netns, Pool, PoolConfig, Port, Sent, burst};
@@ -285,7 +285,7 @@ fn errors_name_the_way_out() {
     let umem = PoolConfig::umem(1, 4096);
     let cases = [
         (
-            xdp_error(&AfXdpConfig { copying: Copying::Never, mode: XdpMode::Native, ..xa() }, umem),
+            xdp_error(&AfXdpConfig { copying: CopyMode::Never, mode: XdpMode::Native, ..xa() }, umem),
             "let the kernel copy",
         ),
         (xdp_error(&AfXdpConfig { queues: 2, ring: 512, ..xa() }, umem), "has this many queues"),

@@ -1,7 +1,7 @@
 //! The simulated clock: what trials take with the waits of a tester, and that long searches need no work for single frames.
 
 use method::search::Phase2;
-use method::simulated::{Clocked, Largest, SimulatedDut, Truth, Waits};
+use method::simulated::{DutClock, Largest, SimulatedDut, Truth, Waits};
 use method::trial::{Action, Disruption, Queries, Ramp, Stamps, WarmUp};
 use method::{
     Direction, Load, Nanos, PhaseKind, Rate, Ratio, SearchSettings, TrialError, TrialOptions, TrialSpec, Trials,
@@ -23,9 +23,9 @@ fn nothing(_: &TrialSpec, _: Nanos) -> Nanos {
     Nanos(0)
 }
 
-fn clocked(waits: Waits) -> Clocked<fn(&TrialSpec, Nanos) -> Nanos> {
+fn clocked(waits: Waits) -> DutClock<fn(&TrialSpec, Nanos) -> Nanos> {
     let truth = Truth::new(Rate(1_000_000), Rate(100_000));
-    Clocked::new(SimulatedDut::new(truth, 1), waits, nothing, MONTH)
+    DutClock::new(SimulatedDut::new(truth, 1), waits, nothing, MONTH)
 }
 
 /// A second of data at 1,000 frames/s.
@@ -116,11 +116,11 @@ fn no_trial_begins_after_the_end() {
     let truth = Truth::new(Rate(1_000_000), Rate(100_000));
     let end = Nanos::from_secs(10_000);
     let before = |spec: &TrialSpec, alone: Nanos| Nanos(spec.connections + alone.0 / 2);
-    let mut trials = Clocked::new(SimulatedDut::new(truth, 1), WAITS, before, end);
+    let mut trials = DutClock::new(SimulatedDut::new(truth, 1), WAITS, before, end);
     let settings = SearchSettings { hi: Rate(4_000_000), ..SearchSettings::default() };
     let error = throughput::measure(&mut trials, &settings, None, &mut |_| ()).unwrap_err();
     assert_eq!((error, trials.elapsed()), (TrialError::Interrupted, end));
-    let mut trials = Clocked::new(SimulatedDut::new(Truth::new(Rate(1), Rate(1)), 1), Waits::default(), before, end);
+    let mut trials = DutClock::new(SimulatedDut::new(Truth::new(Rate(1), Rate(1)), 1), Waits::default(), before, end);
     let wall = trials.run(&TrialSpec { rate: Rate(1), ..stateless(TrialOptions::default()) }).unwrap().wall;
     assert_eq!(wall, Nanos(1_500_000_000), "what the device needs before a trial counts");
 }

@@ -1,7 +1,7 @@
 //! Warm-up: what it does to a device whose caches are cold when a trial begins.
 
 use method::simulated::{SimulatedDut, Truth};
-use method::trial::{Observed, PerDirection, WarmUp, Warmed};
+use method::trial::{Observed, PerDirection, WarmUp, WarmUpFrames};
 use method::{
     Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialOptions, TrialSpec, Trials,
 };
@@ -50,7 +50,7 @@ fn its_frames_are_reported_and_not_counted() {
     let trial = TrialSpec { rate: Rate(10_000), ..trial };
     let outcome = cold().run(&trial).unwrap();
     assert_eq!((outcome.forward.sent, outcome.forward.received), (10_000, 10_000));
-    let both = Some(Warmed { sent: 20_000, received: 10_000 });
+    let both = Some(WarmUpFrames { sent: 20_000, received: 10_000 });
     let expected = Observed { warm_up: PerDirection { forward: both, reverse: both }, ..Observed::default() };
     assert_eq!(outcome.observed, expected);
     let evidence = search(Some(for_millis(100, Some(Rate(1_000))))).evidence.warm_up.expect("trials had a warm-up");

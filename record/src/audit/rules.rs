@@ -92,7 +92,7 @@ impl<'a> Rerun<'a> {
         let (scenario, first) = (&self.record.header.scenario, trials.first().map(|t| t.seq));
         let known = known_before(measurement, scenario, first, &self.record.outcomes, &self.last);
         let search = Search::new(measurement, scenario, &self.calibration, &known)?;
-        let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;
+        let mut replay = Replay::new(trials.iter().copied().cloned(), NoTrials)?;
         let result = search.run(&mut replay, &mut |_| ())?;
         Ok(RerunResult { result, directions: search.direction().count() as u32, pending: replay.pending() })
     }
@@ -124,9 +124,9 @@ fn differs(RerunResult { result, directions, pending }: &RerunResult, outcome: &
     (found != recorded).then(|| "they give the same rate with another error or other steps".to_owned())
 }
 
-struct NoMore;
+struct NoTrials;
 
-impl Trials for NoMore {
+impl Trials for NoTrials {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         Err(TrialError::Mismatch(format!("the search asks for a trial at {}/s, but none is recorded", spec.rate)))
     }

@@ -3,7 +3,7 @@
 use crate::report::is_searched;
 use crate::report::result::{PointResult, Repetition, drift};
 use method::ResultKind;
-use method::stats::shift::{self, Known};
+use method::stats::shift::{self, ValueRange};
 use procedure::metric::by_key;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl Difference {
     }
 
     /// Returns the difference of values to those of the reference; `drift` is that of the null device, as a share.
-    pub(crate) fn of(reference: &[Known], other: &[Known], drift: Option<f64>) -> Difference {
+    pub(crate) fn of(reference: &[ValueRange], other: &[ValueRange], drift: Option<f64>) -> Difference {
         let Some(ratio) = shift::ratio(reference, other) else {
             let is_same = reference.iter().chain(other).all(|known| known.high == 0.0);
             return Difference::without(if is_same { Finding::NoDifferenceShown } else { Finding::OfZero });
@@ -131,21 +131,21 @@ pub fn between(reference: &PointResult, other: &PointResult, is_simulated: bool)
 }
 
 /// The repetitions of a result, each with the bounds of its true value.
-pub(crate) fn known(result: &PointResult) -> Vec<Known> {
+pub(crate) fn known(result: &PointResult) -> Vec<ValueRange> {
     let is_searched = is_searched(&result.metric);
     result.repetitions.iter().filter_map(|r| of_repetition(r, is_searched)).collect()
 }
 
-fn of_repetition(r: &Repetition, is_searched: bool) -> Option<Known> {
+fn of_repetition(r: &Repetition, is_searched: bool) -> Option<ValueRange> {
     let (value, error) = (r.value as f64, r.error.0 as f64);
     Some(match r.bound {
         ResultKind::NothingMeasured => return None,
-        ResultKind::Below => Known { value: error, low: 0.0, high: error },
+        ResultKind::Below => ValueRange { value: error, low: 0.0, high: error },
         ResultKind::Exact | ResultKind::Between | ResultKind::NothingPassed if is_searched => {
-            Known { value, low: value, high: value + error }
+            ValueRange { value, low: value, high: value + error }
         }
-        bound if bound.at_least() => Known { value, low: value, high: f64::INFINITY },
-        _ => Known::exactly(value),
+        bound if bound.at_least() => ValueRange { value, low: value, high: f64::INFINITY },
+        _ => ValueRange::exactly(value),
     })
 }
 

@@ -89,7 +89,7 @@ impl Threshold {
     /// Whether the median of a result meets the threshold.
     pub fn judge(&self, result: &PointResult) -> Meets {
         let known = known(result);
-        let median = |of: fn(&method::stats::shift::Known) -> f64| {
+        let median = |of: fn(&method::stats::shift::ValueRange) -> f64| {
             let mut values: Vec<f64> = known.iter().map(of).collect();
             values.sort_by(f64::total_cmp);
             median_of(&values)

@@ -1,11 +1,11 @@
 //! Recomputes what the documents derived from their own values. Each input lies within half a unit of its last printed digit,
 //! and so each result within a range.
 
-use super::{TABLES, Table, Value};
+use super::{PublishedTable, TABLES, Value};
 
 #[derive(Clone, Debug)]
 pub struct Check {
-    pub table: &'static Table,
+    pub table: &'static PublishedTable,
     pub metric: String,
     pub how: &'static str,
     pub x: String,
@@ -17,27 +17,27 @@ pub struct Check {
 
 /// A value with the distance within which rounding may have moved it.
 #[derive(Clone, Copy, Debug)]
-struct Rounded {
+struct RoundedValue {
     value: f64,
     half: f64,
 }
 
-impl Rounded {
-    fn exact(number: u64) -> Rounded {
-        Rounded { value: number as f64, half: 0.0 }
+impl RoundedValue {
+    fn exact(number: u64) -> RoundedValue {
+        RoundedValue { value: number as f64, half: 0.0 }
     }
 
-    fn times(self, factor: f64) -> Rounded {
-        Rounded { value: self.value * factor, half: self.half * factor }
+    fn times(self, factor: f64) -> RoundedValue {
+        RoundedValue { value: self.value * factor, half: self.half * factor }
     }
 
-    fn of(value: &Value) -> Rounded {
+    fn of(value: &Value) -> RoundedValue {
         let digits = value.printed.replace(',', "");
-        let Ok(printed) = digits.parse::<f64>() else { return Rounded { value: value.value, half: 0.0 } };
+        let Ok(printed) = digits.parse::<f64>() else { return RoundedValue { value: value.value, half: 0.0 } };
         let places = digits.split_once('.').map_or(0, |(_, behind)| i32::try_from(behind.len()).unwrap_or(i32::MAX));
         // A table in thousands prints 223.5 for 223,500.
         let unit = if printed == 0.0 { 1.0 } else { value.value / printed };
-        Rounded { value: value.value, half: 0.5 * unit * 10f64.powi(-places) }
+        RoundedValue { value: value.value, half: 0.5 * unit * 10f64.powi(-places) }
     }
 
     fn ends(self) -> [f64; 2] {
@@ -46,7 +46,7 @@ impl Rounded {
 }
 
 /// How a value is derived from its inputs: in words, and as a function.
-type Derivation = (&'static str, [Rounded; 2], fn(f64, f64) -> f64);
+type Derivation = (&'static str, [RoundedValue; 2], fn(f64, f64) -> f64);
 
 const FULL: &str = "filled_table_deletion_time";
 const EMPTY: &str = "empty_table_deletion_time";
@@ -72,16 +72,16 @@ fn derivation(value: &Value, table: &[&Value]) -> Option<Derivation> {
             (how, [of(FULL)?, of(EMPTY)?], |full, empty| full - empty)
         }
         (_, "conn_tear_down_rate") => {
-            let (connections, full, empty) = (Rounded::exact(value.under.connections?), of(FULL)?, of(EMPTY)?);
-            let net = Rounded { value: full.value - empty.value, half: full.half + empty.half };
+            let (connections, full, empty) = (RoundedValue::exact(value.under.connections?), of(FULL)?, of(EMPTY)?);
+            let net = RoundedValue { value: full.value - empty.value, half: full.half + empty.half };
             ("connections / net deletion time", [connections, net], ratio)
         }
         (_, "memory_per_hash_bucket") => {
-            let buckets = Rounded::exact(value.under.hash_table?);
+            let buckets = RoundedValue::exact(value.under.hash_table?);
             ("memory of the hash table / buckets", [of("memory_hash_table")?, buckets], ratio)
         }
         (_, "memory_per_conntrack_entry") => {
-            let entries = Rounded::exact(value.under.connections?);
+            let entries = RoundedValue::exact(value.under.connections?);
             ("memory of all entries / entries", [of("memory_conntrack_entries")?, entries], ratio)
         }
         _ => return None,
@@ -92,39 +92,39 @@ fn is(value: &Value, stat: &str) -> bool {
     value.stat == stat
 }
 
-fn median(table: &[&Value], metric: &str, x: &str) -> Option<Rounded> {
-    table.iter().find(|v| v.metric == metric && is(v, "median") && v.x == x).map(|v| Rounded::of(v))
+fn median(table: &[&Value], metric: &str, x: &str) -> Option<RoundedValue> {
+    table.iter().find(|v| v.metric == metric && is(v, "median") && v.x == x).map(|v| RoundedValue::of(v))
 }
 
 /// The median with one core.
-fn first(table: &[&Value], metric: &str) -> Option<Rounded> {
-    table.iter().find(|v| v.metric == metric && is(v, "median") && v.place() == Some(1.0)).map(|v| Rounded::of(v))
+fn first(table: &[&Value], metric: &str) -> Option<RoundedValue> {
+    table.iter().find(|v| v.metric == metric && is(v, "median") && v.place() == Some(1.0)).map(|v| RoundedValue::of(v))
 }
 
 /// The median before that of a value, in the order of its table.
-fn previous(table: &[&Value], value: &Value) -> Option<Rounded> {
+fn previous(table: &[&Value], value: &Value) -> Option<RoundedValue> {
     let medians: Vec<&&Value> = table.iter().filter(|v| v.metric == value.metric && is(v, "median")).collect();
     let at = medians.iter().position(|v| v.x == value.x)?;
-    medians.get(at.checked_sub(1)?).map(|v| Rounded::of(v))
+    medians.get(at.checked_sub(1)?).map(|v| RoundedValue::of(v))
 }
 
 pub fn all() -> Vec<Check> {
     TABLES.iter().flat_map(of_table).collect()
 }
 
-fn of_table(table: &'static Table) -> Vec<Check> {
+fn of_table(table: &'static PublishedTable) -> Vec<Check> {
     let values: Vec<&Value> = table.values().collect();
     values.iter().filter_map(|value| of_value(table, &values, value)).collect()
 }
 
-fn of_value(table: &'static Table, values: &[&Value], value: &Value) -> Option<Check> {
+fn of_value(table: &'static PublishedTable, values: &[&Value], value: &Value) -> Option<Check> {
     let (how, [a, b], f) = derivation(value, values)?;
     let corners = a.ends().map(|a| b.ends().map(|b| f(a, b)));
     let [low, high] = corners
         .iter()
         .flatten()
         .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &corner| [low.min(corner), high.max(corner)]);
-    let printed = Rounded::of(value).ends();
+    let printed = RoundedValue::of(value).ends();
     // A value in the middle between two digits may be rounded either way.
     let slack = 1e-9 * value.value.abs();
     Some(Check {

@@ -1,6 +1,6 @@
 //! Doubts about a run: why its record or its results may mislead. Every format prints the same sentences.
 
-use super::facts::{BELIEVED_SHARE, Counts, Judged, ceiling, fault_name, place};
+use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, fault_name, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence, parts};
@@ -154,7 +154,7 @@ fn lowered_rates(report: &Report) -> BTreeSet<String> {
     report.header.plan.measurements.iter().filter(is_measured).filter_map(doubt).collect()
 }
 
-fn starved_queues(judged: &Judged, doubts: &mut Vec<String>) {
+fn starved_queues(judged: &TrialCounts, doubts: &mut Vec<String>) {
     for (side, queues) in [("right", &judged.right_queues), ("left", &judged.left_queues)] {
         if let Some((queue, frames)) = method::starved_queue(queues) {
             doubts.push(format!(

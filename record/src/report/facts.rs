@@ -29,7 +29,7 @@ pub struct Counts {
 
 /// What the judge counted over all trials of a run, invalid ones included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Judged {
+pub struct TrialCounts {
     /// Trials recorded.
     pub trials: u64,
     /// Of these: invalid.
@@ -65,9 +65,9 @@ pub struct Judged {
     pub kept_hop: Option<u8>,
 }
 
-impl Judged {
+impl TrialCounts {
     /// Adds up all trials of a run.
-    pub fn of(trials: &[TrialRecord], header: &Header) -> Judged {
+    pub fn of(trials: &[TrialRecord], header: &Header) -> TrialCounts {
         let sent_with = header.scenario.traffic.ttl;
         let mut sum = Leg::default();
         for outcome in trials.iter().map(|t| &t.outcome) {
@@ -98,7 +98,7 @@ impl Judged {
         let (by_host, by_tester) = (invalid(Spoiler::Host), invalid(Spoiler::Tester));
         let [right_queues, left_queues] = queues(trials, header);
         let by_phase1 = invalid(Spoiler::Phase1);
-        Judged {
+        TrialCounts {
             trials: trials.len() as u64,
             invalid: by_host + by_tester + by_phase1,
             by_host,
@@ -136,7 +136,7 @@ fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
     queues
 }
 
-pub(super) fn judged_in_words(judged: &Judged) -> String {
+pub(super) fn judged_in_words(judged: &TrialCounts) -> String {
     let faults = judged.faults.iter().map(|(fault, n)| format!(", {} {}", grouped(*n), fault_name(*fault)));
     let counts = Rule::ALL.iter().filter_map(|rule| Some((rule.name(), judged.by_rule.get(rule.name())?)));
     let rules: Vec<String> = counts.map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();

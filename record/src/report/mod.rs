@@ -32,7 +32,7 @@ mod terms;
 mod value;
 
 use crate::audit::{Audit, audit};
-use crate::enough::Enough;
+use crate::enough::StoppingRule;
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
 use crate::import::Series;
 use crate::merge;
@@ -209,7 +209,7 @@ pub struct Report {
     /// Commands run on the DUTs.
     pub commands: Vec<CommandLine>,
     /// Counters of the judge over all trials.
-    pub judged: facts::Judged,
+    pub judged: facts::TrialCounts,
 }
 
 impl Report {
@@ -250,7 +250,7 @@ impl Report {
         let evidence: Vec<NullDevice> = visit::evidence(&nulls, &outcomes).cloned().collect();
         let outcomes: Vec<Outcome> = visit::standing(&outcomes).cloned().collect();
         let mut results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &evidence);
-        let enough = Enough::of(&header.scenario, &outcomes);
+        let enough = StoppingRule::of(&header.scenario, &outcomes);
         header.plan.measurements.iter().filter(|m| enough.is_last(m)).for_each(|m| result::end(&mut results, m));
         let found = conformance::RunResults { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
@@ -271,7 +271,7 @@ impl Report {
             self_test,
             facts,
             commands,
-            judged: facts::Judged::of(&trials, &header),
+            judged: facts::TrialCounts::of(&trials, &header),
             header,
         };
         report.beside = published::beside(&report);

@@ -38,7 +38,7 @@ pub struct Model {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// The fit.
-    pub outcome: Fitted,
+    pub outcome: SeriesModel,
 }
 
 /// The quantity that varies along a series.
@@ -54,7 +54,7 @@ pub enum Along {
 /// The model of a series. Rates are per direction.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fitted {
+pub enum SeriesModel {
     /// Laws over cores.
     Cores(CoreModel),
     /// Steps over connections.
@@ -164,10 +164,10 @@ impl Model {
             samples.push((at as f64, measured.map(|repetition| repetition.value as f64).collect()));
         }
         let outcome = match (Series::of(&samples), along) {
-            (Err(refusal), _) => Fitted::Refused(refusal),
-            (Ok(series), Along::Cores) => Fitted::Cores(CoreModel::of(&series)),
+            (Err(refusal), _) => SeriesModel::Refused(refusal),
+            (Ok(series), Along::Cores) => SeriesModel::Cores(CoreModel::of(&series)),
             (Ok(series), Along::Connections) => {
-                SessionModel::of(&series).map_or_else(Fitted::Refused, Fitted::Connections)
+                SessionModel::of(&series).map_or_else(SeriesModel::Refused, SeriesModel::Connections)
             }
         };
         Model {
@@ -186,12 +186,12 @@ impl Model {
 
     /// The laws over cores, if these were fitted.
     pub fn over_cores(&self) -> Option<&CoreModel> {
-        if let Fitted::Cores(fitted) = &self.outcome { Some(fitted) } else { None }
+        if let SeriesModel::Cores(fitted) = &self.outcome { Some(fitted) } else { None }
     }
 
     /// The steps over connections, if these were fitted.
     pub fn over_connections(&self) -> Option<&SessionModel> {
-        if let Fitted::Connections(fitted) = &self.outcome { Some(fitted) } else { None }
+        if let SeriesModel::Connections(fitted) = &self.outcome { Some(fitted) } else { None }
     }
 
     /// Whether a result is a point of the series.
@@ -205,9 +205,9 @@ impl Model {
     /// `None` if nothing is fitted.
     pub fn curve(&self) -> Option<Vec<(f64, f64)>> {
         match &self.outcome {
-            Fitted::Cores(model) => Some(model.curve(CURVE_POINTS)),
-            Fitted::Connections(model) => Some(model.curve()),
-            Fitted::Refused(_) => None,
+            SeriesModel::Cores(model) => Some(model.curve(CURVE_POINTS)),
+            SeriesModel::Connections(model) => Some(model.curve()),
+            SeriesModel::Refused(_) => None,
         }
     }
 }

@@ -22,7 +22,7 @@ const REPEATED: [&str; 2] = ["transition-scalability-02", "v6ops-slides-2022"];
 
 /// A published median with its conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Published {
+pub struct PublishedValue {
     /// Its place and its conditions.
     #[serde(flatten)]
     pub under: Conditions,
@@ -48,7 +48,7 @@ pub struct NearestPublished {
     /// Its conditions in words.
     pub conditions: String,
     /// The published value.
-    pub published: Published,
+    pub published: PublishedValue,
     /// Measured value divided by published value.
     pub ratio: f64,
     /// How the published set-up differs from the measured one: "published (here measured)".
@@ -57,10 +57,10 @@ pub struct NearestPublished {
     pub notes: Vec<String>,
 }
 
-static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(medians);
+static MEDIANS: LazyLock<Vec<PublishedValue>> = LazyLock::new(medians);
 
 /// The published median of this metric whose conditions are nearest, for this technology.
-pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
+pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static PublishedValue> {
     // Published tables of DNS queries are of pairs of edges.
     if is_of_queries(metric) {
         return None;
@@ -82,7 +82,7 @@ pub(super) fn is_of_queries(metric: &str) -> bool {
 }
 
 /// Distance between two sets of conditions: factors count by their logarithm, cores twice as much as connections.
-fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 {
+fn distance(p: &PublishedValue, software: &str, connections: u64, cores: u32) -> f64 {
     let factor = |ours: u64, theirs: Option<u64>| match theirs {
         Some(theirs) if ours > 0 && theirs > 0 => (ours as f64 / theirs as f64).ln().abs(),
         // Not stated: farther than a neighbour in a series, nearer than another order of magnitude.
@@ -104,12 +104,12 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
 /// is compared with it.
 pub fn beside(report: &Report) -> Vec<NearestPublished> {
     let scenario = &report.header.scenario;
-    let mut found: Vec<(f64, &PointResult, &'static Published)> = Vec::new();
+    let mut found: Vec<(f64, &PointResult, &'static PublishedValue)> = Vec::new();
     for result in report.results.iter().filter(|c| c.summary.is_some() && !c.nothing_passed()) {
         let Some(dut) = scenario.duts.get(result.dut) else { continue };
         let Some(published) = nearest(&result.metric, dut, result.connections, result.cores) else { continue };
         let distance = distance(published, "", result.connections, result.cores);
-        let same = |(_, c, p): &&mut (f64, &PointResult, &Published)| {
+        let same = |(_, c, p): &&mut (f64, &PointResult, &PublishedValue)| {
             c.dut == result.dut && c.metric == result.metric && std::ptr::eq(*p, published)
         };
         match found.iter_mut().find(same) {
@@ -121,7 +121,7 @@ pub fn beside(report: &Report) -> Vec<NearestPublished> {
     found.into_iter().filter_map(|(_, result, published)| compare(scenario, result, published)).collect()
 }
 
-fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<NearestPublished> {
+fn compare(scenario: &Scenario, result: &PointResult, published: &PublishedValue) -> Option<NearestPublished> {
     // An upper bound cannot be compared with a value.
     let measured = result
         .median()
@@ -160,7 +160,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
 
 /// How the set-up of a published value differs from that of a result: test bed, part of the technology, frame size, mapping,
 /// directions. Connections, cores and ports are conditions, which stand beside each value.
-pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
+pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: &PublishedValue) -> Vec<String> {
     if scenario.duts.get(result.dut).is_none() {
         return Vec::new();
     }
@@ -207,7 +207,7 @@ pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: 
 
 /// The difference between the mapping behaviours, where that of the published software is known: iptables and nftables map
 /// each four-tuple, and Jool's NAT64 is that of RFC 6146.
-fn mapping(dut: &Dut, published: &Published) -> Option<String> {
+fn mapping(dut: &Dut, published: &PublishedValue) -> Option<String> {
     let theirs = match (published.software(), published.under.technology.as_str()) {
         ("iptables" | "nftables", "stateful NAT44") => Mapping::AddressAndPortDependent,
         ("Jool", "stateful NAT64" | "464XLAT") => Mapping::EndpointIndependent,
@@ -225,7 +225,7 @@ fn ports(source: u64, destination: u64) -> String {
     format!("{} × {} ports", grouped(source), grouped(destination))
 }
 
-fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
+fn errata(p: &PublishedValue) -> impl Iterator<Item = &'static str> {
     let touches = |e: &&Erratum| {
         e.tables.contains(&p.under.table)
             && (e.metrics.is_empty() || e.metrics.contains(&p.metric))
@@ -234,7 +234,7 @@ fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
     published::ERRATA.iter().filter(touches).filter_map(|e| e.note.as_deref())
 }
 
-impl Published {
+impl PublishedValue {
     /// Its document.
     pub fn source(&self) -> &'static Document {
         published::DOCUMENTS.iter().find(|d| d.id == self.under.document).expect("every table has its document: tested")
@@ -292,7 +292,7 @@ pub fn compared(beside: &[NearestPublished]) -> Vec<Comparison> {
             [with_unit(&b.metric, b.measured), Quantity::new(b.ratio, form)].map(|quantity| quantity.bounded(bound));
         row(&b.dut, [Cell::from(measured), ratio.into(), b.conditions.as_str().into()])
     };
-    let compared = |(p, of): (&Published, Vec<&NearestPublished>)| {
+    let compared = |(p, of): (&PublishedValue, Vec<&NearestPublished>)| {
         let metric = &of[0].metric;
         let title = metric::by_key(metric).map_or("", |metric| metric.title);
         let columns = ["measured", "measured / published"].map(Column::from).into_iter();
@@ -331,7 +331,7 @@ pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
 }
 
 /// The published medians, in their order, of the last version of each document.
-fn medians() -> Vec<Published> {
+fn medians() -> Vec<PublishedValue> {
     let is_last = |value: &&Value| !REPEATED.contains(&value.under.document.as_str());
     VALUES.iter().filter(|value| is_median(value)).filter(is_last).map(median).collect()
 }
@@ -341,7 +341,7 @@ pub(super) fn is_median(value: &Value) -> bool {
     ["median", "computed"].contains(&value.stat.as_str())
 }
 
-pub(super) fn median(value: &Value) -> Published {
+pub(super) fn median(value: &Value) -> PublishedValue {
     // Throughput is printed as the total of both directions everywhere; a rate here is of one direction. Times here are
     // nanoseconds.
     let factor = match value.unit.as_str() {
@@ -349,7 +349,7 @@ pub(super) fn median(value: &Value) -> Published {
         "s" => 1e9,
         _ => 1.0,
     };
-    Published {
+    PublishedValue {
         under: value.under.clone(),
         metric: value.metric.clone(),
         value: value.value * factor,

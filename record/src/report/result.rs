@@ -203,7 +203,7 @@ pub enum Worth {
 
 /// What the valid trials of a result show if none of them passed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Failing {
+pub struct FailedRates {
     /// The lowest rate that failed.
     pub lowest: Rate,
     /// Smallest loss of a trial, as a share of the frames sent.
@@ -214,7 +214,7 @@ pub struct Failing {
     pub all_valid: bool,
 }
 
-impl Failing {
+impl FailedRates {
     /// The loss in words: `0.1 % at every rate tried`, `0.1–0.13 % in every valid trial`.
     pub fn in_words(&self) -> String {
         let [least, most] = [self.least, self.most].map(|share| number::significant(share * 100.0, 2));
@@ -240,14 +240,14 @@ impl PointResult {
     }
 
     /// Returns what the valid trials show if there are some and none of them passed.
-    pub fn failing(&self) -> Option<Failing> {
+    pub fn failing(&self) -> Option<FailedRates> {
         let valid = || self.loss.iter().filter(|trial| trial.verdict != Worth::Invalid);
         if valid().any(|trial| trial.verdict == Worth::Pass) {
             return None;
         }
         let share = |trial: &LossPoint| trial.lost as f64 / trial.sent as f64;
         let shares = || valid().map(share);
-        Some(Failing {
+        Some(FailedRates {
             lowest: valid().map(|trial| trial.rate).min()?,
             least: shares().min_by(f64::total_cmp)?,
             most: shares().max_by(f64::total_cmp)?,

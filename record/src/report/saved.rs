@@ -4,7 +4,7 @@
 use super::number::{self, grouped, plural};
 use super::result::{PHASE1_RATE, PointResult};
 use method::search::{KeptTable, ValidationCap};
-use method::trial::Warmed;
+use method::trial::WarmUpFrames;
 use method::{Invalid, Rate, ResultKind};
 use procedure::metric::Gives;
 
@@ -34,7 +34,7 @@ pub(super) fn remarks(result: &PointResult) -> Vec<String> {
             plural(result.trials, "trial")
         ));
     }
-    remarks.extend(evidence().filter_map(|evidence| evidence.warm_up).reduce(Warmed::plus).map(warmed));
+    remarks.extend(evidence().filter_map(|evidence| evidence.warm_up).reduce(WarmUpFrames::plus).map(warmed));
     let caps: Vec<ValidationCap> = evidence().filter_map(|evidence| evidence.validation_cap).collect();
     remarks.extend(cap(&caps));
     let kept: Vec<KeptTable> = evidence().filter_map(|evidence| evidence.kept_table).collect();
@@ -49,7 +49,7 @@ pub(super) fn remarks(result: &PointResult) -> Vec<String> {
     remarks
 }
 
-fn warmed(all: Warmed) -> String {
+fn warmed(all: WarmUpFrames) -> String {
     format!(
         "warm-up before each trial, not counted: {} in all, of which {} arrived right before its drain ended",
         plural(all.sent, "frame"),

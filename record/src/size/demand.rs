@@ -70,7 +70,7 @@ impl DemandValues {
     }
 
     pub fn whole(self) -> Result<Demand, DemandError> {
-        let missing = |(key, value, ..): &Bounded| value(&self).is_none().then_some(*key);
+        let missing = |(key, value, ..): &DemandRange| value(&self).is_none().then_some(*key);
         let keys: Vec<&str> = BOUNDED.iter().filter_map(missing).collect();
         if !keys.is_empty() {
             return Err(DemandError::Missing { keys });
@@ -93,10 +93,10 @@ impl DemandValues {
 }
 
 /// A value that a demand must have: its key, the value, its least and its most, and these in words.
-type Bounded = (&'static str, fn(&DemandValues) -> Option<f64>, (f64, f64), &'static str);
+type DemandRange = (&'static str, fn(&DemandValues) -> Option<f64>, (f64, f64), &'static str);
 
 /// All of them, in the order of [`Demand`].
-const BOUNDED: [Bounded; 5] = [
+const BOUNDED: [DemandRange; 5] = [
     ("subscribers", |d| d.subscribers, (1.0, 1e12), "a number from 1 to 10^12"),
     ("sessions", |d| d.sessions, (0.0, 1e9), "a number from 0 to 10^9 for each subscriber"),
     ("new-sessions", |d| d.new_sessions, (0.0, 1e9), "a number from 0 to 10^9 for each subscriber"),

@@ -30,7 +30,7 @@ const GUESTS: &[(&str, GuestKind)] =
     &[("guest", GuestKind::Uml), ("guest:uml", GuestKind::Uml), ("guest:qemu", GuestKind::Qemu)];
 
 /// Where hooks run.
-pub(super) fn place() -> impl key::Kind<Out = On> {
+pub(super) fn place() -> impl key::ValueKind<Out = On> {
     fn parse(value: &Value) -> Result<On, Wrong> {
         let written = words(value)?;
         if let Some((_, kind)) = GUESTS.iter().find(|(name, _)| *name == written) {

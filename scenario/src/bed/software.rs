@@ -6,7 +6,7 @@ use tech::{Names, Plays, Technology};
 
 /// The part of a technology that a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TechnologyPart {
     /// All of a technology without edges.
     Whole,
     /// The customer edge.
@@ -21,25 +21,25 @@ pub enum Part {
     Dual,
 }
 
-impl Part {
+impl TechnologyPart {
     /// Name in hooks.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Whole => "whole",
-            Part::Ce => "ce",
-            Part::CeNat44 => "ce-nat44",
-            Part::CeNat46 => "ce-nat46",
-            Part::Pe => "pe",
-            Part::Dual => "dual",
+            TechnologyPart::Whole => "whole",
+            TechnologyPart::Ce => "ce",
+            TechnologyPart::CeNat44 => "ce-nat44",
+            TechnologyPart::CeNat46 => "ce-nat46",
+            TechnologyPart::Pe => "pe",
+            TechnologyPart::Dual => "dual",
         }
     }
 
     /// Edge that it is, or belongs to; any of a technology without edges.
     pub fn plays(self) -> Plays {
         match self {
-            Part::Ce | Part::CeNat44 | Part::CeNat46 => Plays::Ce,
-            Part::Whole | Part::Pe => Plays::Pe,
-            Part::Dual => Plays::Dual,
+            TechnologyPart::Ce | TechnologyPart::CeNat44 | TechnologyPart::CeNat46 => Plays::Ce,
+            TechnologyPart::Whole | TechnologyPart::Pe => Plays::Pe,
+            TechnologyPart::Dual => Plays::Dual,
         }
     }
 
@@ -47,9 +47,9 @@ impl Part {
     pub fn in_words(self, names: &Names) -> String {
         let edge = names.words(self.plays());
         match self {
-            Part::CeNat44 => format!("NAT44 of the {edge}"),
-            Part::CeNat46 => format!("stateless translator of the {edge}"),
-            Part::Whole | Part::Ce | Part::Pe | Part::Dual => edge.to_owned(),
+            TechnologyPart::CeNat44 => format!("NAT44 of the {edge}"),
+            TechnologyPart::CeNat46 => format!("stateless translator of the {edge}"),
+            TechnologyPart::Whole | TechnologyPart::Ce | TechnologyPart::Pe | TechnologyPart::Dual => edge.to_owned(),
         }
     }
 }
@@ -67,7 +67,7 @@ pub enum Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     pub technology: &'static str,
-    pub part: Part,
+    pub part: TechnologyPart,
     /// Whether it keeps connections, which natmeter can empty and count.
     pub keeps: bool,
     /// Where the feature was seen working.
@@ -98,7 +98,7 @@ pub enum Forwarder {
     OnItsOwnCores,
 }
 
-const fn does(technology: &'static str, part: Part, keeps: bool, on: &'static str) -> Function {
+const fn does(technology: &'static str, part: TechnologyPart, keeps: bool, on: &'static str) -> Function {
     Function { technology, part, keeps, seen: Evidence::WithFrames(on) }
 }
 
@@ -112,53 +112,59 @@ pub const KNOWN: &[Software] = &[
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("forwarding", Part::Whole, false, BOTH)],
+        does: &[does("forwarding", TechnologyPart::Whole, false, BOTH)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("ipv6-forwarding", Part::Whole, false, BOTH)],
+        does: &[does("ipv6-forwarding", TechnologyPart::Whole, false, BOTH)],
     },
     Software {
         name: "nftables",
         about: "NAT44 by the Linux kernel, configured by nft",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("nat44", Part::Whole, true, ANYWHERE), does("map-t", Part::CeNat44, true, GUEST)],
+        does: &[
+            does("nat44", TechnologyPart::Whole, true, ANYWHERE),
+            does("map-t", TechnologyPart::CeNat44, true, GUEST),
+        ],
     },
     Software {
         name: "nft-flowtable",
         about: "the same with a flowtable: a software fast path for connections that are established",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("nat44", Part::Whole, true, GUEST)],
+        does: &[does("nat44", TechnologyPart::Whole, true, GUEST)],
     },
     Software {
         name: "iptables-legacy",
         about: "NAT44 by the Linux kernel, configured by iptables-legacy",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
+        does: &[does("nat44", TechnologyPart::Whole, true, BOTH), does("map-t", TechnologyPart::CeNat44, true, GUEST)],
     },
     Software {
         name: "iptables-nft",
         about: "NAT44 by the Linux kernel, configured by iptables-nft",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
+        does: &[does("nat44", TechnologyPart::Whole, true, BOTH), does("map-t", TechnologyPart::CeNat44, true, GUEST)],
     },
     Software {
         name: "jool",
         about: "Jool 4.1, stateful NAT64",
         forwards: Forwarder::LinuxKernel,
-        does: &[does("nat64", Part::Whole, true, "guest, ssh"), does("464xlat", Part::Pe, true, GUEST)],
+        does: &[
+            does("nat64", TechnologyPart::Whole, true, "guest, ssh"),
+            does("464xlat", TechnologyPart::Pe, true, GUEST),
+        ],
     },
     Software {
         name: "jool-siit",
         about: "Jool 4.1, stateless translation",
         forwards: Forwarder::LinuxKernel,
         does: &[
-            does("siit", Part::Whole, false, GUEST),
-            does("464xlat", Part::Ce, false, GUEST),
-            does("map-t", Part::Ce, true, "guest:qemu"),
-            does("map-t", Part::CeNat46, false, GUEST),
+            does("siit", TechnologyPart::Whole, false, GUEST),
+            does("464xlat", TechnologyPart::Ce, false, GUEST),
+            does("map-t", TechnologyPart::Ce, true, "guest:qemu"),
+            does("map-t", TechnologyPart::CeNat46, false, GUEST),
         ],
     },
     Software {
@@ -166,9 +172,9 @@ pub const KNOWN: &[Software] = &[
         about: "Jool 4.2, MAP-T",
         forwards: Forwarder::LinuxKernel,
         does: &[
-            rendered("map-t", Part::Ce, true),
-            rendered("map-t", Part::CeNat46, false),
-            rendered("map-t", Part::Pe, false),
+            rendered("map-t", TechnologyPart::Ce, true),
+            rendered("map-t", TechnologyPart::CeNat46, false),
+            rendered("map-t", TechnologyPart::Pe, false),
         ],
     },
     Software {
@@ -176,48 +182,48 @@ pub const KNOWN: &[Software] = &[
         about: "tunnels of the Linux kernel with nft",
         forwards: Forwarder::LinuxKernel,
         does: &[
-            does("ds-lite", Part::Ce, false, GUEST),
-            does("ds-lite", Part::Pe, true, "guest, ssh"),
-            does("lw4o6", Part::Ce, true, GUEST),
-            does("lw4o6", Part::Pe, false, GUEST),
-            does("map-e", Part::Ce, true, GUEST),
+            does("ds-lite", TechnologyPart::Ce, false, GUEST),
+            does("ds-lite", TechnologyPart::Pe, true, "guest, ssh"),
+            does("lw4o6", TechnologyPart::Ce, true, GUEST),
+            does("lw4o6", TechnologyPart::Pe, false, GUEST),
+            does("map-e", TechnologyPart::Ce, true, GUEST),
         ],
     },
     Software {
         name: "tayga",
         about: "tayga 0.9, stateless translation in user space",
         forwards: Forwarder::LinuxProgram,
-        does: &[does("464xlat", Part::Ce, false, BOTH), does("siit", Part::Whole, false, ANYWHERE)],
+        does: &[does("464xlat", TechnologyPart::Ce, false, BOTH), does("siit", TechnologyPart::Whole, false, ANYWHERE)],
     },
     Software {
         name: "vpp",
         about: "FD.io VPP, configured by its command line",
         forwards: Forwarder::OnItsOwnCores,
         does: &[
-            rendered("nat44", Part::Whole, true),
-            rendered("nat64", Part::Whole, true),
-            rendered("464xlat", Part::Pe, true),
-            rendered("ds-lite", Part::Pe, true),
-            rendered("lw4o6", Part::Pe, false),
-            rendered("map-e", Part::Pe, false),
-            rendered("map-t", Part::Pe, false),
+            rendered("nat44", TechnologyPart::Whole, true),
+            rendered("nat64", TechnologyPart::Whole, true),
+            rendered("464xlat", TechnologyPart::Pe, true),
+            rendered("ds-lite", TechnologyPart::Pe, true),
+            rendered("lw4o6", TechnologyPart::Pe, false),
+            rendered("map-e", TechnologyPart::Pe, false),
+            rendered("map-t", TechnologyPart::Pe, false),
         ],
     },
     Software {
         name: "snabb-lwaftr",
         about: "Snabb lwAFTR",
         forwards: Forwarder::OnItsOwnCores,
-        does: &[rendered("lw4o6", Part::Pe, false)],
+        does: &[rendered("lw4o6", TechnologyPart::Pe, false)],
     },
     Software {
         name: "openbsd-pf",
         about: "PF of OpenBSD, NAT64 by af-to",
         forwards: Forwarder::OnItsOwnCores,
-        does: &[rendered("nat64", Part::Whole, true), rendered("464xlat", Part::Pe, true)],
+        does: &[rendered("nat64", TechnologyPart::Whole, true), rendered("464xlat", TechnologyPart::Pe, true)],
     },
 ];
 
-const fn rendered(technology: &'static str, part: Part, keeps: bool) -> Function {
+const fn rendered(technology: &'static str, part: TechnologyPart, keeps: bool) -> Function {
     Function { technology, part, keeps, seen: Evidence::Rendered }
 }
 
@@ -235,33 +241,33 @@ pub(super) const CHOICES: &[Choice<Option<&Software>>] = &{
 
 /// What a box is asked to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct BoxPart {
     /// Name of the technology; `forwarding` is plain IPv4.
     pub technology: &'static str,
-    pub part: Part,
+    pub part: TechnologyPart,
 }
 
-impl Asked {
+impl BoxPart {
     /// What is asked of the box with this role, for a technology; `None` is plain forwarding.
-    pub fn of(technology: Option<(Plays, &dyn Technology)>, role: &str) -> Asked {
+    pub fn of(technology: Option<(Plays, &dyn Technology)>, role: &str) -> BoxPart {
         let Some((plays, technology)) = technology else {
-            return Asked { technology: "forwarding", part: Part::Whole };
+            return BoxPart { technology: "forwarding", part: TechnologyPart::Whole };
         };
         let part = match (technology.names().has_edges(), role, plays) {
-            (false, ..) => Part::Whole,
-            (_, "ce-nat44", _) => Part::CeNat44,
-            (_, "ce-nat46", _) => Part::CeNat46,
-            (_, "ce", _) | (_, "dut", Plays::Ce) => Part::Ce,
-            (_, "pe", _) | (_, _, Plays::Pe) => Part::Pe,
-            _ => Part::Dual,
+            (false, ..) => TechnologyPart::Whole,
+            (_, "ce-nat44", _) => TechnologyPart::CeNat44,
+            (_, "ce-nat46", _) => TechnologyPart::CeNat46,
+            (_, "ce", _) | (_, "dut", Plays::Ce) => TechnologyPart::Ce,
+            (_, "pe", _) | (_, _, Plays::Pe) => TechnologyPart::Pe,
+            _ => TechnologyPart::Dual,
         };
-        Asked { technology: technology.name(), part }
+        BoxPart { technology: technology.name(), part }
     }
 }
 
 impl Software {
     /// What it does if a box is asked for it; `None` if it cannot.
-    pub fn doing(&self, asked: Asked) -> Option<&'static Function> {
+    pub fn doing(&self, asked: BoxPart) -> Option<&'static Function> {
         self.does.iter().find(|does| (does.technology, does.part) == (asked.technology, asked.part))
     }
 
@@ -271,7 +277,7 @@ impl Software {
     }
 
     /// Whether it keeps connections if a box is this.
-    pub fn keeps(&self, asked: Asked) -> bool {
+    pub fn keeps(&self, asked: BoxPart) -> bool {
         self.doing(asked).is_some_and(|does| does.keeps)
     }
 }
@@ -284,17 +290,17 @@ mod tests {
     fn only_edges_with_connections_keep_them() {
         let keeps = |name: &str, technology, part| {
             let software = KNOWN.iter().find(|known| known.name == name).unwrap();
-            software.keeps(Asked { technology, part })
+            software.keeps(BoxPart { technology, part })
         };
         let cases = [
-            ("ip6tnl", "ds-lite", Part::Ce, false),
-            ("ip6tnl", "ds-lite", Part::Pe, true),
-            ("ip6tnl", "lw4o6", Part::Ce, true),
-            ("ip6tnl", "lw4o6", Part::Pe, false),
-            ("ip6tnl", "map-e", Part::Ce, true),
-            ("jool-siit", "464xlat", Part::Ce, false),
-            ("jool-siit", "siit", Part::Whole, false),
-            ("jool", "464xlat", Part::Pe, true),
+            ("ip6tnl", "ds-lite", TechnologyPart::Ce, false),
+            ("ip6tnl", "ds-lite", TechnologyPart::Pe, true),
+            ("ip6tnl", "lw4o6", TechnologyPart::Ce, true),
+            ("ip6tnl", "lw4o6", TechnologyPart::Pe, false),
+            ("ip6tnl", "map-e", TechnologyPart::Ce, true),
+            ("jool-siit", "464xlat", TechnologyPart::Ce, false),
+            ("jool-siit", "siit", TechnologyPart::Whole, false),
+            ("jool", "464xlat", TechnologyPart::Pe, true),
         ];
         for (name, technology, part, expected) in cases {
             assert_eq!(keeps(name, technology, part), expected, "{name} as {part:?} of {technology}");

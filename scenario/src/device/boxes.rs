@@ -1,6 +1,6 @@
 //! The boxes of a bed as device: one, or the edges of a Dual DUT. Where they are, and what natmeter can do to them, the bed says.
 
-use super::{Device, DeviceTables, Dut, Kind, Missing, Null, Setup, TableSizes, TestBed};
+use super::{Absence, Device, DeviceKind, DeviceTables, Dut, Null, Setup, TableSizes, TestBed};
 use crate::Scenario;
 use crate::bed::{Bed, BoxKeys, PortIo};
 use crate::tables::External;
@@ -10,7 +10,7 @@ use procedure::dns::DNS_QUERIES_RESOLVED;
 use std::borrow::Cow;
 use tech::{Plays, Technology};
 
-pub(super) const KIND: Kind = Kind { table: "external", keys: Chapter::of::<External>, read };
+pub(super) const KIND: DeviceKind = DeviceKind { table: "external", keys: Chapter::of::<External>, read };
 
 #[derive(Clone, Debug)]
 struct Boxes {
@@ -114,7 +114,7 @@ impl Device for Boxes {
             Disruption::Failover => keys.failover.is_some(),
         })
     }
-    fn no_memory(&self, scenario: &Scenario) -> Option<Missing> {
+    fn no_memory(&self, scenario: &Scenario) -> Option<Absence> {
         let way_out = "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end";
         let tells = |role: &str, keys: &BoxKeys| keys.tells_memory(self.asked(role));
         (!self.any(scenario, tells)).then_some(("needs the hook `memory`", way_out))

@@ -1,13 +1,14 @@
 //! The embedded gateway: any technology, on threads of this process.
 
-use super::{Device, DeviceTables, Dut, Kind, Missing, Setup, TestBed};
+use super::{Absence, Device, DeviceKind, DeviceTables, Dut, Setup, TestBed};
 use crate::Scenario;
 use crate::tables::Embedded;
 use key::Chapter;
 use procedure::dns::DNS_QUERIES_RESOLVED;
 use tech::{Plays, Technology};
 
-pub(super) const KIND: Kind = Kind { table: "embedded", keys: |path| Chapter::of::<Embedded>(path).lenient(), read };
+pub(super) const KIND: DeviceKind =
+    DeviceKind { table: "embedded", keys: |path| Chapter::of::<Embedded>(path).lenient(), read };
 
 #[derive(Clone, Debug)]
 struct Gateway {
@@ -61,11 +62,11 @@ impl Device for Gateway {
     fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
         Some((self.plays, &mut *self.technology))
     }
-    fn no_memory(&self, _: &Scenario) -> Option<Missing> {
+    fn no_memory(&self, _: &Scenario) -> Option<Absence> {
         Some(RESERVED)
     }
 }
 
 /// Why gateways of natmeter do not tell the memory of a connection.
-pub(super) const RESERVED: Missing =
+pub(super) const RESERVED: Absence =
     ("the embedded gateway reserves its table before the run", "remove it, or measure a device of the kernel or a box");

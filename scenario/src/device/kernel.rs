@@ -1,8 +1,8 @@
 //! This machine's kernel as device: forwarding, or NAT44 with its keys. It is the box of a bed of its own, in a namespace.
 
-use super::{Device, DeviceTables, Dut, Kind, Null, Setup, TableSizes, TestBed};
-use crate::bed::software::Part;
-use crate::bed::{self, Asked, Bed, BedText};
+use super::{Device, DeviceKind, DeviceTables, Dut, Null, Setup, TableSizes, TestBed};
+use crate::bed::software::TechnologyPart;
+use crate::bed::{self, Bed, BedText, BoxPart};
 use crate::nat::{Nat, NatState};
 use crate::{Link, Scenario, VETH_IO};
 use key::kind::{addresses, duration, maybe, number, ports, word_for};
@@ -12,7 +12,7 @@ use procedure::dns::DNS_QUERIES_RESOLVED;
 use tech::{Fit, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Outside, Ports, Technology};
 use wire::{AddrRange, PortRange};
 
-pub(super) const FORWARDING: Kind = Kind {
+pub(super) const FORWARDING: DeviceKind = DeviceKind {
     table: "linux-forwarding",
     keys: |path| {
         let about =
@@ -22,7 +22,7 @@ pub(super) const FORWARDING: Kind = Kind {
     read: |_| vec![Some(Kernel { software: FORWARDING.table, nat44: None }.into())],
 };
 
-pub(super) const IPV6_FORWARDING: Kind = Kind {
+pub(super) const IPV6_FORWARDING: DeviceKind = DeviceKind {
     table: "linux-ipv6-forwarding",
     keys: |path| {
         let about = "IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 \
@@ -32,14 +32,17 @@ pub(super) const IPV6_FORWARDING: Kind = Kind {
     read: |_| vec![Some(Kernel { software: IPV6_FORWARDING.table, nat44: None }.into())],
 };
 
-pub(super) const NFTABLES: Kind =
-    Kind { table: "nftables", keys: Chapter::of::<KernelNat44>, read: |given| nat44(given, &NFTABLES) };
+pub(super) const NFTABLES: DeviceKind =
+    DeviceKind { table: "nftables", keys: Chapter::of::<KernelNat44>, read: |given| nat44(given, &NFTABLES) };
 
-pub(super) const IPTABLES_LEGACY: Kind =
-    Kind { table: "iptables-legacy", keys: Chapter::of::<KernelNat44>, read: |given| nat44(given, &IPTABLES_LEGACY) };
+pub(super) const IPTABLES_LEGACY: DeviceKind = DeviceKind {
+    table: "iptables-legacy",
+    keys: Chapter::of::<KernelNat44>,
+    read: |given| nat44(given, &IPTABLES_LEGACY),
+};
 
-pub(super) const IPTABLES_NFT: Kind =
-    Kind { table: "iptables-nft", keys: Chapter::of::<KernelNat44>, read: |given| nat44(given, &IPTABLES_NFT) };
+pub(super) const IPTABLES_NFT: DeviceKind =
+    DeviceKind { table: "iptables-nft", keys: Chapter::of::<KernelNat44>, read: |given| nat44(given, &IPTABLES_NFT) };
 
 key::table! {
     /// Stateful NAT44 of this kernel, in a namespace that is made for the run. Linux maps by four-tuple: there is no `mapping`.
@@ -67,7 +70,7 @@ struct Kernel {
     nat44: Option<KernelNat44>,
 }
 
-fn nat44(given: &mut DeviceTables<'_, '_>, kind: &'static Kind) -> Vec<Option<Dut>> {
+fn nat44(given: &mut DeviceTables<'_, '_>, kind: &'static DeviceKind) -> Vec<Option<Dut>> {
     let keys = given.sections.table::<KernelNat44>(&kind.path());
     vec![keys.map(|nat44| Kernel { software: kind.table, nat44: Some(nat44) }.into())]
 }
@@ -119,13 +122,13 @@ impl Device for Kernel {
         let bed = bed::parse(&BedText { name: "built-in".to_owned(), text, t0: Vec::new() });
         Some(bed.expect("a sound bed file"))
     }
-    fn asked(&self, _: &str) -> Asked {
+    fn asked(&self, _: &str) -> BoxPart {
         let technology = match (&self.nat44, self.forwarded_ipv6()) {
             (Some(_), _) => "nat44",
             (None, Some(technology)) => technology.name(),
             (None, None) => "forwarding",
         };
-        Asked { technology, part: Part::Whole }
+        BoxPart { technology, part: TechnologyPart::Whole }
     }
     fn is_kernel_of_tester(&self, _: &Scenario) -> bool {
         true

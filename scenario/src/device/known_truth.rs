@@ -1,13 +1,13 @@
 //! A device of known truth: the embedded NAT44 with exactly injected faults and limits, on the tester's thread.
 
 use super::gateway::RESERVED;
-use super::{Device, DeviceTables, Dut, Kind, Missing, Setup, TestBed};
+use super::{Absence, Device, DeviceKind, DeviceTables, Dut, Setup, TestBed};
 use crate::Scenario;
 use crate::truth::{KNOWN_TRUTH, KnownTruth};
 use key::{At, Chapter};
 use tech::{Plays, Technology};
 
-pub(super) const KIND: Kind = Kind { table: KNOWN_TRUTH, keys: Chapter::of::<KnownTruth>, read };
+pub(super) const KIND: DeviceKind = DeviceKind { table: KNOWN_TRUTH, keys: Chapter::of::<KnownTruth>, read };
 
 /// A NAT44 with faults and limits.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Device for TruthGateway {
     fn injected(&self) -> Option<&KnownTruth> {
         Some(&self.truth)
     }
-    fn no_memory(&self, _: &Scenario) -> Option<Missing> {
+    fn no_memory(&self, _: &Scenario) -> Option<Absence> {
         Some(RESERVED)
     }
 }

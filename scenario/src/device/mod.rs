@@ -13,7 +13,7 @@ pub use key::{Chapter, Sections};
 pub use place::TestBed;
 
 use crate::Scenario;
-use crate::bed::{Asked, Bed};
+use crate::bed::{Bed, BoxPart};
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
 use crate::nat::{Nat, NatState, technology_path};
 use crate::truth::{KnownTruth, Simulated};
@@ -39,10 +39,10 @@ pub const KINDS: Kinds = &[
 ];
 
 /// The kinds of devices that a file may name.
-pub type Kinds = &'static [&'static Kind];
+pub type Kinds = &'static [&'static DeviceKind];
 
 /// A kind of device: a table below `[dut]`.
-pub struct Kind {
+pub struct DeviceKind {
     pub table: &'static str,
     /// Keys; the argument is the path of the table.
     pub keys: fn(String) -> Chapter,
@@ -50,7 +50,7 @@ pub struct Kind {
     pub read: fn(&mut DeviceTables<'_, '_>) -> Vec<Option<Dut>>,
 }
 
-impl Kind {
+impl DeviceKind {
     /// Path of the table.
     pub fn path(&self) -> String {
         format!("dut.{}", self.table)
@@ -104,21 +104,21 @@ pub struct TableSizes {
 }
 
 /// What a device has under a metric's name, or why it has none: a label and a way out.
-pub type Missing = (&'static str, &'static str);
+pub type Absence = (&'static str, &'static str);
 
 /// A copy of a device; each that is `Clone` has it.
-pub trait Copied {
+pub trait CloneDevice {
     fn copied(&self) -> Box<dyn Device>;
 }
 
-impl<D: Device + Clone + 'static> Copied for D {
+impl<D: Device + Clone + 'static> CloneDevice for D {
     fn copied(&self) -> Box<dyn Device> {
         Box::new(self.clone())
     }
 }
 
 /// A device under test.
-pub trait Device: Copied + fmt::Debug + Send + Sync {
+pub trait Device: CloneDevice + fmt::Debug + Send + Sync {
     /// The name of its table below `[dut]`.
     fn table(&self) -> &'static str;
 
@@ -266,8 +266,8 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
     }
 
     /// What the box with this role is asked to be.
-    fn asked(&self, role: &str) -> Asked {
-        Asked::of(self.technology(), role)
+    fn asked(&self, role: &str) -> BoxPart {
+        BoxPart::of(self.technology(), role)
     }
 
     fn has_disruption(&self, _: Disruption, _: &Scenario) -> bool {
@@ -275,7 +275,7 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
     }
 
     /// What it lacks to tell the memory of its table; `None` if it tells it.
-    fn no_memory(&self, _: &Scenario) -> Option<Missing> {
+    fn no_memory(&self, _: &Scenario) -> Option<Absence> {
         None
     }
 

@@ -1,11 +1,11 @@
 //! Unbound as a DNS64 server on this machine, in a namespace that natmeter creates.
 
-use super::{Device, Dut, Kind, Setup, TestBed};
+use super::{Device, DeviceKind, Dut, Setup, TestBed};
 use crate::Scenario;
 use key::Chapter;
 use procedure::dns::DNS64_RESOLUTION_RATE;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: DeviceKind = DeviceKind {
     table: "unbound",
     keys: |path| Chapter::with(path, ABOUT, Vec::new()),
     read: |_| vec![Some(Dut::from(Resolver))],

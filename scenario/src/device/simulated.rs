@@ -1,13 +1,13 @@
 //! The simulated device: numbers with known truth in place of frames.
 
-use super::{Device, Kind, Null, Setup, TestBed};
+use super::{Device, DeviceKind, Null, Setup, TestBed};
 use crate::Scenario;
 use crate::truth::Simulated;
 use key::Chapter;
 use method::trial::Disruption;
 use procedure::dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: DeviceKind = DeviceKind {
     table: "simulated",
     keys: Chapter::of::<Simulated>,
     read: |given| vec![given.sections.table::<Simulated>(&KIND.path()).map(Into::into)],

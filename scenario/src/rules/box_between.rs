@@ -2,7 +2,7 @@
 
 use super::{Check, technology_at};
 use crate::Dut;
-use crate::bed::software::{self, Asked, Part};
+use crate::bed::software::{self, BoxPart, TechnologyPart};
 use crate::bed::{Bed, BoxKeys};
 use crate::nat::technology_path;
 use crate::quantity::show_time;
@@ -84,7 +84,7 @@ impl<'a> Check<'a> {
             boxes.into_iter().map(move |(role, keys)| (dut, role, keys))
         };
         for (dut, role, keys) in self.of_boxes().flat_map(of_dut).collect::<Vec<_>>() {
-            let asked = Asked::of(dut.technology(), role);
+            let asked = BoxPart::of(dut.technology(), role);
             let Some(software) = keys.software.filter(|software| software.doing(asked).is_none()) else { continue };
             let able: Vec<&str> =
                 software::KNOWN.iter().filter(|known| known.doing(asked).is_some()).map(|known| known.name).collect();
@@ -94,7 +94,7 @@ impl<'a> Check<'a> {
             let fault = Fault::new(format!("the software `{}` of the box `{role}` is no {part}", software.name));
             self.faults.push(
                 fault.at(technology_at(dut), "asked for here").instead(match (asked.part, &able[..]) {
-                    (Part::Dual, _) => {
+                    (TechnologyPart::Dual, _) => {
                         "describe the edges in [dut.ce] and [dut.pe] of the bed file, or write plays = \"ce\" or \"pe\""
                             .into()
                     }

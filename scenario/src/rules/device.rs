@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::Dut;
-use crate::bed::Asked;
+use crate::bed::BoxPart;
 use key::{At, Fault};
 use method::trial::Disruption;
 use procedure::cpu_idle::CPU_IDLE;
@@ -91,7 +91,7 @@ impl Check<'_> {
         let Some(at) = self.metric_at(CONN_TEAR_DOWN_RATE.key) else { return };
         let Some(bed) = &self.scenario.bed else { return };
         let clears = |dut: &Dut| {
-            let asked = |role| Asked::of(dut.technology(), role);
+            let asked = |role| BoxPart::of(dut.technology(), role);
             bed.of(dut.technology()).boxes.iter().any(|(role, keys)| keys.clears(asked(role)))
         };
         if self.scenario.duts.iter().any(clears) {

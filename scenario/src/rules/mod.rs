@@ -26,7 +26,7 @@ use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Refusal, Spans};
 use method::{Count, Direction, Rate};
-use procedure::{Asked, Origin};
+use procedure::{MeasureRequest, Origin};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -132,7 +132,7 @@ impl Check<'_> {
     fn procedures(&mut self) {
         let scenario = self.scenario;
         let measure = &scenario.measure;
-        let mut asked = Asked {
+        let mut asked = MeasureRequest {
             keys: &scenario.procedures,
             metrics: &measure.metrics,
             table: scenario.measure_path(),

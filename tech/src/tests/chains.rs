@@ -4,7 +4,7 @@ use super::{
     BORDER, ERRORS, FRAGMENT_OCTETS, FRAGMENTS, HELD, INSIDE, PORTS, Proof, REASSEMBLY, Row, STATE, TABLE, TRANSLATOR,
     TUNNEL, V4, V6, build, config_of, inside, key_of, usual_nat,
 };
-use crate::{Entry, Functions, Plays};
+use crate::{Functions, ListEntry, Plays};
 use plane::edge::Edge;
 use plane::nat44::config::Config as NatConfig;
 use plane::nat46;
@@ -19,7 +19,7 @@ type Keys = BTreeSet<&'static str>;
 
 const EDGE: Edge = Edge { customer: V4, internet: V6 };
 
-fn assert_complete(entry: &Entry, proved: &[Keys], others: &[&str]) {
+fn assert_complete(entry: &ListEntry, proved: &[Keys], others: &[&str]) {
     let known: BTreeSet<&str> = (entry.chapters)("").remove(0).keys.iter().map(|key| key.name).collect();
     let proved: BTreeSet<&str> = proved.iter().flatten().copied().collect();
     let missing: Vec<_> = known.difference(&proved).copied().collect();
@@ -89,7 +89,7 @@ fn remote_hosts_and_pool_of_a_nat46_arrive() {
 }
 
 struct Ce<'a, B> {
-    entry: &'a Entry,
+    entry: &'a ListEntry,
     base: &'static str,
     own: (AddrRange, PortSet),
     nat: &'a dyn Fn(&str) -> NatConfig,

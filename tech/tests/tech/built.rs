@@ -1,7 +1,7 @@
 //! What is built of a technology's table.
 
 use plane::nat44::Nat44;
-use plane::{Boxed, Packet, Side, Side4, Side6, Steering, Verdict, affinity};
+use plane::{AnyFunction, Packet, Side, Side4, Side6, Steering, Verdict, affinity};
 use scenario::{Options, Scenario, parse};
 use std::io::{self, BufRead, BufReader};
 use std::net::IpAddr;
@@ -17,7 +17,11 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
 }
 
-pub(crate) fn build(technology: &dyn Technology, plays: Plays, workers: usize) -> Result<Vec<Boxed<Frame>>, String> {
+pub(crate) fn build(
+    technology: &dyn Technology,
+    plays: Plays,
+    workers: usize,
+) -> Result<Vec<AnyFunction<Frame>>, String> {
     let job = Job { plays, links: links(), workers, seed: 7, open: &open, live: None };
     technology.build(&job).map(|built| built.functions.boxed())
 }
@@ -65,9 +69,9 @@ pub(crate) fn outbox() -> Outbox {
 }
 
 /// IPv6 identifications of what leaves of a large packet, from each worker.
-fn cut(functions: Vec<Boxed<Frame>>) -> Vec<[u8; 4]> {
+fn cut(functions: Vec<AnyFunction<Frame>>) -> Vec<[u8; 4]> {
     let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
-    let cut = |mut f: Boxed<Frame>| {
+    let cut = |mut f: AnyFunction<Frame>| {
         let (mut made, mut verdicts) = (outbox(), [Verdict::Drop]);
         f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut made);
         assert_eq!((verdicts[0], made.out.len()), (Verdict::Forward(Side::Internet), 1));

@@ -1,7 +1,7 @@
 //! A device that copies the checksum of UDP is found with the default addresses of every technology.
 
 use crate::built::{OURS, build, open, outbox, scenario};
-use plane::{Boxed, Hop, Packet, Side, Verdict};
+use plane::{AnyFunction, Hop, Packet, Side, Verdict};
 use tech::Setting;
 use testbed::Frame;
 use wire::{Mismatch, Tag, Values, View};
@@ -48,7 +48,7 @@ const CHECKSUM_BEFORE_TAG: usize = 2;
 
 struct Part {
     view: View,
-    function: Boxed<Frame>,
+    function: AnyFunction<Frame>,
 }
 
 fn part(plays: &str, table: &str, traffic: &str) -> Part {

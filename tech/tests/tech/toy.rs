@@ -8,7 +8,7 @@ use plane::{Hop, view};
 use scenario::gateway;
 use scenario::{Options, Summary, parse};
 use std::io;
-use tech::{Entry, Functions, GatewayBuild, Job, Links, Names, Plays, Setting, Technology};
+use tech::{Functions, GatewayBuild, Job, Links, ListEntry, Names, Plays, Setting, Technology};
 use wire::{AddrRange, Mac, OuterRange, PortRange, View};
 
 key::table! {
@@ -19,7 +19,7 @@ key::table! {
     }
 }
 
-static ENTRY: Entry = Entry {
+static ENTRY: ListEntry = ListEntry {
     names: Names::whole("toy", "toy NAT"),
     about: "a toy",
     overhead: 0,
@@ -28,10 +28,10 @@ static ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Toy::read(section)?)),
 };
 
-pub(crate) static TOYS: [&Entry; 1] = [&ENTRY];
+pub(crate) static TOYS: [&ListEntry; 1] = [&ENTRY];
 
 impl Technology for Toy {
-    fn entry(&self) -> &'static Entry {
+    fn entry(&self) -> &'static ListEntry {
         &ENTRY
     }
     fn versions(&self, _: Plays) -> (u8, u8) {

@@ -13,7 +13,7 @@ use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;
 use crate::range::PortRange;
 use crate::template::Template;
-use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
+use row::{Constant, FrameRow, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST};
 
 /// The first reason why a frame is wrong, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl Expect {
     #[inline(always)]
     fn right_and_new<const HEAD: usize>(
         &self,
-        row: &Row<'_, HEAD>,
+        row: &FrameRow<'_, HEAD>,
         frame: &[u8],
         mut words: FrameWords,
     ) -> Option<(u32, u16)> {
@@ -315,11 +315,11 @@ impl Expect {
 
     /// Constant octets of correct frames with these hop limits.
     #[inline(always)]
-    fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
+    fn row<const HEAD: usize>(&self, hops: Hops) -> FrameRow<'_, HEAD> {
         let [first, second] = self.headers;
         let (ttl, outer) = (hops as u8, (hops >> 8) as u8);
         let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
-        Row {
+        FrameRow {
             len: self.len,
             first: first.with_hop(if tunnel { outer } else { ttl }, At::<HEAD>::FIRST),
             second: second.with_hop(ttl, At::<HEAD>::SECOND),

@@ -48,7 +48,7 @@ const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xf
 
 /// What correct frames have in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'e, const HEAD: usize> {
+pub(super) struct FrameRow<'e, const HEAD: usize> {
     pub(super) len: usize,
     pub(super) first: Constant,
     pub(super) second: Constant,
@@ -57,7 +57,7 @@ pub(super) struct Row<'e, const HEAD: usize> {
     pub(super) tail: &'e [u8],
 }
 
-impl<const HEAD: usize> Row<'_, HEAD> {
+impl<const HEAD: usize> FrameRow<'_, HEAD> {
     /// Compares every unmasked header field, checksums and payload.
     #[inline(always)]
     pub(super) fn right(&self, frame: &[u8], words: &FrameWords) -> bool {

@@ -7,7 +7,7 @@ use crate::checksum::{Sum, pseudo_v4};
 use crate::fields::FrameWords;
 use crate::header::{self, be16, be32, half, word};
 use crate::layout::{At, ENDS6, by_head};
-use crate::tcp::{Ends, HEADER, WINDOW, Wanted};
+use crate::tcp::{Ends, ExpectedSegment, HEADER, WINDOW};
 
 impl Expect {
     /// SEG.SEQ, SEG.ACK and flags of a TCP segment in this layout.
@@ -40,7 +40,7 @@ impl Expect {
         &self,
         frame: &[u8],
         ends: &mut Ends,
-        wanted: &Wanted<'_>,
+        wanted: &ExpectedSegment<'_>,
         learn: bool,
     ) -> Result<(u32, u16), Mismatch> {
         by_head!(self.layout.head(), self.check_segment_in(frame, &mut ends.0, wanted, learn))
@@ -51,7 +51,7 @@ impl Expect {
         &self,
         frame: &[u8],
         words: &mut FrameWords,
-        wanted: &Wanted<'_>,
+        wanted: &ExpectedSegment<'_>,
         learn: bool,
     ) -> Result<(u32, u16), Mismatch> {
         let tcp_at = At::<HEAD>::UDP;
@@ -99,7 +99,7 @@ fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) ->
 
 /// Compares headers under the masks of UDP frames.
 #[inline(always)]
-fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
+fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &ExpectedSegment<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
     let after = HEADER + wanted.payload.len();
     let v6 = || {
@@ -118,7 +118,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
 
 /// Whether checksums are valid; only for correct data, whose sum is known.
 #[inline(always)]
-fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
+fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &ExpectedSegment<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
     // Both headers have 20 octets.
     let twenty = |sum: Sum, at: usize| sum.word(word(head, at)).word(word(head, at + 8)).half(half(head, at + 16));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::flow::Flow;
 use crate::template::UdpFrame;
-use crate::{Kind, Source, Tag};
+use crate::{FramePurpose, Source, Tag};
 
 const FLOW: Flow =
     Flow { inside_addr: 0xc612_0002, inside_port: 40_000, remote_addr: 0xc613_0002, remote_port: 80, subscriber: 1 };
@@ -31,7 +31,7 @@ fn translated(size: usize, outer: (u32, u16)) -> (Vec<u8>, Expect, Values) {
     out.write(
         &mut frame,
         &values,
-        &Tag { trial: 7, stream: Tag::stream(Kind::Data, false), sender: 0, sequence: 9, index: 5 },
+        &Tag { trial: 7, stream: Tag::stream(FramePurpose::Data, false), sender: 0, sequence: 9, index: 5 },
     );
     let range =
         OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };

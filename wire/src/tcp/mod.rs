@@ -9,7 +9,7 @@ mod segment;
 pub use exchange::{Exchanges, Progress};
 pub use numbers::Numbers;
 pub use script::{Close, MOST_OCTETS, Script, Segment, Side};
-pub use segment::{Ends, SegmentTemplate, Wanted};
+pub use segment::{Ends, ExpectedSegment, SegmentTemplate};
 
 /// Header without options.
 pub const HEADER: usize = 20;

@@ -40,7 +40,7 @@ impl Ends {
 
 /// Required beside addresses and ports.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ExpectedSegment<'a> {
     /// SEG.SEQ.
     pub seq: u32,
     /// Acknowledgement number; 0 without the flag ACK.
@@ -117,11 +117,11 @@ impl SegmentTemplate {
 
     /// The other side's segment with these numbers and flags, with this side's data or none.
     #[inline(always)]
-    pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> Wanted<'_> {
+    pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> ExpectedSegment<'_> {
         if data {
-            Wanted { seq, ack, flags, payload: &self.payload, payload_sum: self.payload_sum }
+            ExpectedSegment { seq, ack, flags, payload: &self.payload, payload_sum: self.payload_sum }
         } else {
-            Wanted { seq, ack, flags, payload: &[], payload_sum: Sum::default() }
+            ExpectedSegment { seq, ack, flags, payload: &[], payload_sum: Sum::default() }
         }
     }
 

@@ -5,7 +5,7 @@ use crate::guest::Image;
 use std::os::fd::AsRawFd;
 
 pub(in super::super) fn image() -> Image {
-    Image { kind: Kind::default(), folder: "/guests".into() }
+    Image { kind: Hypervisor::default(), folder: "/guests".into() }
 }
 
 /// Two interfaces, each with the descriptor of a pipe per queue.

@@ -2,7 +2,7 @@
 //! what a report says about all.
 
 use crate::rig::RigError;
-use crate::rig::cores::{CoresHere, shared_out};
+use crate::rig::cores::{LocalCores, shared_out};
 use crate::rig::place::named;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
@@ -16,7 +16,7 @@ pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator
 }
 
 /// `None` for boxes that are elsewhere.
-pub(crate) fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<CoresHere> {
+pub(crate) fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<LocalCores> {
     if !bed.makes_links() {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> 
         _ => Some(&all[tester.len()..]).filter(|free| !free.is_empty()).unwrap_or(&all).to_vec(),
     };
     let device: BTreeSet<usize> = bed.boxes.iter().flat_map(of_box).collect();
-    Some(CoresHere { tester, device: device.into_iter().collect() })
+    Some(LocalCores { tester, device: device.into_iter().collect() })
 }
 
 /// Cores of the scenario that the tester does not use, or else all, because the thread that sends a

@@ -4,7 +4,7 @@ use super::RunningBoxes;
 use crate::rig::failed;
 use crate::rig::profile::{STACKS, profile_of};
 use dut::external::OnBox;
-use engine::Profiling;
+use engine::ProfileRun;
 use method::TrialError;
 use method::trial::{Profile, Profiler};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) fn on_boxes(
     all: &RunningBoxes,
     profiled: &[bool],
     Profiler { frequency }: Profiler,
-) -> Result<Option<Box<dyn Profiling>>, TrialError> {
+) -> Result<Option<Box<dyn ProfileRun>>, TrialError> {
     let mut started = OnBoxes { all: Arc::clone(all), recordings: Vec::new(), frequency };
     let mut boxes = all.lock().expect("no panic while held");
     let several = boxes.len() > 1;
@@ -37,10 +37,10 @@ pub(super) fn on_boxes(
         }
     }
     drop(boxes);
-    Ok((!started.recordings.is_empty()).then(|| Box::new(started) as Box<dyn Profiling>))
+    Ok((!started.recordings.is_empty()).then(|| Box::new(started) as Box<dyn ProfileRun>))
 }
 
-impl Profiling for OnBoxes {
+impl ProfileRun for OnBoxes {
     fn finish(mut self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError> {
         let recordings = std::mem::take(&mut self.recordings);
         let mut boxes = self.all.lock().expect("no panic while held");

@@ -6,13 +6,13 @@ use dut::queues::Queues;
 use scenario::bed::{self, BoxKeys};
 
 /// Packets received before the trials, for each interface.
-pub(super) struct Received {
+pub(super) struct ReceiveCounts {
     role: String,
     interfaces: Vec<(String, Queues)>,
 }
 
-impl Received {
-    pub(super) fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
+impl ReceiveCounts {
+    pub(super) fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<ReceiveCounts, RigError> {
         let mut interfaces = Vec::new();
         // A box with software of the user may not run Linux.
         let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
@@ -20,7 +20,7 @@ impl Received {
             let queues = running.queues(names)?;
             interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));
         }
-        Ok(Received { role: role.to_owned(), interfaces })
+        Ok(ReceiveCounts { role: role.to_owned(), interfaces })
     }
 
     pub(super) fn lopsided(self, running: &mut External) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::fragment::Buffer;
-use crate::function::{Drops, Entry, Function};
+use crate::function::{Drops, Function, TableEntry};
 use crate::ip6::{Pool6, put128};
 use crate::nat44::config::Filtering;
 use crate::side::Side6;
@@ -208,7 +208,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
 }
 
 /// All visible state: sessions, numbers, entries, counters.
-type State = (Vec<Entry>, [u32; 2], Option<(u64, u64)>, Drops);
+type State = (Vec<TableEntry>, [u32; 2], Option<(u64, u64)>, Drops);
 
 fn state(nat: &Nat66, now: u64) -> State {
     (nat.sessions(now, 0..u64::MAX), nat.known(), nat.entries(), nat.counters())

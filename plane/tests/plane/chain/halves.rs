@@ -2,7 +2,7 @@
 //! the Internet's.
 
 use plane::chain::Nesting;
-use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use plane::{Chain, Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
 use std::ops::Range;
 use std::time::Duration;
 pub(super) use testbed::{Frame, Outbox};
@@ -56,9 +56,17 @@ pub(super) struct Half {
     pub adopted: u32,
 }
 
-fn entry(n: u16) -> Entry {
+fn entry(n: u16) -> TableEntry {
     let at = |k: u8| ([192, 0, 2, k], n).into();
-    Entry { part: "", softwire: None, protocol: 17, inside: at(1), outside: at(2), remote: at(3), idle: Duration::ZERO }
+    TableEntry {
+        part: "",
+        softwire: None,
+        protocol: 17,
+        inside: at(1),
+        outside: at(2),
+        remote: at(3),
+        idle: Duration::ZERO,
+    }
 }
 
 impl Half {
@@ -154,7 +162,7 @@ impl Function for Half {
     fn places(&self) -> u64 {
         self.sessions.into()
     }
-    fn sessions(&self, _: u64, places: Range<u64>) -> Vec<Entry> {
+    fn sessions(&self, _: u64, places: Range<u64>) -> Vec<TableEntry> {
         (places.start as u16..places.end.min(self.places()) as u16).map(entry).collect()
     }
     fn can_adopt(&self, new: &Half) -> Result<(), String> {

@@ -5,16 +5,16 @@ use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
 use plane::Hop;
 use plane::Side::{Customer, Internet};
-use plane::view::{Bed, forwarding, nat44};
+use plane::view::{BedAddresses, forwarding, nat44};
 use std::collections::HashSet;
-use wire::{AddrRange, FlowSpace, Kind, Mac, OuterRange, PortRange, Tag, Values};
+use wire::{AddrRange, FlowSpace, FramePurpose, Mac, OuterRange, PortRange, Tag, Values};
 
 const OUTSIDE: [u8; 4] = [198, 19, 0, 1];
 
-fn bed(size: usize) -> Bed {
+fn bed(size: usize) -> BedAddresses {
     let ports = |first: u16, n: u16| PortRange { first, last: first + n - 1 };
     let (inside, remote) = (AddrRange::one([198, 18, 0, 2].into()), AddrRange::one([198, 19, 0, 2].into()));
-    Bed {
+    BedAddresses {
         left: Hop { own: Mac(CUSTOMER_HOP), next: Mac(CUSTOMER_MAC) },
         right: Hop { own: Mac(INTERNET_HOP), next: Mac(INTERNET_MAC) },
         frame_size: size,
@@ -26,7 +26,7 @@ fn bed(size: usize) -> Bed {
 }
 
 fn tag(index: u32, reverse: bool) -> Tag {
-    Tag { trial: 9, stream: Tag::stream(Kind::Data, reverse), sender: 0, sequence: index.into(), index }
+    Tag { trial: 9, stream: Tag::stream(FramePurpose::Data, reverse), sender: 0, sequence: index.into(), index }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::each_device::fragments_reassembled_packets_in_order;
 use crate::tunnel::end::*;
 use crate::tunnel::packets::*;
 use plane::Side;
-use plane::lw4o6::{Bindings, Builder, Live, Softwire, Table};
+use plane::lw4o6::{Bindings, Builder, Live, Softwire, SoftwireTable};
 use plane::tunnel::Config;
 use plane::tunnel::config::InboundIcmp;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) fn softwire(b4: &str, ipv4: [u8; 4], psid: u16, len: u8) -> Softwire 
     Softwire { b4: b4.parse().unwrap(), ipv4: ipv4.into(), ports: PortSet { offset: 0, len, psid }, own: None }
 }
 
-pub(super) fn table() -> Table {
+pub(super) fn table() -> SoftwireTable {
     let mut b = Builder::new("table", PE.parse().unwrap());
     b.add(&softwire(B4, SHARED, 5, 6)).unwrap();
     b.add(&softwire(OTHER_B4, SHARED, 6, 6)).unwrap();

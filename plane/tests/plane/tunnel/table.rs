@@ -1,7 +1,7 @@
 //! The binding table: reading it from text, and look-ups against a plain list of softwires.
 
 use plane::event::Event;
-use plane::lw4o6::{Builder, Softwire, Table, read};
+use plane::lw4o6::{Builder, Softwire, SoftwireTable, read};
 use plane::{Point4, Softwires};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use wire::PortSet;
 
 const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xaf, 0, 0, 0, 0, 1);
 
-fn load(text: &str) -> Result<Table, String> {
+fn load(text: &str) -> Result<SoftwireTable, String> {
     read("softwires.txt", OWN, text.as_bytes()).map_err(|e| e.to_string())
 }
 
@@ -234,7 +234,7 @@ fn no_softwire_has_an_address_of_the_gateway() {
         assert!(e.contains(want) && e.contains("nothing was loaded"), "{e}");
     }
     let table = at(other).unwrap();
-    let own = |t: &Table| {
+    let own = |t: &SoftwireTable| {
         ["2001:db8:af::1", "2001:db8:af::2", "2001:db8:af::99"]
             .map(|a| (&*t).is_own(a.parse::<Ipv6Addr>().unwrap().to_bits()))
     };

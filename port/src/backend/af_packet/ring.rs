@@ -56,7 +56,7 @@ pub(super) struct Ring {
 }
 
 #[derive(Debug)]
-pub(super) struct Waiting<'a> {
+pub(super) struct FilledBlock<'a> {
     bytes: &'a [u8],
     /// `struct virtio_net_hdr`.
     offloads: [u8; OFFLOADS],
@@ -74,7 +74,7 @@ impl Ring {
     }
 
     #[inline]
-    pub(super) fn peek(&self) -> io::Result<Option<Waiting<'_>>> {
+    pub(super) fn peek(&self) -> io::Result<Option<FilledBlock<'_>>> {
         let status = self.status().load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Ring {
             let [c, d] = header.tp_vlan_tci.to_be_bytes();
             [a, b, c, d]
         });
-        Ok(Some(Waiting {
+        Ok(Some(FilledBlock {
             bytes,
             offloads: offloads.try_into().unwrap_or_default(),
             wire_len: header.tp_len as usize,
@@ -136,7 +136,7 @@ impl Ring {
     }
 }
 
-impl Waiting<'_> {
+impl FilledBlock<'_> {
     /// Writes the frame as on the wire. Returns its length; `None` if it is truncated, a
     /// super-frame, or does not fit.
     #[inline]

@@ -18,11 +18,11 @@ mod socket;
 
 pub use select::{Condition, Select, Width};
 
-use crate::frame::Lent;
+use crate::frame::LentSlots;
 use crate::interface::{Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use libc::xdp_desc;
-use program::Attached;
+use program::AttachedProgram;
 use socket::{KERNEL_HEADROOM, Socket};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -40,7 +40,7 @@ pub enum XdpMode {
 
 /// Whether the kernel copies frames between the interface and the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
+pub enum CopyMode {
     /// Zero-copy if the driver supports it.
     IfNeeded,
     /// Copy mode.
@@ -59,7 +59,7 @@ pub struct AfXdpConfig {
     /// Place of the program.
     pub mode: XdpMode,
     /// Copy mode or zero-copy.
-    pub copying: Copying,
+    pub copying: CopyMode,
     /// Entries of each ring, a power of two; also the free frames that the kernel has for reception.
     pub ring: u32,
     /// Frames to receive; if none, no program is attached.
@@ -75,7 +75,7 @@ impl AfXdpConfig {
             name: name.to_owned(),
             queues: 1,
             mode: XdpMode::Generic,
-            copying: Copying::IfNeeded,
+            copying: CopyMode::IfNeeded,
             ring: 2048,
             select,
             steered: false,
@@ -87,9 +87,9 @@ impl AfXdpConfig {
 pub struct AfXdpPort {
     /// Closed first in `drop`.
     socket: ManuallyDrop<Socket>,
-    _program: Option<Arc<Attached>>,
+    _program: Option<Arc<AttachedProgram>>,
     /// Dropped once the kernel no longer uses the frames.
-    lent: ManuallyDrop<Lent>,
+    lent: ManuallyDrop<LentSlots>,
     ns: Netns,
     /// Frames that the fill ring lacks.
     missing: usize,
@@ -137,7 +137,7 @@ impl AfXdpPort {
         let program = if config.select.any_of.is_empty() {
             None
         } else {
-            Some(Arc::new(Attached::new(interface.index, config.queues, &config.select, native)?))
+            Some(Arc::new(AttachedProgram::new(interface.index, config.queues, &config.select, native)?))
         };
         let one = pools.len() == 1;
         (0..config.queues)
@@ -159,7 +159,7 @@ impl AfXdpPort {
         interface: &Interface,
         queue: u32,
         pool: &mut Pool,
-        program: Option<&Arc<Attached>>,
+        program: Option<&Arc<AttachedProgram>>,
     ) -> Result<AfXdpPort, PortError> {
         let lent = shareable(pool, config)?;
         let doing = || format!("opening an XDP socket on queue {queue} of {}", config.name);
@@ -308,7 +308,7 @@ impl Drop for AfXdpPort {
 
 /// A new socket on the queue shows it; false after a second.
 fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
-    let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
+    let config = AfXdpConfig { copying: CopyMode::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
     let probe = || -> Result<(), PortError> {
         let pool = Pool::single(PoolConfig::umem(1, 64))?;
         let index = Interfaces::here()?.get(name)?.index;
@@ -319,9 +319,9 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
 }
 
 /// `Lent` if the kernel can use the pool's mapping and the pool can fill the ring.
-fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
+fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<LentSlots, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
-    let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);
+    let lent = LentSlots::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);
     let Some(lent) = lent.filter(|_| headroom.max(KERNEL_HEADROOM) < slot) else {
         let what = format!("slots of {slot} bytes cannot be shared with the kernel: use PoolConfig::umem");
         return Err(PortError::Unsupported(what));
@@ -342,7 +342,7 @@ fn advice(error: &io::Error, config: &AfXdpConfig) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EPERM) => "needs CAP_NET_RAW: run as root",
         Some(libc::ENOBUFS | libc::ENOMEM) => "the memory limit is too low: ulimit -l unlimited, or run as root",
-        Some(libc::EOPNOTSUPP) if config.copying == Copying::Never => {
+        Some(libc::EOPNOTSUPP) if config.copying == CopyMode::Never => {
             "the driver does not support zero-copy: let the kernel copy"
         }
         Some(libc::EOPNOTSUPP) => "the kernel or the driver does not support XDP sockets: use AF_PACKET",

@@ -2,24 +2,24 @@
 
 use super::select::{Select, program, redirect};
 use crate::PortError;
-use crate::bpf::{self, ATTACH_XDP, Kind, MAP_UPDATE_ELEM};
+use crate::bpf::{self, ATTACH_XDP, MAP_UPDATE_ELEM, ProgramKind};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// An attached program; dropping the value detaches it.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct AttachedProgram {
     map: OwnedFd,
     _link: OwnedFd,
 }
 
-impl Attached {
+impl AttachedProgram {
     /// Redirects frames of `select` to the socket of their queue.
-    pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<Attached, PortError> {
+    pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<AttachedProgram, PortError> {
         let map = bpf::new_map(MAP_TYPE_XSKMAP, queues)
-            .map_err(|e| bpf::refused(Kind::Xdp, "making a map of XDP sockets", e))?;
+            .map_err(|e| bpf::refused(ProgramKind::Xdp, "making a map of XDP sockets", e))?;
         let code = program(select, &redirect(map.as_raw_fd()))?;
-        let program = bpf::load(Kind::Xdp, &code)?;
+        let program = bpf::load(ProgramKind::Xdp, &code)?;
         let mode = if native { XDP_FLAGS_DRV_MODE } else { XDP_FLAGS_SKB_MODE };
         // An earlier program may be detached with a delay.
         let link = super::super::while_busy(|| bpf::attach(&program, index, ATTACH_XDP, mode)).map_err(|e| {
@@ -34,7 +34,7 @@ impl Attached {
             let mode = if native { "native" } else { "generic" };
             PortError::system(format!("attaching an XDP program in {mode} mode"), e, advice)
         })?;
-        Ok(Attached { map, _link: link })
+        Ok(AttachedProgram { map, _link: link })
     }
 
     pub(super) fn feed(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
@@ -91,12 +91,12 @@ mod tests {
     #[ignore = "needs root: run by ./check as root"]
     fn the_kernel_runs_the_program_as_the_selection_says() {
         let code = program(&select::tests::example(), &select::tests::dropping()).unwrap();
-        let loaded = load(Kind::Xdp, &code).unwrap();
+        let loaded = load(ProgramKind::Xdp, &code).unwrap();
         for (i, (frame, taken)) in select::tests::frames().iter().enumerate() {
             assert_eq!(verdict(&loaded, frame), if *taken { 1 } else { 2 }, "frame {i}");
         }
         for (select, expected) in [(Select::everything(), 1), (Select::default(), 2)] {
-            let loaded = load(Kind::Xdp, &program(&select, &select::tests::dropping()).unwrap()).unwrap();
+            let loaded = load(ProgramKind::Xdp, &program(&select, &select::tests::dropping()).unwrap()).unwrap();
             assert_eq!(verdict(&loaded, &[0; 60]), expected);
         }
     }
@@ -104,10 +104,10 @@ mod tests {
     #[test]
     #[ignore = "needs root: run by ./check as root"]
     fn a_program_that_the_verifier_refuses_is_an_error_with_its_words() {
-        let error = load(Kind::Xdp, &[]).unwrap_err().to_string();
+        let error = load(ProgramKind::Xdp, &[]).unwrap_err().to_string();
         assert!(error.contains("loading the XDP program"), "{error}");
         let endless = select::tests::without_exit();
-        let error = load(Kind::Xdp, &endless).unwrap_err().to_string();
+        let error = load(ProgramKind::Xdp, &endless).unwrap_err().to_string();
         assert!(error.contains("verifier says"), "{error}");
     }
 }

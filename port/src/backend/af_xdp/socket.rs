@@ -4,7 +4,7 @@
 //! (`XDP_SHARED_UMEM`), so ports may be opened and closed in any order.
 
 use super::ring::{Consumer, Producer};
-use super::{AfXdpConfig, Copying};
+use super::{AfXdpConfig, CopyMode};
 use crate::frame::Region;
 use crate::sys::{Mapping, check, get_option, set_option, set_send_buffer};
 use libc::{xdp_desc, xdp_mmap_offsets, xdp_ring_offset};
@@ -45,9 +45,9 @@ impl Socket {
         set_send_buffer(&fd, 64 << 20)?;
         let flags = libc::XDP_USE_NEED_WAKEUP
             | match config.copying {
-                Copying::IfNeeded => 0,
-                Copying::Always => libc::XDP_COPY,
-                Copying::Never => libc::XDP_ZEROCOPY,
+                CopyMode::IfNeeded => 0,
+                CopyMode::Always => libc::XDP_COPY,
+                CopyMode::Never => libc::XDP_ZEROCOPY,
             };
         // The kernel releases a queue 20 to 40 ms after its last socket was closed.
         super::super::while_busy(|| bind(&fd, index, queue, flags))?;

@@ -2,7 +2,7 @@
 
 use super::{MetricScale, NARROW, dots, is_rate, metrics, plotted, published, spoken};
 use crate::report::model::Along;
-use crate::report::published::Published;
+use crate::report::published::PublishedValue;
 use crate::report::result::PointResult;
 use crate::report::series::Axis;
 use crate::report::{Report, number, value};
@@ -52,7 +52,7 @@ fn position(axis: Axis, result: &PointResult) -> u64 {
 }
 
 /// Where a published value stands; published tables have no further axes.
-fn place_of(published: &Published, axis: Axis) -> Option<u64> {
+fn place_of(published: &PublishedValue, axis: Axis) -> Option<u64> {
     match axis {
         Axis::Connections => published.under.connections,
         Axis::Cores => published.under.cores,

@@ -2,7 +2,7 @@
 
 use super::MetricScale;
 use crate::report::Report;
-use crate::report::published::{Published, with_unit};
+use crate::report::published::{PublishedValue, with_unit};
 use document::svg::{Point, Series, Shape};
 use document::{distinct, grouped};
 
@@ -12,12 +12,12 @@ pub(super) fn series(
     report: &Report,
     metric: &str,
     shown: &MetricScale,
-    place: impl Fn(&Published) -> Option<u64>,
+    place: impl Fn(&PublishedValue) -> Option<u64>,
 ) -> Vec<Series> {
     let published = report.beside.iter().filter(|b| b.metric == metric).map(|b| &b.published);
     let placed = distinct(published).into_iter().filter_map(|p| Some((p, place(p).filter(|&x| x > 0)?)));
-    let name = |p: &Published| format!("published: {}, {}", p.software(), p.under.label);
-    let point = |(p, x): (&Published, u64)| {
+    let name = |p: &PublishedValue| format!("published: {}, {}", p.software(), p.under.label);
+    let point = |(p, x): (&PublishedValue, u64)| {
         let (value, source) = (with_unit(&p.metric, p.value), p.source());
         let says = format!("published: {value}\n{}\n{}, {}", p.conditions(), source.cite, p.under.label);
         Point { says: Some(says), ..Point::at(x as f64, p.value * shown.factor) }

@@ -61,7 +61,7 @@ struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    fn of_table(table: &'static published::Table) -> Reference<'a> {
+    fn of_table(table: &'static published::PublishedTable) -> Reference<'a> {
         let label = table.values().next().map_or("", |value| value.under.label.as_str());
         Reference {
             word: PUBLISHED,

@@ -1,6 +1,6 @@
 //! The fitted models: laws over cores, steps over connections, and the series to which nothing is fitted.
 
-use crate::report::model::{Along, Fitted, LeftOut, Model};
+use crate::report::model::{Along, LeftOut, Model, SeriesModel};
 use crate::report::{Report, number, value};
 use document::{Cell, Form, Quantity, Row, Section, Table, row};
 use method::model::cores::{CoreModel, Fit, Law};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     let tables: Vec<Table> = [over_cores, over_connections, refused].iter().filter_map(|of| of(report)).collect();
-    let fitted = report.models.iter().any(|model| !matches!(model.outcome, Fitted::Refused(_)));
+    let fitted = report.models.iter().any(|model| !matches!(model.outcome, SeriesModel::Refused(_)));
     (!tables.is_empty()).then(|| Section {
         title: "Models".to_owned(),
         about: if fitted {
@@ -29,7 +29,7 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
 }
 
 fn has_few_repetitions(model: &Model) -> bool {
-    model.outcome == Fitted::Refused(Refusal::TooFewRepetitions)
+    model.outcome == SeriesModel::Refused(Refusal::TooFewRepetitions)
 }
 
 const ABOUT: &str = "Rates over cores: P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)) with the rate λ of one core, the contention σ \
@@ -41,7 +41,7 @@ pub(in crate::report) fn sentences(report: &Report) -> Vec<String> {
     let is_headline = |model: &&Model| {
         let alike = |other: &&Model| {
             (other.dut, &other.metric, other.along) == (model.dut, &model.metric, model.along)
-                && !matches!(other.outcome, Fitted::Refused(_))
+                && !matches!(other.outcome, SeriesModel::Refused(_))
         };
         let place = |model: &Model| (model.cores, model.connections, model.axes.clone());
         report.models.iter().filter(alike).all(|other| place(other) <= place(model))
@@ -51,9 +51,9 @@ pub(in crate::report) fn sentences(report: &Report) -> Vec<String> {
 
 fn sentence(model: &Model) -> Option<String> {
     let said = match &model.outcome {
-        Fitted::Cores(fitted) => of_cores(model, fitted),
-        Fitted::Connections(fitted) => of_connections(model, fitted),
-        Fitted::Refused(_) => return None,
+        SeriesModel::Cores(fitted) => of_cores(model, fitted),
+        SeriesModel::Connections(fitted) => of_connections(model, fitted),
+        SeriesModel::Refused(_) => return None,
     };
     Some(format!("{}: {said}.", number::capitalised(&name(model))))
 }
@@ -292,7 +292,7 @@ fn shape(fitted: &SessionModel) -> String {
 /// How many series have no fit, and how many points they have.
 fn refused(report: &Report) -> Option<Table> {
     let of = |along: Along| {
-        let is_refused = |model: &&Model| model.along == along && matches!(model.outcome, Fitted::Refused(_));
+        let is_refused = |model: &&Model| model.along == along && matches!(model.outcome, SeriesModel::Refused(_));
         let models: Vec<&Model> = report.models.iter().filter(is_refused).collect();
         (!models.is_empty()).then_some((along, models))
     };

@@ -5,7 +5,7 @@ use super::{report, snapshots, whole_text};
 use method::model::Refusal;
 use method::model::cores::Law;
 use method::model::sessions::Shape;
-use record::report::model::{Along, Fitted};
+use record::report::model::{Along, SeriesModel};
 use scenario::Sweep;
 
 /// One series of throughputs.
@@ -38,7 +38,7 @@ fn a_law_over_cores_is_recovered_and_said() {
     let run = over_cores();
     let report = report(&run);
     let [model] = &report.models[..] else { panic!("one series: {:?}", report.models) };
-    let Fitted::Cores(fitted) = &model.outcome else { panic!("{model:?}") };
+    let SeriesModel::Cores(fitted) = &model.outcome else { panic!("{model:?}") };
     assert_eq!(fitted.preferred, Law::Amdahl);
     assert!((fitted.fit().contention.value - 0.05).abs() < 0.005, "{fitted:?}");
     let result = &report.results[0];
@@ -54,7 +54,7 @@ fn a_law_over_cores_is_recovered_and_said() {
 fn a_step_over_connections_is_recovered_and_said() {
     let report = report(&over_connections());
     let [model] = &report.models[..] else { panic!("one series: {:?}", report.models) };
-    let Fitted::Connections(fitted) = &model.outcome else { panic!("{model:?}") };
+    let SeriesModel::Connections(fitted) = &model.outcome else { panic!("{model:?}") };
     assert_eq!((fitted.shape, fitted.steps.len()), (Shape::Steps, 1));
     assert_eq!((fitted.steps[0].after, fitted.steps[0].until), (1e6, 4e6));
     let said = report.sentences.join("\n");
@@ -66,7 +66,7 @@ fn nothing_is_fitted_to_three_points_and_the_report_says_so() {
     let run = fixture::quickstart();
     let report = report(&run);
     assert!(!report.models.is_empty());
-    assert!(report.models.iter().all(|m| m.outcome == Fitted::Refused(Refusal::TooFewPoints { points: 3 })));
+    assert!(report.models.iter().all(|m| m.outcome == SeriesModel::Refused(Refusal::TooFewPoints { points: 3 })));
     assert!(whole_text(&run).contains("Series without a fit"));
     assert!(!report.sentences.iter().any(|s| s.contains("fit")), "{:?}", report.sentences);
 }
@@ -75,7 +75,7 @@ fn nothing_is_fitted_to_three_points_and_the_report_says_so() {
 fn no_steps_are_fitted_to_two_repetitions_and_the_report_says_so() {
     let run = run(vec![10_000, 100_000, 1_000_000, 4_000_000], vec![1], 2, |n, _| if n < 2e6 { 5e6 } else { 3e6 });
     let report = report(&run);
-    assert!(report.models.iter().all(|m| m.outcome == Fitted::Refused(Refusal::TooFewRepetitions)));
+    assert!(report.models.iter().all(|m| m.outcome == SeriesModel::Refused(Refusal::TooFewRepetitions)));
     let text = whole_text(&run).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("1 series: a point has fewer than 3 repetitions"), "{text}");
 }
@@ -89,7 +89,7 @@ fn points_that_the_tester_limits_are_left_out() {
     let report = report(&run);
     let [model] = &report.models[..] else { panic!("one series") };
     assert_eq!((&model.points[..], model.left_out[0].at), (&[1, 2, 4, 8][..], 16));
-    assert!(matches!(model.outcome, Fitted::Cores(_)));
+    assert!(matches!(model.outcome, SeriesModel::Cores(_)));
 }
 
 #[test]

@@ -5,14 +5,14 @@ use super::{report, whole_text};
 use method::trial::Disruption;
 use record::folder::SHARED_CORES;
 use record::report::KNOWN;
-use scenario::device::{Chapter, Device, Kind, Kinds, Missing, Setup, TestBed};
+use scenario::device::{Absence, Chapter, Device, DeviceKind, Kinds, Setup, TestBed};
 use scenario::{Lists, Options, Scenario, Simulated, parse};
 
 /// A box on this machine whose frames are numbers.
 #[derive(Clone, Debug)]
 struct Toy(Simulated);
 
-static TOY: Kind = Kind {
+static TOY: DeviceKind = DeviceKind {
     table: "toy",
     keys: Chapter::of::<Simulated>,
     read: |given| vec![given.sections.table::<Simulated>("dut.toy").map(|keys| Toy(keys).into())],
@@ -44,7 +44,7 @@ impl Device for Toy {
     fn has_disruption(&self, what: Disruption, _: &Scenario) -> bool {
         what == Disruption::Reset
     }
-    fn no_memory(&self, _: &Scenario) -> Option<Missing> {
+    fn no_memory(&self, _: &Scenario) -> Option<Absence> {
         Some(("tin has no memory", "measure another device"))
     }
 }
