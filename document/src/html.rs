@@ -117,7 +117,7 @@ fn simple(out: &mut String, table: &Table) {
     body(out, table, "");
 }
 
-/// A table that a small screen scrolls sideways, also by keyboard.
+/// Writes a table that a small screen scrolls sideways, also by keyboard.
 fn body(out: &mut String, table: &Table, caption: &str) {
     let _ = writeln!(
         out,

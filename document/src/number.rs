@@ -146,7 +146,7 @@ pub fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
-/// `1, 2 and 4`.
+/// Returns items as a list in words: `1, 2 and 4`.
 pub fn listed<T: ToString>(items: &[T]) -> String {
     let words: Vec<String> = items.iter().map(T::to_string).collect();
     match words.split_last() {

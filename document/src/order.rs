@@ -1,6 +1,6 @@
 //! Items in the order in which they first appear.
 
-/// Returns each item once.
+/// Returns each item once, in the order of first appearance.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     items.into_iter().fold(Vec::new(), |mut all, item| {
         if !all.contains(&item) {
@@ -10,7 +10,7 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// Returns the items with the same key together, in the order of their first ones.
+/// Returns groups of items with equal keys. Groups are in the order of their first items.
 pub fn grouped<T, K: PartialEq>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for item in items {

@@ -53,7 +53,7 @@ pub struct Dot {
 }
 
 impl Dot {
-    /// A circle of this place and radius, which says its number, from 0, and its value on an axis.
+    /// Returns a circle at a place, with a radius. Its title has its number, counted from 0, and its value on an axis.
     fn drawn(self, of: &str, number: usize, axis: &Axis, class: &str, (x, y, radius): (f64, f64, f64)) -> String {
         let hollow = if self.bound.is_open() { " hollow" } else { "" };
         let says = format!("{of}, repetition {}\n{}", number + 1, axis.says(self.value));
@@ -114,7 +114,7 @@ impl Series {
         Series { name, class: format!("s{}", at % 6), shape: Some(SHAPES[at % SHAPES.len()]), joined: true, points }
     }
 
-    /// Marks of one kind, such as trials that passed; without points they have no name in the legend.
+    /// Returns marks of one kind, such as trials that passed. Without points, they have no name in the legend.
     pub fn marks(name: &str, class: &str, shape: Shape, points: Vec<Point>) -> Series {
         let name = if points.is_empty() { String::new() } else { name.to_owned() };
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
@@ -208,18 +208,18 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A text of a class at a place.
+/// Returns a text of a class at a place.
 fn text_at(class: &str, x: f64, y: f64, text: &str) -> String {
     format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(text))
 }
 
-/// The name of a vertical axis around a place.
+/// Returns the name of a vertical axis, turned and centred at a place.
 fn upright(x: u32, y: f64, name: &str) -> String {
     let turned = format!("translate({x} {y:.1}) rotate(-90)");
     format!("<text class=\"middle name\" transform=\"{turned}\">{}</text>", escaped(name))
 }
 
-/// A range in words, after the value that it is of; nothing without a range.
+/// Returns a range in words, to follow its value; an empty text without a range.
 fn range_in_words(range: Option<(f64, f64)>, axis: &Axis) -> String {
     range.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)))
 }

@@ -35,12 +35,12 @@ impl Changes {
         Changes { host, dir, sink, journal: None, undos: Vec::new() }
     }
 
-    /// Changes whose actions the sink receives, too.
+    /// Returns changes that also pass each action to the sink.
     pub fn logged(host: impl Host + 'static, dir: &RunDir, sink: &Sink) -> Changes {
         Changes::on(Box::new(Log::over(host, Arc::clone(sink))), dir.clone(), Arc::clone(sink))
     }
 
-    /// The actions of this work, which are not carried out.
+    /// Returns the actions of `work` without carrying them out.
     pub fn rehearsed(work: impl FnOnce(&mut Changes) -> Result<(), DutError>) -> Result<Vec<Step>, DutError> {
         let host = DryRun::over(LocalHost::new());
         let steps = host.steps();

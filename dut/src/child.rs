@@ -1,4 +1,4 @@
-//! Programs that natmeter starts: their environment, their pipes, and their end.
+//! Programs that natmeter starts: environment, pipes and termination.
 
 use crate::tool;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The command with these streams, which finds the programs of administrators. Ctrl-C reaches natmeter only, which ends
-/// its programs in order.
+/// Sets the streams of a command, a search path that includes administrators' programs, and a process group of its own:
+/// Ctrl-C reaches natmeter only, which ends its programs in order.
 pub(crate) fn apart(command: &mut Command, streams: [Stdio; 3]) -> &mut Command {
     let [input, output, errors] = streams;
     let command = command.env("PATH", tool::search_path()).stdin(input).stdout(output).stderr(errors);
@@ -24,7 +24,7 @@ pub(crate) fn never_block(fd: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
 }
 
-/// Waits until one of these is ready; 0 at the time limit, as for a signal.
+/// Waits until a descriptor is ready. Returns 0 at the time limit, or after a signal.
 pub(crate) fn wait(fds: &mut [PollFd], time: Duration) -> io::Result<usize> {
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     match poll(fds, Some(&time)) {
@@ -42,7 +42,7 @@ pub(crate) fn ends_within(pid: Pid, time: Duration) -> bool {
     pidfd_open(pid, PidfdFlags::empty()).is_ok_and(|end| is_readable(end, time))
 }
 
-/// A file without a name, in memory.
+/// Returns a file in memory that has no name and contains `text`.
 pub(crate) fn in_memory(text: &str) -> io::Result<File> {
     let mut file = File::from(memfd_create("natmeter", MemfdFlags::CLOEXEC)?);
     file.write_all(text.as_bytes())?;

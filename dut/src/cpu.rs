@@ -17,7 +17,7 @@ pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
 
-/// Cores of a list such as `0-2,5`.
+/// Returns the cores of a list such as `0-2,5`.
 pub fn of_list(list: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -55,7 +55,7 @@ pub struct ExternalConfig {
 /// Word in place of a hook that the bed file does not have.
 const NONE: &str = "none";
 
-/// Fills the placeholders of hooks in, and returns the files that they name.
+/// Replaces the placeholders of hooks. Returns the hooks and the files that they name.
 fn filled(config: &ExternalConfig) -> Result<(Hooks, Vec<String>), DutError> {
     let mut hooks = Hooks::new();
     let mut files: Vec<String> = Vec::new();
@@ -115,7 +115,7 @@ pub fn plan(config: &ExternalConfig) -> Result<Vec<Step>, DutError> {
 
 /// A device that steps and hooks have prepared. Dropping it restores it; the sink receives the failures.
 pub struct External {
-    /// With filled hooks.
+    /// The configuration; its hooks have no placeholders left.
     config: ExternalConfig,
     files: Vec<String>,
     place: HookHost,
@@ -325,7 +325,7 @@ impl External {
         self.config.hooks.get(&hook).cloned()
     }
 
-    /// Runs a hook, if there is one.
+    /// Runs a hook that must succeed; `None` if the device has no such hook.
     fn must(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
         self.config.hooks.get(&hook).map(|line| self.place.must(hook, line)).transpose()
     }

@@ -82,8 +82,8 @@ impl Journal {
         Ok((journal, restored))
     }
 
-    /// Opens the journal of changes that stay until [`undo_kept`], or on this machine [`clean`], with the lock of the
-    /// settings; `of` is the ssh destination of another host.
+    /// Locks the settings, and opens the journal of changes that stay until [`undo_kept`] (on this machine also
+    /// [`clean`]) undoes them. `of` is the ssh destination of another host.
     ///
     /// # Errors
     /// Another process has the lock, or an existing journal is refused.
@@ -254,7 +254,7 @@ pub fn is_left(dir: &RunDir) -> bool {
     fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
 
-/// The file, its changes, and the octets of its complete lines.
+/// Reads a journal. Returns the file, its changes, and the number of octets in complete lines.
 fn load(path: &Path) -> Result<(Option<File>, Vec<Change>, u64), DutError> {
     let failed = |source| DutError::Journal { doing: "reading", path: path.to_owned(), source };
     let mut file = match private_file::open(path) {

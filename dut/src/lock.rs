@@ -81,7 +81,7 @@ fn first_user_id() -> u32 {
         .map_or(own, |[inside, outside, _]| outside + (own - inside))
 }
 
-/// Something that one run at a time may use.
+/// A resource that one run at a time may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
     file: &'static str,
@@ -90,9 +90,9 @@ pub struct Resource {
 
 pub const SETTINGS: Resource =
     Resource { file: "machine.lock", words: "the set of machine-wide settings (connection tracking, backlog)" };
-/// Cores and caches, for this user's runs.
+/// Cores and caches of this machine, locked for runs of this user.
 pub const MACHINE: Resource = Resource { file: "measuring.lock", words: "this machine" };
-/// Namespaces of this machine.
+/// Network namespaces of this machine.
 pub const TEST_BED: Resource = Resource { file: "bed.lock", words: "the test bed on this machine" };
 
 /// The lock file is removed on drop.

@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Setting {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
-            /// As version 0.1.0 wrote it.
+            /// A path, as natmeter 0.1.0 wrote settings.
             Path(String),
             Typed(#[serde(with = "Setting")] Setting),
         }
@@ -116,7 +116,7 @@ impl Setting {
         } else {
             path.strip_prefix(CPUS).map(|attribute| Setting::CpuFrequency { attribute: attribute.to_owned() })
         };
-        // Only canonical paths name a setting.
+        // Refuse any path that is not the canonical path of its setting.
         parsed
             .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
             .ok_or_else(|| UnknownSetting(path.to_owned()))
@@ -238,7 +238,7 @@ const CPUS: &str = "/sys/devices/system/cpu/";
 const POLICY: &str = "cpufreq/policy";
 const GOVERNOR: &str = "/scaling_governor";
 
-/// Whether it is a number as the kernel prints it, without leading zeros.
+/// Whether a text is a number without leading zeros, as the kernel prints it.
 fn is_number(text: &str) -> bool {
     text.parse::<u32>().is_ok_and(|number| number.to_string() == text)
 }

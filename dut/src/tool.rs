@@ -12,7 +12,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool that prints its version for `--version`.
+    /// Returns a tool that prints its version when it is called with `--version`.
     pub(crate) const fn of(program: &'static str, package: &'static str) -> Tool {
         Tool { program, package, version: &["--version"] }
     }

@@ -58,7 +58,7 @@ pub trait Device: Send {
     fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         Err(TrialError::NotMeasurable("this device does not tell the CPU times of its cores".to_owned()))
     }
-    /// Samples call stacks until [`Profiling::finish`].
+    /// Samples call stacks until [`ProfileRun::finish`].
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device cannot be profiled.

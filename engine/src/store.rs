@@ -53,7 +53,7 @@ impl StateTable {
             as u64
     }
 
-    /// Number of entries.
+    /// Returns the number of entries for which the store has room.
     pub fn capacity(&self) -> usize {
         self.words.len()
     }

@@ -6,30 +6,32 @@ use wire::header::{self as h, Mac};
 
 pub(crate) const SOLICITATION: u8 = 135;
 pub(crate) const ADVERTISEMENT: u8 = 136;
-/// Flags in an advertisement's fifth octet.
+/// The flag S in the fifth octet of an advertisement (RFC 4861, section 4.4); `OVERRIDE` is the flag O.
 pub(crate) const SOLICITED: u8 = 0x40;
 pub(crate) const OVERRIDE: u8 = 0x20;
-/// Option with the sender's link-layer address; the next one has the target's.
+/// Type of the option with the sender's link-layer address (RFC 4861, section 4.6.1). `TARGET_ADDRESS` is that of the
+/// target.
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
-/// A message without options.
+/// Octets of a message without options.
 const LENGTH: usize = 24;
-/// Solicited-node addresses without their last 24 bits (RFC 4291, section 2.7.1).
+/// The prefix of solicited-node multicast addresses, 104 bits long (RFC 4291, section 2.7.1).
 const SOLICITED_NODES: u128 = 0xff02_0000_0000_0000_0000_0001_ff00_0000;
 
-/// A valid message.
+/// A valid Neighbor Solicitation or Advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Discovery {
     pub is_advertisement: bool,
     pub source: u128,
     pub target: u128,
     pub flags: u8,
-    /// Address in the option for the sender of a solicitation, or for the target of an advertisement.
+    /// The source link-layer address of a solicitation, or the target link-layer address of an advertisement, if the
+    /// option is present.
     pub link_address: Option<Mac>,
 }
 
 impl Discovery {
-    /// Reads a frame; `None` if it is no valid message.
+    /// Reads a frame; `None` if it is not a valid Neighbor Solicitation or Advertisement.
     pub(crate) fn of_frame(b: &[u8]) -> Option<Discovery> {
         let head = Head6::of_frame(b).ok()?;
         let at = head.l4;
@@ -60,7 +62,7 @@ fn is_group(address: u128) -> bool {
     address >> 120 == 0xff
 }
 
-/// The address in an option of this kind; `None` if an option is empty or cut off.
+/// Returns the address in an option of this kind, if it is present; `None` if an option is empty or truncated.
 #[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
 fn link_address(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
     let mut found = None;

@@ -224,7 +224,7 @@ mod tests {
         assert!(!answered(&ping), "a wrong header checksum (RFC 1122, section 3.2.1.2)");
     }
 
-    /// RFC 4861, section 7.1.1, and RFC 4291, section 2.7, for the source.
+    /// Validation of solicitations by RFC 4861, section 7.1.1; of their sources by RFC 4291, section 2.7.
     #[test]
     fn invalid_solicitations_are_not_answered() {
         let (host, unspecified, target) =

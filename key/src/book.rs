@@ -63,7 +63,8 @@ pub struct Variants {
 pub type Slip = (&'static [&'static str], &'static str);
 
 impl Book {
-    /// What `read` makes of the tables of a text, called `name` in messages; `rules` refuse values that do not fit each other.
+    /// Parses a text, called `name` in messages, and converts its tables with `read`. `rules` refuse inconsistent
+    /// values.
     pub fn load<T>(
         &self,
         name: &str,

@@ -92,13 +92,13 @@ impl Fault {
         Fault { title: title.into(), marks: Vec::new(), needs: Vec::new(), instead: Vec::new() }
     }
 
-    /// Adds a label at words that the file contains.
+    /// Adds a label at a place in the file.
     pub fn at(mut self, at: impl Into<At>, label: impl Into<String>) -> Fault {
         self.marks.push((at.into(), label.into()));
         self
     }
 
-    /// Hides the fault if this value is refused itself.
+    /// Hides the fault if the value at this place is itself refused.
     pub fn needs(mut self, at: impl Into<At>) -> Fault {
         self.needs.push(at.into());
         self
@@ -121,17 +121,17 @@ impl Fault {
     }
 }
 
-/// A fault among others, to which places and ways out are added.
+/// A fault in a list of faults, to which labels and ways out are added.
 pub struct Refusal<'a>(&'a mut Fault);
 
 impl Refusal<'_> {
-    /// Adds a fault: what is wrong, in a sentence.
+    /// Adds a fault. `title` says in a sentence what is wrong.
     pub fn among(faults: &mut Vec<Fault>, title: impl Into<String>) -> Refusal<'_> {
         faults.push(Fault::new(title));
         Refusal(faults.last_mut().expect("it was added"))
     }
 
-    /// Adds a label at words that the file contains.
+    /// Adds a label at a place in the file.
     pub fn at(self, at: impl Into<At>, label: impl Into<String>) -> Self {
         self.0.marks.push((at.into(), label.into()));
         self
@@ -141,7 +141,7 @@ impl Refusal<'_> {
         if holds { self.at(at, label) } else { self }
     }
 
-    /// Hides the fault if this value is refused itself.
+    /// Hides the fault if the value at this place is itself refused.
     pub fn needs(self, at: impl Into<At>) -> Self {
         self.0.needs.push(at.into());
         self

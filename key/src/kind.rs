@@ -373,7 +373,7 @@ pub const fn prefix_length() -> Simple<u8> {
 /// A word, its value, and what it means.
 pub type Choice<T> = (&'static str, T, &'static str);
 
-/// The word for a value.
+/// Returns the word for a value.
 pub fn word_for<T: PartialEq>(choices: &[Choice<T>], value: &T) -> &'static str {
     choices.iter().find(|choice| choice.1 == *value).map_or("", |choice| choice.0)
 }
@@ -413,7 +413,7 @@ impl<T: Copy> ValueKind for Choices<T> {
 
 pub struct List<K>(K);
 
-/// The items of a list, or a single value as one.
+/// Returns the items of a list, or a single value as a list of one item.
 fn items_of<'a>(node: &'a Node, path: &str, refuse: &mut Refuse<'_>) -> Option<&'a [Node]> {
     let nodes = if let Value::List(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
     if nodes.is_empty() {

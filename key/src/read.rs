@@ -64,7 +64,8 @@ pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -
 }
 
 impl Tree {
-    /// Inserts a value that stands nowhere in the file, written as after `--set KEY=`, unless the path has one.
+    /// Inserts a default, which the file does not contain, unless the path has a value. `written` has the form of a
+    /// value after `--set KEY=`.
     pub fn insert_default(&mut self, path: &str, key: SourceSpan, written: &str) {
         if self.get(path).is_none() {
             let place = SourceSpan::new(key.source, key.start..key.start);

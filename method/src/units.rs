@@ -43,11 +43,11 @@ impl From<Nanos> for std::time::Duration {
 }
 
 impl Rate {
-    /// So many in this time, rounded down.
+    /// Returns `count` per `time`, rounded down.
     pub fn of(count: Count, time: Nanos) -> Rate {
         Rate(u64::try_from(in_seconds(count) / u128::from(time.0.max(1))).unwrap_or(u64::MAX))
     }
-    /// The lowest rate with so many in this time.
+    /// Returns the lowest rate at which `time` has room for `count`.
     pub fn at_least(count: Count, time: Nanos) -> Rate {
         Rate(u64::try_from(in_seconds(count).div_ceil(u128::from(time.0.max(1)))).unwrap_or(u64::MAX))
     }

@@ -39,7 +39,7 @@ pub(crate) const BUILD: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// What decides about its speed, for run folders.
+/// Returns the build of natmeter, for run folders: the facts that decide its speed.
 pub(crate) fn build() -> Build {
     Build {
         commit: commit(),

@@ -50,7 +50,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// The format of a report, unless an option names another one.
+    /// Returns the default format of a report.
     pub(crate) fn format(self) -> &'static str {
         if self.json { "json" } else { "text" }
     }
@@ -387,7 +387,7 @@ pub(crate) enum BedCommand {
     },
 }
 
-/// `natmeter --set ttl=9 check` is `natmeter check --set ttl=9`.
+/// Moves the command before the options: `natmeter --set ttl=9 check` becomes `natmeter check --set ttl=9`.
 fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let known = Cli::command();
     let takes_value = |word: &OsString| {

@@ -63,7 +63,7 @@ pub(crate) fn run(path: &Path) -> Option<String> {
     question(meant.map(|run| run.display().to_string()).as_slice())
 }
 
-/// The folder of a path, and the usual one.
+/// Returns the folder of a path, and the usual folder.
 fn beside_or_in<'a>(path: &'a Path, usual: &'a str) -> Vec<&'a Path> {
     let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let mut folders = vec![beside, Path::new(usual)];
@@ -71,7 +71,7 @@ fn beside_or_in<'a>(path: &'a Path, usual: &'a str) -> Vec<&'a Path> {
     folders
 }
 
-/// What is wanted in a folder, in order.
+/// Returns the wanted entries of a folder, sorted.
 fn entries(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);

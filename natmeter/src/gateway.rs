@@ -261,7 +261,7 @@ fn serve(
     }
 }
 
-/// Leaves a core to the rest of the machine, or pins no worker.
+/// Returns the core of each worker. Workers are pinned only if one core is left to the rest of the machine.
 fn cores(workers: usize) -> Vec<Option<usize>> {
     let cores = port::host::cores();
     (1..=workers).map(|i| cores.get(i).copied().filter(|_| cores.len() > workers)).collect()

@@ -29,7 +29,7 @@ mod until;
 
 use std::process::ExitCode;
 
-/// The program: arguments in, exit code out.
+/// Runs natmeter with the arguments of the process, and returns the exit code.
 pub fn main() -> ExitCode {
     port::processor::explain_illegal_instructions(build_info::WRONG_PROCESSOR);
     term::ending(cli::arguments().map_or_else(|exit| exit, command::dispatch)).into()

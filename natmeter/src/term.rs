@@ -43,17 +43,17 @@ pub(crate) fn err(text: &str) {
     let _ = write(&mut anstream::stderr().lock(), &with_colours(text));
 }
 
-/// Columns of the terminal on stderr; 80 if it does not tell.
+/// Returns the columns of the terminal on stderr; 80 if they are unknown.
 pub(crate) fn columns() -> usize {
     columns_of(io::stderr()).unwrap_or(80)
 }
 
-/// Columns of a terminal, if it is one that tells.
+/// Returns the columns of a terminal; `None` if they are unknown, or if it is no terminal.
 pub(crate) fn columns_of(terminal: impl AsFd) -> Option<usize> {
     tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Lines of the terminal on stderr; 24 if it does not tell.
+/// Returns the lines of the terminal on stderr; 24 if they are unknown.
 pub(crate) fn lines() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(24)
@@ -109,7 +109,7 @@ fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> Strin
     shown
 }
 
-/// Lines of cells behind a margin, in columns as wide as their longest cell.
+/// Formats rows as lines with a margin, in columns as wide as their longest cells.
 pub(crate) fn in_columns(margin: &str, rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
     let widest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(widest).collect();

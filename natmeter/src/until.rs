@@ -1,4 +1,4 @@
-//! Trials until a time limit. At the limit a search ends as on Ctrl-C: a resumed run continues it.
+//! Trials until a time limit. At the limit, a search ends as on Ctrl-C, and a resumed run continues it.
 
 use method::{TrialError, TrialOutcome, TrialSpec, Trials};
 use std::time::Instant;

@@ -6,12 +6,12 @@ use key::quantity::WrittenRate;
 use key::{At, Fault};
 use method::{Count, Direction, Rate};
 
-/// Where a scenario is from.
+/// The origin of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A file that a user wrote.
     File,
-    /// A run folder, perhaps of an earlier version: rules that are younger do not refuse it.
+    /// A run folder, perhaps of an earlier version. Rules added since do not refuse it.
     Run,
 }
 
@@ -27,7 +27,7 @@ pub struct MeasureRequest<'a> {
     pub connections: &'a [Count],
     /// Place where the connections are written.
     pub connections_at: &'a str,
-    /// Octets of a test frame, FCS included, and where it is longest.
+    /// Octets of a test frame as sent, and where it is longest, FCS included.
     pub frame: [usize; 2],
     /// The highest rate, if the scenario gives it.
     pub highest: Option<Rate>,
@@ -41,7 +41,7 @@ pub struct MeasureRequest<'a> {
     pub is_whole: [bool; 2],
     /// Whether all connections are as popular.
     pub is_uniform: bool,
-    /// Where the scenario is from.
+    /// The origin of the scenario.
     pub origin: Origin,
     /// Place that says that only the Responder sends, at a point of this metric.
     pub reverse_at: &'a dyn Fn(&str) -> Option<At>,
@@ -61,7 +61,7 @@ impl MeasureRequest<'_> {
         format!("{}.{key}", self.table)
     }
 
-    /// Frames per second of a rate as it is written.
+    /// Converts a rate of the scenario to frames per second.
     pub(crate) fn frames_per_second(&self, written: WrittenRate) -> Rate {
         Rate(written.frames_per_second(self.frame[1]))
     }

@@ -106,7 +106,7 @@ fn check(asked: &mut MeasureRequest<'_>) {
 /// safe, and the distance to the fewest that were not.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let (keys, settings, most) = (context.keys.get::<Capacity>(), context.settings, context.connections);
-    // The table surely holds these (C0 of RFC 9693).
+    // The table must hold at least this many connections (C0 of RFC 9693).
     let from = keys.from.unwrap_or((most / FROM_PART).max(1));
     let validation = Validation::of(context, from, trials, watch)?;
     if let Some(policy) = keys.policy {
@@ -142,7 +142,7 @@ const LOWEST_PART: u64 = 4096;
 /// first rate by at most a third, and a later rate without their effect is no break-down.
 const BUFFERS: Count = 4;
 
-/// Refuses a first number of connections whose rate buffers would raise.
+/// Refuses a first number of connections so small that buffers would raise the measured rate.
 fn has_no_buffered(from: Count, buffered: Count) -> Result<(), TrialError> {
     let least = buffered.saturating_mul(BUFFERS);
     if from >= least {
@@ -154,7 +154,7 @@ fn has_no_buffered(from: Count, buffered: Count) -> Result<(), TrialError> {
     )))
 }
 
-/// The search with its parameters, which have their names of RFC 9693.
+/// The search with its parameters, named as in RFC 9693.
 struct Search<'a, 'w> {
     decider: Decider<'a>,
     settings: &'a SearchSettings,

@@ -140,7 +140,7 @@ impl Context<'_> {
         Ok(Some(Phase2 { connections: self.connections, phase1_rate: self.phase1_rate()? }))
     }
 
-    /// A trial of data at this rate, for so long.
+    /// Returns a trial with data at this rate and of this duration.
     ///
     /// # Errors
     /// Those of [`Context::phase1_rate`].

@@ -230,7 +230,7 @@ impl Latency {
     }
 }
 
-/// Refuses a trial that cannot have its frames, whatever the device forwards.
+/// Refuses a trial that has too few frames for its time stamps, whatever the device forwards.
 fn check(
     asked: &mut MeasureRequest<'_>,
     metric: &Metric,
@@ -248,17 +248,17 @@ fn check(
     }
 }
 
-/// Stands for a rate that is not known yet: above that of any tester.
+/// Stands for an unknown rate; higher than that of any tester.
 const UNKNOWN: Rate = Rate(1 << 40);
 
-/// What the trial lacks.
+/// A shortage of frames in a trial: what is short, the key that causes it, and a way out.
 struct Missing {
     what: String,
     key: &'static str,
     way_out: &'static str,
 }
 
-/// What a trial at this rate lacks for its stamps.
+/// Returns the shortage of frames for the time stamps of a trial at this rate; `None` if there are enough.
 fn missing(direction: Direction, rate: Rate, duration: Nanos, stamps: Stamps) -> Option<Missing> {
     let all = rate.frames_in(duration);
     let slower = |ratio: DirectionRatio| Rate(all).scaled(ratio.slower().into(), ratio.faster().into()).0;
@@ -305,7 +305,7 @@ fn search(
 }
 
 fn latency(delays: &Delays) -> Values {
-    // The loss is one of the values, also where nothing else is.
+    // The loss is always a value, even where it is the only one.
     let lost = ("latency_lost_tags", delays.lost.cast_signed());
     if delays.lost == delays.frames {
         return vec![lost];

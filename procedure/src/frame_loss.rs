@@ -62,7 +62,8 @@ impl FrameLoss {
         loads
     }
 
-    /// Largest distance of two loads for frames of this size, in parts per million of the highest.
+    /// Returns the largest distance between successive loads for frames of this size, in parts per million of the
+    /// highest load.
     pub(crate) fn largest_step(&self, frame: usize) -> u32 {
         if self.loads.is_none() {
             return self.step_ppm;

@@ -88,7 +88,7 @@ impl Keys {
         Keys { list: crate::ALL, values: vec![Arc::new(values)] }
     }
 
-    /// The same, with the values of another table.
+    /// Adds the values of another table.
     #[must_use]
     pub fn and<T: fmt::Debug + Send + Sync + 'static>(mut self, values: T) -> Keys {
         self.values.push(Arc::new(values));

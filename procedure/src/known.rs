@@ -21,7 +21,7 @@ pub struct KnownValue {
     pub unit: &'static str,
     /// How far below and above the truth a value is right.
     pub error: (i64, i64),
-    /// The device, and how it is measured.
+    /// Function that returns the device and the conditions of the measurement.
     pub point: fn() -> KnownPoint,
 }
 
@@ -36,7 +36,7 @@ pub struct KnownPoint {
 }
 
 impl KnownPoint {
-    /// Conditions with the keys of a procedure.
+    /// Returns the default conditions with the keys of a procedure.
     pub(crate) fn new<T: Debug + Send + Sync + 'static>(keys: T, device: Truth) -> KnownPoint {
         let (keys, settings) = (Keys::of_table(keys), settings());
         KnownPoint { device, keys, settings, phase2: None, throughput: CAPACITY, limit: Limit::Unknown }

@@ -111,7 +111,7 @@ pub struct Procedure {
     pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
     /// What a summary says of single points.
     pub findings: fn(&Results<'_>) -> Vec<Finding>,
-    /// Values of both directions that a summary names: in words, and the keys from left to right and from right to left.
+    /// Values of both directions for the summary: a name, and the keys for left to right and right to left.
     pub both_ways: &'static [(&'static str, [&'static str; 2])],
     /// Devices of known truth.
     pub known: &'static [KnownValue],

@@ -81,20 +81,21 @@ pub enum Gives {
     MemoryOfConnection,
 }
 
-/// What the trials of a metric are, for the requirements of RFCs. Trials of each kind have what is asked of the next ones, too.
+/// The kind of a metric's trials, for the requirements of RFCs. Requirements on a kind also apply to all kinds before
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrialKind {
-    /// Data at a rate that is searched (RFC 2544, section 26.1).
+    /// Data frames at a rate that is searched (RFC 2544, section 26.1).
     Searched,
-    /// Data at a series of loads.
+    /// Data frames at a series of loads (RFC 2544, section 26.3).
     AtLoads,
-    /// Data of any size.
+    /// Data frames, for which RFCs ask for several frame sizes.
     AtSizes,
-    /// Data of one size.
+    /// Data frames, for which RFCs ask for no series of frame sizes.
     Data,
     /// First frames of connections (RFC 9693).
     Phase1,
-    /// Of no RFC.
+    /// Trials that no RFC defines.
     Own,
 }
 
@@ -127,9 +128,10 @@ pub struct Metric {
     pub definition: &'static str,
     /// What other measurements take from the metric.
     pub gives: Option<Gives>,
-    /// What its trials are.
+    /// Kind of the trials.
     pub trials: TrialKind,
-    /// Whether RFCs report its average (RFC 2544, sections 26.2, 26.4 and 26.5; RFC 6201, section 1.4; RFC 9004, section 6.4).
+    /// Whether RFCs report the average (RFC 2544, sections 26.2, 26.4 and 26.5; RFC 6201, section 1.4; RFC 9004,
+    /// section 6.4).
     pub averaged: bool,
     /// Whether trials validate connections.
     pub validated: bool,

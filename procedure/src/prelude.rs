@@ -1,4 +1,4 @@
-//! What the file of a procedure is written with.
+//! Common imports of the files of procedures.
 
 pub(crate) use crate::keys::LENGTHS;
 pub(crate) use crate::known::{CONNECTIONS, EXACT, HELD, KnownPoint, of_search};

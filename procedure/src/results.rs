@@ -15,9 +15,9 @@ pub struct MetricResult<'a> {
     pub name: String,
     /// Device and point in words.
     pub place: String,
-    /// Number of the device and point without the connections.
+    /// Number of the series: results whose device and point differ in connections only.
     pub series: usize,
-    /// The same in words.
+    /// Device and point in words, without the connections.
     pub series_name: String,
     /// Number of the point in the sweep.
     pub point: usize,
@@ -84,7 +84,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// A section with this title and these words about it, if there is anything to show.
+/// Returns a section with a title and a description; `None` if `all` is empty.
 pub(crate) fn section_of<T>(
     all: &[T],
     title: &str,

@@ -5,10 +5,10 @@ use method::judged::{Decision, Patience};
 use method::search::{Decider, Progress, SearchResult, SearchSettings, probe};
 use method::trial::{Observed, TrialError, TrialSpec, Trials};
 
-/// The result so far, and what each trial observed: nothing if tester or host made one invalid.
+/// Runs trials. Returns the result, and the observations of each trial; none if tester or host invalidated a trial.
 ///
 /// # Errors
-/// As [`Trials::run`].
+/// The errors of [`Trials::run`].
 pub(crate) fn observe(
     context: &Context<'_>,
     specs: &[TrialSpec],

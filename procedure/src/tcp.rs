@@ -136,11 +136,11 @@ fn check(asked: &mut MeasureRequest<'_>) {
 /// Most octets from a side of a connection, SYN and FIN included: a window without scaling.
 const MOST_OCTETS: u64 = 65_535;
 
-/// New connections of a trial.
+/// The life of the new connections in a trial.
 #[derive(Clone, Copy)]
 struct Life {
     different: Count,
-    /// Segments with data from each side.
+    /// Data segments from each side.
     exchanges: u16,
     close: TcpClose,
     /// How long the table is watched for closed connections after the search; `None` for not at all.
@@ -216,7 +216,7 @@ fn connection_rate(
     Ok(result)
 }
 
-/// Measures the throughput of segments with data on all connections.
+/// Measures the throughput of data segments on all connections.
 fn throughput(
     context: &Context<'_>,
     all: Phase2,

@@ -202,7 +202,7 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
 /// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
 ///
 /// # Errors
-/// As [`search`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
+/// The errors of [`search`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
 fn memory(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let options = TrialOptions { memory: true, ..TrialOptions::default() };
     let (result, mut observed) = filled(context, options, 1, trials, watch)?;
@@ -230,8 +230,8 @@ fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, T
     Ok(SearchResult { rate: Rate(each(of_all, read.entries)), kind: ResultKind::Observed, parts, ..result })
 }
 
-/// Fills the table so many times, each with frames in reverse on a sample and then the actions of these options. What each trial
-/// observed; nothing if tester or host made one invalid.
+/// Fills the table `times` times; each trial then sends reverse frames on a sample and performs the actions of
+/// `options`. Returns the result, and the observations of each trial; none if tester or host invalidated a trial.
 fn filled(
     context: &Context<'_>,
     options: TrialOptions,
@@ -240,7 +240,7 @@ fn filled(
     watch: Watch<'_>,
 ) -> Result<(SearchResult, Vec<Observed>), TrialError> {
     let phase2 = context.connected("without connections there is nothing to remove")?;
-    // Every connection must exist.
+    // Tolerate no loss: every connection must exist.
     let settings = SearchSettings { verify: None, criteria: Criteria::default(), ..context.settings.clone() };
     let spec = TrialSpec { options, ..sample(&data_trial(&settings, Some(phase2))?) };
     let rate = phase2.phase1_rate;

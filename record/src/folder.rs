@@ -132,12 +132,12 @@ pub struct Calibration {
 }
 
 impl Facts {
-    /// The build of natmeter in one line; `None` in folders of versions before 0.2.
+    /// Returns the build of natmeter in one line; `None` in folders of versions before 0.2.
     pub fn build(&self) -> Option<&str> {
         self.tester.get(BUILD).map(String::as_str)
     }
 
-    /// The build of natmeter, as far as it is recorded.
+    /// Returns the build of natmeter, as far as it is recorded.
     pub(crate) fn natmeter(&self) -> Build {
         self.natmeter.clone().or_else(|| self.build().map(Build::of_line)).unwrap_or_default()
     }
@@ -159,14 +159,14 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build by the line that earlier versions recorded alone.
+    /// Parses the build from the line that earlier versions recorded.
     fn of_line(line: &str) -> Build {
         let part = |name: &str| line.split(", ").find_map(|part| part.strip_prefix(name)).map(str::to_owned);
         let commit = part("commit ").filter(|commit| commit != "unknown");
         Build { commit, target_cpu: part("target CPU "), flags: part("flags ") }
     }
 
-    /// Version, commit, target CPU and flags, in one line.
+    /// Returns version, commit, target CPU and flags in one line.
     pub(crate) fn in_words(&self, version: &str) -> String {
         let parts = [("commit", &self.commit), ("target CPU", &self.target_cpu), ("flags", &self.flags)];
         let parts = parts.into_iter().filter_map(|(name, part)| Some(format!(", {name} {}", part.as_ref()?)));

@@ -58,12 +58,12 @@ pub fn is_merged(folder: &Path) -> bool {
 pub(crate) struct MergedFolder {
     alike: bool,
     names: Vec<String>,
-    /// One or more.
+    /// The merged runs; at least one.
     pub(crate) runs: Vec<Dir>,
 }
 
 impl MergedFolder {
-    /// Opens the runs that `merge.json` names; none if a folder has no such file.
+    /// Opens the runs that `merge.json` names; `None` if the folder has no such file.
     pub(crate) fn open(folder: &Dir) -> Result<Option<MergedFolder>, RecordError> {
         let Some(Merge { record, version, alike, parts: names }) = folder.document(MERGE)? else { return Ok(None) };
         let path = folder.path_of(MERGE);

@@ -30,7 +30,7 @@ pub enum RecordError {
     Parts(PathBuf),
 }
 
-/// Refuses a file of a natmeter with a later run folder.
+/// Refuses a file from a natmeter with a later version of run folders.
 pub(crate) fn check_version(path: &Path, found: u32, version: &str, commit: Option<&str>) -> Result<(), RecordError> {
     if found <= RECORD {
         return Ok(());
@@ -53,7 +53,7 @@ pub struct Record {
     /// Measurements of the null device, in the order of their lines.
     pub nulls: Vec<NullDevice>,
     pub commands: Vec<CommandLine>,
-    /// Files that end in an incomplete line, and its octets.
+    /// Files that end in an incomplete line, and the octets of that line.
     pub torn: Vec<(&'static str, u64)>,
     /// Files that a run writes before its first trial, and that are missing although it has trials or results.
     pub missing: Vec<&'static str>,
@@ -134,7 +134,7 @@ pub fn header(folder: &Path, lists: impl Into<Lists>) -> Result<Header, RecordEr
     header_below(&Dir::of_run(folder)?, lists.into())
 }
 
-/// Reads the header without the scenario's text.
+/// Reads the header as stored, without the scenario's text.
 pub(crate) fn stored_header(folder: &Dir) -> Result<StoredHeader, RecordError> {
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;

@@ -145,7 +145,7 @@ impl Runs {
     }
 }
 
-/// Returns the path of a run with this name; `None` if the name is not that of a folder directly below, or if it is a symbolic
+/// Returns the path of the run with this name; `None` unless it is a folder directly below `folder` and no symbolic
 /// link.
 pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_plain(name) && Dir::open(folder).and_then(|folder| folder.folder(name)).is_ok()).then(|| folder.join(name))
@@ -166,13 +166,13 @@ pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// An error in words that do not tell where the folder is.
+/// Returns an error in words, without the path of the folder.
 pub fn without_path(folder: &Path, error: &impl Display) -> String {
     let folder = folder.display().to_string();
     printable(&error.to_string().replace(&format!("{folder}/"), "").replace(&folder, "the folder")).into_owned()
 }
 
-/// The runs of a merged folder, or else the folder itself. None of the runs is a symbolic link.
+/// Returns the runs of a merged folder, or else the folder itself. None of the runs is a symbolic link.
 fn runs_of(folder: Dir) -> Result<Vec<Dir>, RecordError> {
     Ok(MergedFolder::open(&folder)?.map_or_else(|| vec![folder], |merged| merged.runs))
 }
@@ -255,7 +255,7 @@ fn of_run(run: &Dir) -> Result<RunSummary, RecordError> {
     })
 }
 
-/// What a list reads of a result.
+/// The part of a result that a list of runs reads.
 #[derive(Deserialize)]
 struct ResultLine {
     measurement: Measurement,

@@ -58,7 +58,7 @@ fn warm(m: &Measurement, metric: &Metric, scenario: &Scenario, known: &[Outcome]
     Some(Warm { passed: from.result.rate, failed: Rate(from.result.rate.0.saturating_add(from.result.error.0)) })
 }
 
-/// The results at a point that give this.
+/// Returns the results at a point whose metric gives `what`.
 fn giving<'a>(what: Gives, point: &Point, scenario: &Scenario, known: &'a [Outcome]) -> Vec<&'a Outcome> {
     let gives = |o: &&Outcome| {
         let metric = scenario.procedures.metric(&o.measurement.metric);
@@ -217,16 +217,16 @@ pub fn criteria(scenario: &Scenario) -> Criteria {
     }
 }
 
-/// Returns the rate of phase 1 before phase 2: a share of the rate at which this point is known to set up connections; at most
-/// the lowest rate that failed in a search in which no rate passed.
+/// Returns the rate of phase 1 before phase 2: a share of the known set-up rate of this point. It is at most the lowest
+/// failed rate of any search in which no rate passed.
 fn phase1_rate(found: &[&Outcome], settings: &SearchSettings) -> Option<Rate> {
     let failed = found.iter().filter(|o| o.result.kind == ResultKind::Below).map(|o| o.result.error).min();
     let rate = safe_rate(found)?;
     Some(settings.phase1_share.of(rate.min(failed.unwrap_or(rate))).max(Rate(1)))
 }
 
-/// Returns the rate that a device reaches by these results of one point: the smallest exact one; without one the largest lower
-/// bound, because the device reaches each of them.
+/// Returns the rate that a device reaches according to the results of one point: the smallest exact rate, or without
+/// one the largest lower bound, because the device reaches every lower bound.
 fn safe_rate(found: &[&Outcome]) -> Option<Rate> {
     let (exact, bounds): (Vec<&Outcome>, Vec<&Outcome>) =
         found.iter().filter(|o| o.result.rate.0 > 0).partition(|o| o.result.kind == ResultKind::Exact);
@@ -240,8 +240,8 @@ fn given(m: &Measurement, scenario: &Scenario) -> Option<Rate> {
     Some(Rate(rate.frames_per_second(scenario.widest_frame())))
 }
 
-/// Returns the rate that the scenario gives to the procedure of a measurement, and that of its trials if this is lower, because
-/// `max-rate` or the tester allows no more.
+/// Returns the rate that the scenario gives for a measurement, and the rate of its trials, if `max-rate` or the tester
+/// lowers it; otherwise `None`.
 pub(crate) fn lowered(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Option<(Rate, Rate)> {
     let here = m.point.of(scenario);
     let (given, most) = (given(m, &here)?, upper_end(&here, calibration, m).ok()?);

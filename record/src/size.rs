@@ -251,8 +251,8 @@ fn choice(demand: &Demand, point: &PointLimits) -> Choice {
     }
 }
 
-/// The demand of all subscribers and the measured value of one device, for each limit that the device can have; none where
-/// the lower end of the value is 0.
+/// Returns the demand of all subscribers and the measured value of one device for each limit of the device. The value
+/// is `None` where its lower end is 0.
 fn needs(demand: &Demand, point: &PointLimits) -> Vec<(LimitKind, f64, Option<MeasuredValue>)> {
     let above_0 = |measured: Option<MeasuredValue>| measured.filter(|measured| measured.low > 0.0);
     let throughput = (LimitKind::Throughput, demand.packets(), above_0(point.throughput));

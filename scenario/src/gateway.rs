@@ -143,7 +143,7 @@ fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option
     Some(technology)
 }
 
-/// The sides with the paths of their tables.
+/// Returns both sides with the paths of their tables.
 fn sides(gateway: &Gateway) -> [(&Side, &'static str); 2] {
     [(&gateway.left, "gateway.left"), (&gateway.right, "gateway.right")]
 }

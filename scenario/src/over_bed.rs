@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// Keys of a kernel's NAT44 that `[technology.nat44]` replaces.
 const MOVED: [&str; 3] = ["pool", "pool-ports", "udp-timeout"];
 
-/// Devices that a box can stand for; the first of them that the scenario has is measured.
+/// Devices that a box can replace. natmeter measures the first of them that the scenario has.
 const KEPT: [&str; 7] = [
     "external",
     "embedded",

@@ -108,7 +108,7 @@ pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>)
 /// The defaults with which the scenario of a run folder was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedDefaults {
-    /// Whether ranges that the scenario does not give are 40,000 source ports and 100 destination ports.
+    /// Whether default port ranges are fixed: 40,000 source ports and 100 destination ports.
     pub has_fixed_ranges: bool,
     /// Whether `inside` was the address of the tester's left port, 198.18.0.2 without a bed.
     pub inside_is_port: bool,

@@ -40,7 +40,7 @@ impl Repetitions {
         format!("{} repetition{}", self.number(), if self.most == 1 { "" } else { "s" })
     }
 
-    /// `10`, `5 to 30`.
+    /// Returns the number of repetitions in words: `10`, `5 to 30`.
     fn number(self) -> String {
         match self.least() {
             least if least == self.most => least.to_string(),

@@ -1,13 +1,13 @@
-//! Scenarios of tests, in a file `x.toml` whose first line is their name.
+//! Scenarios for tests, each in a file `x.toml` that begins with its name.
 
 use crate::{Options, Scenario, parse};
 
-/// A scenario with these overrides, or all that is wrong with it.
+/// Parses a scenario with these overrides. Fails with all complaints.
 pub(crate) fn load(rest: &str, set: &[&str]) -> Result<Scenario, String> {
     load_with(rest, set, false)
 }
 
-/// The same for a conforming run.
+/// Parses a scenario of a conforming run with these overrides. Fails with all complaints.
 pub(crate) fn load_full(rest: &str, set: &[&str]) -> Result<Scenario, String> {
     load_with(rest, set, true)
 }
@@ -18,7 +18,7 @@ fn load_with(rest: &str, set: &[&str], full: bool) -> Result<Scenario, String> {
     loaded.map(|loaded| loaded.scenario).map_err(|complaints| complaints.render(false))
 }
 
-/// All that is wrong with a scenario.
+/// Returns the complaints about a scenario, which must be refused.
 pub(crate) fn refused(rest: &str, set: &[&str]) -> String {
     load(rest, set).expect_err("it must be refused")
 }

@@ -1,4 +1,4 @@
-//! What the file of a technology is written with.
+//! Common imports of the files of technologies.
 
 pub(crate) use crate::Functions;
 pub(crate) use crate::axis::Fit;

@@ -23,7 +23,7 @@ pub fn set_df(frame: &mut [u8]) {
     reseal(frame);
 }
 
-/// The frame with these options, which had none.
+/// Returns a frame without IPv4 options with these options added.
 pub fn with_options(frame: &[u8], options: &[u8]) -> Vec<u8> {
     let mut f = [&frame[..34], options, &frame[34..]].concat();
     f[14] += (options.len() / 4) as u8;

@@ -64,13 +64,13 @@ pub fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// A prefix of IPv4.
+/// Parses an IPv4 prefix.
 pub fn prefix4(text: &str) -> Prefix4 {
     let (addr, len) = text.split_once('/').unwrap();
     Prefix4 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }
 }
 
-/// A prefix of IPv6.
+/// Parses an IPv6 prefix.
 pub fn prefix6(text: &str) -> Prefix6 {
     let (addr, len) = text.split_once('/').unwrap();
     Prefix6 { addr: addr.parse().unwrap(), len: len.parse().unwrap() }

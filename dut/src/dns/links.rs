@@ -51,7 +51,7 @@ impl End {
     }
 }
 
-/// Addresses of both ends of a link.
+/// Returns the steps that set the addresses of both ends of a link.
 fn addresses<T: ToString>([outer, dut]: &[End; 2], ends: [T; 2], length: u8) -> Vec<Step> {
     let [own, other] = ends.map(|address| address.to_string());
     [outer.addressed(&own, length, &other), dut.addressed(&other, length, &own)].concat()
@@ -74,7 +74,7 @@ pub(super) fn steps(between: &QueryPath) -> Result<Vec<Step>, DutError> {
     }
     match between {
         QueryPath::Ports(_) => {}
-        // One network of client and server.
+        // Client and server are in one network.
         QueryPath::Nothing => steps.extend(addresses(&ends[0], [LEFT.tester, RIGHT.tester].map(Ipv4Addr::from), 15)),
         QueryPath::Dns64 { .. } => {
             steps.extend(addresses(&ends[0], [CLIENT6, DUT6], 64));

@@ -32,7 +32,7 @@ const DNS: u16 = 53;
 pub const SERVERS: &[(&str, &str)] =
     &[("unbound", "Unbound, a DNS64 server"), ("knot", "Knot DNS, the authoritative server of beds for DNS")];
 
-/// What queries pass between client and server.
+/// The path of queries between client and server.
 #[derive(Clone, Debug)]
 pub enum QueryPath {
     /// Connects client and server by a cable.
@@ -235,7 +235,7 @@ impl DnsBed {
     }
 }
 
-/// Returns the actions of [`Bed::build`] and the programs that it would start.
+/// Returns the actions of [`DnsBed::build`] and the programs that it would start.
 pub fn plan(between: &QueryPath) -> Result<(Vec<Step>, Vec<String>), DutError> {
     let steps = Changes::rehearsed(|changes| bring_up(changes, between))?;
     Ok((steps, std::iter::once(knot::line()).chain(between.line()).collect()))

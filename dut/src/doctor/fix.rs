@@ -25,7 +25,7 @@ impl fmt::Display for SettingChange {
     }
 }
 
-/// Changes the settings of these findings, and continues after a failure. The journal is on this machine; `of` is the ssh
+/// Changes the settings of these findings; a failure does not stop it. The journal is on this machine; `of` is the ssh
 /// destination of another host.
 ///
 /// # Errors

@@ -11,18 +11,18 @@ pub enum Hook {
     Prepare,
     Cores,
     Clear,
-    /// Prints the number of connections last.
+    /// Counts connections; the number is the last output.
     Count,
-    /// Prints the octets of memory in use last.
+    /// Reads the memory in use; the number of octets is the last output.
     Memory,
     Reset,
     Failover,
-    /// May run more than once, and after a failed `prepare`.
+    /// Restores the device. It may run more than once, and after a failed `prepare`.
     Restore,
 }
 
 impl Hook {
-    /// Each with its name, and what its command does.
+    /// All hooks, each with its name and the task of its command.
     pub(super) const ALL: [(Hook, &str, &str); 9] = [
         (Hook::Alive, "alive", "check that the device is alive"),
         (Hook::Prepare, "prepare", "configure the device"),

@@ -43,7 +43,7 @@ pub(super) struct HookHost {
     /// Folder of the bed on this machine.
     folder: PathBuf,
     ssh: Option<Box<Ssh>>,
-    /// Folder on the host of ssh, once files were copied.
+    /// Folder on the ssh host; `None` until files are copied.
     pub(super) copies: Option<String>,
     pub(super) limits: Limits,
     pub(super) sink: Sink,
@@ -52,7 +52,7 @@ pub(super) struct HookHost {
 /// Longest argument of a program (MAX_ARG_STRLEN of Linux).
 const LONGEST: usize = 131_071;
 
-/// Script that runs the line `$2` in the folder `$1`, if there is one.
+/// Script that runs the line `$2` in the folder `$1`, or in the current folder if `$1` is empty.
 const IN_FOLDER: &str = r#"cd -- "${1:-.}" && exec sh -c "$2""#;
 
 /// Script that runs a file in the folder `$1`, if there is one, without input.
@@ -109,7 +109,7 @@ impl HookHost {
         })
     }
 
-    /// Returns the folder of copies if it must be removed.
+    /// Makes the folder. Returns the folder of copies if it must be removed.
     pub(super) fn make_folder(&mut self) -> Result<Option<String>, DutError> {
         if let On::Guest(guest) = &self.on {
             guest.run(&format!("mkdir -p {IN_GUEST}"), b"", &self.limits)?;

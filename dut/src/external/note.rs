@@ -41,7 +41,7 @@ impl Note {
         self.host.clone().map_or(On::Local, On::Ssh)
     }
 
-    /// The device without hooks, on which `restore` can run.
+    /// Returns the configuration of the device without hooks, so that `restore` can run there.
     fn config(&self) -> ExternalConfig {
         let Note { name, ssh_config, folder, timeout_ms, .. } = self.clone();
         let (timeout, hooks) = (Duration::from_millis(timeout_ms), Hooks::new());
@@ -71,7 +71,7 @@ impl DeviceLock {
         Ok(DeviceLock { note: dir.path().join(key).with_extension(NOTE), _lock: Some(lock) })
     }
 
-    /// File of the note.
+    /// Returns the path of the note.
     pub(super) fn note(&self) -> &Path {
         &self.note
     }

@@ -10,14 +10,14 @@ use crate::step::{CommandRecord, Event, Target};
 use std::time::Duration;
 
 impl HookHost {
-    /// Runs a line, for the record.
+    /// Runs a line and records it.
     pub(super) fn recorded(&mut self, why: &str, line: &str) -> Result<Ran, DutError> {
         let ran = self.run(line);
         self.record(why, line, &ran);
         ran
     }
 
-    /// Runs a hook, which must succeed within its time.
+    /// Runs a hook. Fails if it exits with an error or exceeds its time limit.
     pub(super) fn must(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
         let ran = self.recorded(&hook.why(), line)?;
         let outcome = if ran.timed_out {
@@ -35,7 +35,7 @@ impl HookHost {
         Err(self.failure(hook, line, &ran, &outcome))
     }
 
-    /// Records a line that ran, or could not run.
+    /// Records a line, whether it ran or could not be started.
     pub(super) fn record(&self, why: &str, line: &str, ran: &Result<Ran, DutError>) {
         let (output, ok, took) = match ran {
             Ok(ran) => (ran.output.clone(), ran.output.ok() && !ran.timed_out, ran.took),

@@ -1,4 +1,4 @@
-//! What a guest is made of: its processors, memory and interfaces.
+//! The configuration of a guest: processors, memory and interfaces.
 
 use super::Hypervisor;
 use std::os::fd::OwnedFd;
@@ -41,7 +41,7 @@ impl Nic {
         Mac(self.mac).to_string()
     }
 
-    /// Argument of its kernel for `init.sh`; none may begin with `con`, which User-Mode Linux interprets.
+    /// Returns a kernel argument for `init.sh`. No argument may begin with `con`, which User-Mode Linux interprets.
     pub(super) fn argument(&self) -> String {
         format!("nic_{}={}", self.name, self.mac())
     }

@@ -151,7 +151,7 @@ fn cannot_start(error: &io::Error) -> DutError {
     )
 }
 
-/// The command that boots a guest, in words.
+/// Returns the words of the command that boots a guest.
 fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
     match config.kind {
         Hypervisor::Uml => uml::words(config, image, nics, control),

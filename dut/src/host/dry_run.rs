@@ -19,7 +19,7 @@ impl<H: Host> DryRun<H> {
         DryRun { behind, written: HashMap::new(), steps: Arc::default() }
     }
 
-    /// Every action as a step.
+    /// Returns the list in which every action is recorded as a step.
     pub fn steps(&self) -> Arc<Mutex<Vec<Step>>> {
         Arc::clone(&self.steps)
     }

@@ -135,7 +135,7 @@ impl<'a> ChildProgram<'a> {
         }
     }
 
-    /// Waits for output, or the time limit.
+    /// Waits for output, at most until the time limit.
     fn wait(&self, left: Duration) -> io::Result<()> {
         let mut fds: Vec<PollFd> = Vec::with_capacity(4);
         fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));

@@ -99,7 +99,7 @@ impl Ssh {
         self
     }
 
-    /// The same host, whose settings change: their old values are in a journal on this machine.
+    /// Allows changes of the host's settings. Their old values are in a journal on this machine.
     pub fn with_settings(mut self) -> Ssh {
         self.may_set = true;
         self

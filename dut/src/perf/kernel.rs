@@ -39,7 +39,7 @@ const SOFTIRQS: &[&str] = &[
     "netif_receive_skb",
 ];
 
-/// Parts of the kernel, each with prefixes of its functions; the first match counts.
+/// Parts of the kernel, each with the prefixes of its functions' names. The first match counts.
 const PARTS: &[(&str, &[&str])] = &[
     ("NAT", &["nf_nat", "__nf_nat"]),
     (

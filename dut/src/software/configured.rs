@@ -56,7 +56,7 @@ impl Configuration {
         (!self.cores.is_empty()).then(|| DutError::refused(what, "run as root, or remove the cores"))
     }
 
-    /// Returns the actions of [`Configured::prepare`] without carrying them out.
+    /// Returns the actions of [`ConfiguredSoftware::prepare`] without carrying them out.
     pub fn plan(&self) -> Result<Vec<Step>, DutError> {
         self.check()?;
         Changes::rehearsed(|changes| self.bring_up(changes).map(drop))

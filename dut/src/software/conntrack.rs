@@ -151,12 +151,12 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
     ))
 }
 
-/// How a table was emptied.
+/// The method and duration of emptying a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
     pub how: String,
     pub nanos: u64,
-    /// Whether the time is that of the device's clock, without the round trip to its host.
+    /// Whether the device's clock measured the time, without the round trip to its host.
     pub by_own_clock: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of steps, and how tests show them.
+//! Tests of steps, and a function that prints steps for snapshots.
 
 use super::*;
 

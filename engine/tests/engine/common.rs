@@ -46,17 +46,18 @@ pub(crate) fn stateless(frames: u64) -> TrialSpec {
     TrialSpec::stateless(Rate(100_000), Load::Frames(frames))
 }
 
-/// The addresses and ports of the inside: those of a NAT44 that changes nothing, as a cable is.
+/// Returns the inside addresses and ports as the outside ones: the range of a NAT44 that changes nothing, such as a
+/// cable.
 pub(crate) fn unchanged(bed: &BedAddresses) -> OuterRange {
     OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() }
 }
 
-/// The same, with ports to which connections may move.
+/// Returns the range of [`unchanged`] with ports 1024 to 65535, to which the device may map connections.
 pub(crate) fn any_port(bed: &BedAddresses) -> OuterRange {
     OuterRange { ports: PortRange { first: 1024, last: 65_535 }, ..unchanged(bed) }
 }
 
-/// The named methods of a port, which are those of its field `inner`.
+/// Implements methods of a port by calls of the same methods of its field `inner`.
 macro_rules! of_inner {
     ($($method:ident)+) => {$(
         crate::common::of_inner!(@ $method);
@@ -88,7 +89,7 @@ pub(crate) fn lane(pool: Pool, left: impl Port + 'static, right: impl Port + 'st
     Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service: None }
 }
 
-/// So many lanes on a cable of this depth, with these wrappers around its ends.
+/// Returns lanes on a cable of a given depth, with wrappers around its ends.
 pub(crate) fn lanes<L: Port + 'static, R: Port + 'static>(
     (count, depth): (usize, usize),
     longest: usize,
@@ -102,7 +103,7 @@ pub(crate) fn lanes<L: Port + 'static, R: Port + 'static>(
     ends.map(|((l, r), pool)| lane(pool, left(l), right(r))).collect()
 }
 
-/// A stage that ignores lateness, because test machines are busy.
+/// Returns a stage that ignores late frames, because test machines are busy.
 pub(crate) fn stage(view: View, lanes: Vec<Lane>) -> Stage {
     let store = view.stateful.then(|| StateTable::new(view.connections()).expect("a little memory"));
     let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), store, Nanos(0), 3, Arc::default());
@@ -129,7 +130,7 @@ pub(crate) fn cabled<L: Port + 'static, R: Port + 'static>(
     engine(Arc::new(view), lanes, NoDevice, settings())
 }
 
-/// Without waits but for frames that are on their way.
+/// Returns settings whose only waits are those for frames in flight.
 pub(crate) fn settings() -> Settings {
     let drain = Nanos::from_millis(20);
     Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open }

@@ -41,7 +41,7 @@ fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
 
 const TRIAL: u16 = 7;
 
-/// The judge at Right.
+/// Returns the plan of the judge at Right.
 fn plan(view: &View) -> JudgePlan<'_> {
     JudgePlan {
         view,

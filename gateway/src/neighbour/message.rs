@@ -93,14 +93,15 @@ fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Announcement> {
     Some(Announcement { mac, replaces: true })
 }
 
-/// RFC 4861: a solicitation from the neighbour (section 7.2.3), or an advertisement about it (section 7.2.5).
+/// Returns the address that a solicitation from the neighbour (RFC 4861, section 7.2.3) or an advertisement of its
+/// address (section 7.2.5) announces.
 fn discovery_said(b: &[u8], neighbour: u128) -> Option<Announcement> {
     let message = Discovery::of_frame(b)?;
     if !message.is_advertisement {
         let mac = message.link_address.filter(|_| message.source == neighbour)?;
         return Some(Announcement { mac, replaces: true });
     }
-    // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet source is the address.
+    // An answer to a unicast solicitation may omit the option (section 4.4). Its Ethernet source is then the address.
     let replaces = message.link_address.is_some() && message.flags & OVERRIDE != 0;
     let mac = message.link_address.or_else(|| mac_at(b, 6)).filter(|_| message.target == neighbour)?;
     Some(Announcement { mac, replaces })

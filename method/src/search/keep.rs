@@ -56,7 +56,7 @@ pub fn close(
     Ok(())
 }
 
-/// Frames in reverse on a sample of the connections, which prove that these exist.
+/// Returns a trial with reverse frames on a sample of the connections, to prove that they exist.
 pub fn sample(trial: &TrialSpec) -> TrialSpec {
     TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
@@ -67,7 +67,7 @@ pub fn sample(trial: &TrialSpec) -> TrialSpec {
     }
 }
 
-/// Lost frames of a sample, and entries of the DUT.
+/// Runs a sample trial. Returns its lost frames, and the entries in the DUT's table if they are known.
 fn lost_in_sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
     let spec = sample(trial);
     let judgement = decider.decide(&spec, &spec, Patience::Repeat)?;

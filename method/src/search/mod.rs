@@ -76,7 +76,7 @@ impl Precision {
         }
     }
 
-    /// Halvings of the interval between these rates until it has the width.
+    /// Returns the number of halvings until the interval between two rates has at most this width.
     pub fn halvings(self, lo: Rate, hi: Rate) -> u32 {
         let intervals = hi.0.saturating_sub(lo.0).div_ceil(self.width(lo).0).max(1);
         u64::BITS - (intervals - 1).leading_zeros()

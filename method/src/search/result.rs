@@ -43,7 +43,8 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
-    /// The kind of a search by whether a rate passed and one failed, and why rates between these are undecided.
+    /// Returns the kind of a search's result. `passed` and `failed` say whether any rate did; `undecided`, why the
+    /// rates in between are undecided.
     pub fn of_ends(passed: bool, failed: bool, undecided: Option<&Invalid>) -> ResultKind {
         let spoiler = undecided.map(Invalid::spoiler);
         match (passed, failed, spoiler) {

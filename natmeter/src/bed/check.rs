@@ -44,14 +44,14 @@ impl Grade {
     }
 }
 
-/// One line of the check: what was checked, what was seen, and what to do.
+/// One line of the check: its name, its grade, and words on the findings and the fix.
 pub(crate) struct CheckLine {
     pub(crate) name: String,
     pub(crate) grade: Grade,
     pub(crate) words: String,
 }
 
-/// What is wrong, behind the name of its line.
+/// The name of a line, and what is wrong.
 type Refusal = (String, String);
 
 fn at<E: Display>(name: &str) -> impl Fn(E) -> Refusal {
@@ -75,7 +75,7 @@ pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut
         let here = &*point.of(scenario);
         let bed = here.bed.as_ref().unwrap_or(bed);
         check.of = if several { format!(", {}", point.dut_name) } else { String::new() };
-        // If natmeter makes the links, the program is started with the frames.
+        // If natmeter makes the links, it starts the program together with the frames.
         let is_found = is_open && (bed.makes_links() || check.neighbours(here, bed));
         if is_found && check.is_passed(|check| check.frames(here, point)) && number == 0 {
             check.ceiling(here, bed, point);
@@ -114,7 +114,7 @@ impl Check<'_> {
         good
     }
 
-    /// Says why a check ended early.
+    /// Runs a check and returns whether it passed. A check that ends early adds a line with the reason.
     fn is_passed(&mut self, check: impl FnOnce(&mut Self) -> Result<bool, Refusal>) -> bool {
         check(self).unwrap_or_else(|(name, words)| self.say(name, Grade::Bad, words))
     }
@@ -282,7 +282,7 @@ impl Check<'_> {
     }
 }
 
-/// Kind and address of an interface for test frames, or why it is none.
+/// Returns kind and address of an interface for test frames, or why natmeter cannot use it.
 fn usable(port: &PortKeys, all: &[Interface], bed: &Bed) -> Result<String, String> {
     let Some(found) = all.iter().find(|found| found.name == port.interface) else {
         let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();

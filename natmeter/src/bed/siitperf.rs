@@ -15,7 +15,7 @@ pub struct SiitperfImport {
     pub notes: Vec<String>,
 }
 
-/// Keys of the configuration that nothing has taken yet.
+/// The keys of the configuration that are not converted yet.
 struct Keys(BTreeMap<String, String>);
 
 impl Keys {
@@ -36,7 +36,7 @@ impl Keys {
         self.take(key)?.parse().ok()
     }
 
-    /// The keys that have a value which is not siitperf's own.
+    /// Removes keys. Returns those whose values differ from siitperf's defaults.
     fn set(&mut self, keys: &[&'static str]) -> Vec<(&'static str, String)> {
         let is_set = |value: &String| !["0", "::", "0.0.0.0"].contains(&value.as_str());
         keys.iter().filter_map(|key| Some((*key, self.take(key).filter(is_set)?))).collect()

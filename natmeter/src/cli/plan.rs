@@ -1,4 +1,4 @@
-//! The command line of `natmeter plan`.
+//! The command-line arguments of `natmeter plan`.
 
 use super::ScenarioArgs;
 use crate::steps::Steps;

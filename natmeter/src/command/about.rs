@@ -1,4 +1,4 @@
-//! What natmeter says of itself: `list`, `schema`, `completions` and `man-pages`.
+//! Commands that describe natmeter itself: `list`, `schema`, `completions` and `man-pages`.
 
 use super::failed;
 use crate::cli::{Cli, Output, SchemaKind};
@@ -48,7 +48,7 @@ pub(super) fn completions(shell: Shell) -> Exit {
     Exit::Done
 }
 
-/// Writes a page for each command.
+/// Writes a manual page for each command.
 pub(super) fn man_pages(dir: &Path) -> Exit {
     let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
     written.map_or_else(

@@ -9,7 +9,7 @@ use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compa
 use record::report::number::significant;
 use std::path::Path;
 
-/// Width of the lines of comparisons and series, for every terminal.
+/// Width of comparisons and series in columns, whatever the terminal.
 pub(super) const COLUMNS: usize = 80;
 
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {

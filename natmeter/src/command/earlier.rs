@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The latest run with the same text and options, and whether it is complete. Skips folders that are not readable runs.
+/// Returns the latest run with the same text and options, and whether it is complete. Skips unreadable run folders.
 pub(super) fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<(PathBuf, bool)> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {

@@ -69,7 +69,7 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
     measure(&header, &mut turn, &testing, output, || RunFolder::open_for_resume(path))
 }
 
-/// Measures in a folder, and reports.
+/// Measures into a run folder and prints the report.
 fn measure(
     header: &Header,
     turn: &mut MyTurn,
@@ -95,7 +95,7 @@ fn measure(
 struct SelfTesting {
     /// The run has no self-test (`--skip-self-test`).
     is_skipped: bool,
-    /// The run starts also on a host that is too busy (`--beside`).
+    /// The run starts even on a host that is too busy (`--beside`).
     is_advisory: bool,
 }
 

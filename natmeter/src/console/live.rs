@@ -22,13 +22,13 @@ const FEW: usize = 10;
 /// What the live lines show, by the events so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
-    /// The start of the one in progress.
+    /// The event that started the measurement in progress.
     measurement: Option<Event>,
     device: String,
     connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
-    /// The last decision, and the last trial.
+    /// The event of the last decision; `last` is that of the last trial.
     trying: Option<Event>,
     last: Option<Event>,
     /// Highest rate that passed and lowest that failed, by the trials of the measurement.

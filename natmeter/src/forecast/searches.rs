@@ -17,7 +17,7 @@ pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 /// The searches of a scenario.
 pub(super) struct Searches<'a> {
     scenario: &'a Scenario,
-    /// Changes the assumed rates.
+    /// Function that changes the assumed rates.
     changed: fn(Guess) -> Guess,
     /// Known outcomes, one of equal results.
     known: Vec<Outcome>,

@@ -452,7 +452,7 @@ fn softwires(all: &[(u16, u16)]) -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
-/// Runs a lwAFTR with this table; the test gets the file of the table.
+/// Runs an lwAFTR with this table, and passes the path of the table to the test.
 fn lwaftr(softwires: &str, play: Play) {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("softwires.txt");

@@ -123,7 +123,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Restores the value of before.
+    /// Restores the earlier value.
     pub(super) fn restore(&self, apply: impl Fn(&Session, &Path) -> bool) -> bool {
         apply(&self.before, &self.notes.own_process())
     }

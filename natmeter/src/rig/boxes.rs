@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::PortRange;
 
-/// The boxes, until they are restored.
+/// The boxes; empty once they are restored.
 type RunningBoxes = Arc<Mutex<Vec<External>>>;
 
 /// The boxes of a bed at a point.
@@ -50,12 +50,12 @@ pub(super) struct Boxes {
     threads: PacketThreads,
     /// Boxes with their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
-    /// Tester and boxes work on the same cores.
+    /// Whether tester and boxes share cores.
     pub(super) share_cores: bool,
     uncleared: Option<ClearFailure>,
 }
 
-/// Runs the hooks that bring the boxes into the state of a point. If one fails, the boxes have been restored.
+/// Runs the hooks that prepare the boxes for a point. If one fails, it restores the boxes.
 pub(super) fn prepare(
     scenario: &Scenario,
     bed: &Bed,
@@ -110,7 +110,7 @@ pub(super) fn prepare(
     })
 }
 
-/// Configuration of one box at a point. `device` is the namespace or guest that natmeter made for it, if any.
+/// Returns the configuration of a box at a point. `device` is the namespace or guest that natmeter made for it, if any.
 ///
 /// # Errors
 /// A file of the technology cannot be used.
@@ -154,8 +154,8 @@ pub fn config_of(
     Ok(ExternalConfig { name, on, ssh_config, hooks, folder, timeout: keys.timeout.into(), values, software })
 }
 
-/// Whether a box in any state is alive, and how many connections it has, in words. Fails if a hook fails, or the box
-/// cannot be reached.
+/// Returns in words whether a box, prepared or not, is alive, and how many connections it has. Fails if a hook fails or
+/// the box cannot be reached.
 pub(crate) fn ask(
     scenario: &Scenario,
     bed: &Bed,
@@ -180,7 +180,7 @@ fn owner() -> String {
     format!("{} {}", host.trim(), std::process::id())
 }
 
-/// The user's own hooks of a box.
+/// Returns the hooks that the user wrote for a box.
 pub(crate) fn hooks_of(keys: &BoxKeys) -> Hooks {
     let all = [
         (Hook::Alive, &keys.alive),
@@ -196,7 +196,7 @@ pub(crate) fn hooks_of(keys: &BoxKeys) -> Hooks {
     all.into_iter().filter_map(|(hook, line)| Some((hook, line.clone()?))).collect()
 }
 
-/// Placeholders of a box's hooks.
+/// Returns the placeholders of a box's hooks, with their values.
 fn placeholders(
     scenario: &Scenario,
     bed: &Bed,
@@ -289,17 +289,17 @@ impl Boxes {
         self.running.lock().expect("no panic while held").iter().any(External::is_configured)
     }
 
-    /// Asks each box in turn.
+    /// Calls `ask` for each box in turn. Fails at the first failure.
     pub(super) fn each<T>(&self, ask: impl FnMut(&mut External) -> Result<T, DutError>) -> Result<Vec<T>, DutError> {
         self.running.lock().expect("no panic while held").iter_mut().map(ask).collect()
     }
 
-    /// As [`Self::each`], in a trial.
+    /// Does the same as [`Self::each`] in a trial, and fails with the error of a trial.
     fn in_trial<T>(&self, ask: impl FnMut(&mut External) -> Result<T, DutError>) -> Result<Vec<T>, TrialError> {
         self.each(ask).map_err(|error| failed(&error))
     }
 
-    /// The boxes before a phase 1.
+    /// Returns the boxes with the failure to empty their tables before a phase 1, if any.
     pub(super) fn cleared_by(self, uncleared: Option<ClearFailure>) -> Boxes {
         Boxes { uncleared, ..self }
     }
@@ -312,7 +312,7 @@ impl Boxes {
         uncounted.into_iter().chain(uncleared.map(ClearFailure::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
-    /// Restores the boxes; returns what is left.
+    /// Returns a function that restores the boxes and returns what is left.
     pub(super) fn restore(&self) -> Words {
         let running = Arc::clone(&self.running);
         Box::new(move || {
@@ -321,7 +321,7 @@ impl Boxes {
         })
     }
 
-    /// Reads the spread over the queues of the boxes after the trials.
+    /// Returns a function that reads, after the trials, how frames were spread over the queues of the boxes.
     pub(super) fn spread(&mut self) -> Words {
         let (running, before) = (Arc::clone(&self.running), std::mem::take(&mut self.queues));
         Box::new(move || {

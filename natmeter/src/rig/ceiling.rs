@@ -31,7 +31,7 @@ pub(crate) fn over_cable(
     Ok(rates[WINDOWS / 2])
 }
 
-/// An engine without a box, and what must exist as long as its ports.
+/// Returns an engine without a box, and values that must live as long as its ports.
 fn engine(
     scenario: &Scenario,
     bed: &Bed,

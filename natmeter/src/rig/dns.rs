@@ -85,7 +85,7 @@ fn defaults(technology: &dyn Technology) -> Vec<(String, String)> {
     defaults.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Builds the rig. If a program or a privilege is missing, or no query is answered, everything set up until then is restored.
+/// Builds the rig. If a program or a privilege is missing, or no query is answered, it restores everything first.
 pub(super) fn build(
     scenario: &Scenario,
     between: QueryPath,
@@ -154,7 +154,7 @@ fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<
     Ok([port(0)?, port(1)?])
 }
 
-/// `restore` restores the boxes.
+/// Returns the rig of a bed for DNS. `restore` restores the boxes.
 fn joined(
     scenario: &Scenario,
     point: &Point,
@@ -263,8 +263,8 @@ impl Device for BedDevice {
     }
 }
 
-/// What client and server do without a device: queries per second that a measurement may have, and picoseconds of CPU time
-/// of a query and of an answer.
+/// The ceiling of client and server without a device: the highest rate of a measurement in queries per second, and the
+/// CPU time of a query and of an answer in picoseconds.
 pub(crate) struct Ceiling {
     pub(crate) rate: Rate,
     pub(crate) send_ps: u64,

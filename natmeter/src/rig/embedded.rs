@@ -155,7 +155,7 @@ pub(super) fn wired(
     Ok(rig)
 }
 
-/// A NAT44 of one worker for the self-test, with one mapping for each connection.
+/// Returns a NAT44 with one worker for the self-test, with a mapping for each connection.
 pub(crate) fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, RigError> {
     let side = |n: u8, address: Ipv4Addr| SideConfig { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: MTU };
     // Host .1 of the tester's network (RFC 2544, appendix C.2.2.1).

@@ -129,7 +129,8 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}{booted}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Steps that give box number `at`, from the left and from 0, its addresses and routes at a point, and whether it has IPv6.
+/// Returns the steps that set addresses and routes of box `at` (from the left, from 0) at a point, and whether it has
+/// IPv6.
 pub(super) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> (Vec<Step>, bool) {
     let dut = &scenario.duts[point.dut];
     let forwarded = dut.forwarded_ipv6();

@@ -13,7 +13,7 @@ const TIME: Duration = Duration::from_millis(100);
 /// such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Frames of one port that came back to it, and that arrived at the other one.
+/// Numbers of frames from one port that returned to it (`back`), and that arrived at the other port (`across`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Returned {
     back: u64,

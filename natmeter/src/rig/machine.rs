@@ -143,7 +143,7 @@ fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
 }
 
 impl Interface {
-    /// Kind of interface.
+    /// Returns the kind of the interface in words.
     pub(crate) fn kind_in_words(&self) -> &str {
         if self.kind.is_empty() { "hardware" } else { &self.kind }
     }

@@ -121,7 +121,7 @@ fn native(hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     tech::ipv6_forwarding().view(Plays::Dual, &setting(scenario, hops, &flows, 0)).map_err(RigError::Gateway)
 }
 
-/// The traffic of a scenario between these Ethernet addresses.
+/// Returns the traffic settings of a scenario between these Ethernet addresses.
 fn setting<'a>(scenario: &Scenario, [left, right]: [Hop; 2], flows: &'a Flows, connections: u64) -> Setting<'a> {
     let traffic = &scenario.traffic;
     let (frame_size, ttl, seed) = (traffic.frame_size, traffic.ttl, traffic.seed);
@@ -161,7 +161,7 @@ pub(crate) fn cabled(
         right,
         frame_size: scenario.traffic.frame_size,
         ttl: scenario.traffic.ttl,
-        // A stateless test has all flows.
+        // A stateless test uses all flows.
         connections: if point.connections == 0 { flows.size() } else { point.connections },
         flows,
         seed: scenario.traffic.seed,
@@ -218,10 +218,11 @@ impl Default for Process {
     }
 }
 
-/// Words of what failed, or of doubts, that are known only at the end.
+/// Failures or doubts in words, which are known only at the end.
 pub type Words = Box<dyn FnOnce() -> Vec<String>>;
 
-/// Doubts about results from facts about a device. The facts of the tester, which runs on the same machine, have the others.
+/// Returns doubts about results from facts about a device. Skips those that the facts of the tester, on the same
+/// machine, already have.
 fn doubts_of(facts: &[Fact]) -> Vec<String> {
     let of_tester = ["governor", "simultaneous multithreading"];
     let of_device = facts.iter().filter(|fact| !of_tester.contains(&fact.name.as_str()));
@@ -294,7 +295,7 @@ impl Rig {
         }
     }
 
-    /// A rig of which nothing else is known, and which has changed nothing.
+    /// Returns a rig with a runner of trials only: without facts, and with nothing to restore.
     fn of(runner: TrialRunner) -> Rig {
         Rig {
             runner,

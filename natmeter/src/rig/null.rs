@@ -37,7 +37,7 @@ pub(crate) struct NullPath {
     switch: Switch,
     /// Steering to several threads of the tester, left and right.
     pub(super) to_tester: Option<[Steer; 2]>,
-    /// Returns the frames of each worker.
+    /// Function that returns the frames received by each worker.
     pub(super) received: Option<Box<dyn Fn() -> Option<Vec<u64>>>>,
 }
 
@@ -68,7 +68,7 @@ impl NullPath {
 /// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NullRates {
-    /// Per direction.
+    /// Frames per second in each direction.
     pub frames: Rate,
     /// Set-up rate of phase 1, per second; `None` without connections.
     pub set_up: Option<Rate>,

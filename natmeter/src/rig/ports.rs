@@ -57,7 +57,7 @@ pub(crate) struct PortPair {
 type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
 /// Fails if an interface is missing or down, or the back-end does not work on it. The box's
-/// Ethernet addresses are 0 until [`Opened::resolve`].
+/// Ethernet addresses are 0 until [`PortPair::resolve`].
 pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<PortPair, RigError> {
     let here = place.tester().clone();
     let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
@@ -222,12 +222,12 @@ fn ports(
     Ok(in_vlan(ports, keys.vlan, &Arc::default()))
 }
 
-/// Ports of any back-end.
+/// Returns boxed ports, so that back-ends have one type.
 pub(crate) fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
     ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
 }
 
-/// Ports whose frames have the tag of this VLAN, if any; `other` counts the frames that they ignore.
+/// Returns ports that send and accept only frames of this VLAN, if any. `other` counts the frames that they ignore.
 pub(crate) fn in_vlan(ports: Vec<Box<dyn Port>>, vlan: Option<u16>, other: &Arc<AtomicU64>) -> Vec<Box<dyn Port>> {
     let Some(tag) = vlan.and_then(Tag::new) else { return ports };
     let tagged = |port| Box::new(Vlan::new(port, tag, Arc::clone(other))) as Box<dyn Port>;
@@ -249,7 +249,7 @@ fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigErro
     ))
 }
 
-/// The addresses of a port.
+/// Returns the Ethernet address and IP addresses of a port.
 pub(crate) fn own(mac: Mac, addresses: impl IntoIterator<Item = IpAddr>) -> Own {
     let mut own = Own { mac, ..Own::default() };
     for address in addresses {
@@ -295,7 +295,8 @@ pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> 
 }
 
 impl PortPair {
-    /// Resolves the box's Ethernet addresses. Fails if it does not answer, or with an address of the tester's.
+    /// Resolves the box's Ethernet addresses. Fails if the box does not answer, or if an answer has an address of the
+    /// tester.
     pub(crate) fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
         let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
         for (at, ((ports, own), (side, keys))) in ends.into_iter().zip(bed.ports()).enumerate() {
@@ -366,8 +367,8 @@ impl PortPair {
         sides.map(|(side, hop)| (format!("{side} neighbour"), hop.next.to_string())).collect()
     }
 
-    /// Listens at both ports, and passes each frame to `show`: whether it came in on the left, and its octets. Answers
-    /// requests to the tester itself, and does not pass them. Fails on an interrupt.
+    /// Listens at both ports. Passes to `show` whether a frame arrived on the left, and its octets. Answers requests to
+    /// the tester itself without passing them on. Fails on an interrupt.
     pub(super) fn listen(
         &mut self,
         time: Duration,

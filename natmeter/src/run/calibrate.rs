@@ -63,7 +63,7 @@ fn measured(
         ..Ceiling::default()
     };
     if scenario.sends_queries() {
-        // The ceiling of the DNS client with the authoritative server.
+        // Measure the ceiling of the DNS client against the authoritative server.
         let found = rig::dns::ceiling(scenario, point, process)?;
         let (frames, send_ps, receive_ps) = (found.rate, found.send_ps, found.receive_ps);
         return Ok(Ceiling { over: Over::Dns, workers: 1, frames, send_ps, receive_ps, ..here });

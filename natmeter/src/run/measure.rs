@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 impl Run<'_> {
-    /// Begins with the trials of an interrupted attempt; new trials get the same key. Also returns whether there was no new trial.
+    /// Measures once. It first replays the trials of an interrupted attempt; new trials get the same key. Also returns
+    /// whether there was no new trial.
     pub(super) fn attempt(
         &mut self,
         m: &Measurement,
@@ -52,7 +53,7 @@ impl Run<'_> {
         let after: u64 = self.left().filter(|other| *other != m).map(|other| other.predicted.0).sum();
         let limit = self.scenario.time_limit.map(|limit| (self.began, Duration::from(limit)));
         let began = Instant::now();
-        // The search and the recorder use it in turn.
+        // The search and the recorder use the listener in turn.
         let listener: &mut dyn Listener = &mut *self.listener;
         let listener = RefCell::new(listener);
         let mut watch = |p: &Progress| {
@@ -88,7 +89,7 @@ fn before_limit(left: u64, of_this: u64, limit: Option<(Instant, Duration)>) -> 
     left.min(until(limit).max(of_this)).min(until(limit.saturating_mul(2)))
 }
 
-/// The trials of one measurement.
+/// Runs and records the trials of one measurement.
 struct Recorder<'a, 'l> {
     rig: &'a mut Rig,
     /// No trial begins after this, nor after Ctrl-C, which simulated devices do not see.

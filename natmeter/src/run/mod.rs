@@ -125,7 +125,7 @@ impl Listener for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Begins a run in a new folder that already holds this header, or continues one where it stopped.
+    /// Begins a run in a new folder that already has this header, or continues an interrupted run.
     ///
     /// # Errors
     /// The folder cannot be read, its record is damaged, or this natmeter has other rules.

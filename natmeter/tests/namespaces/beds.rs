@@ -37,7 +37,7 @@ pub(super) const RIGHT: &str = "t-right";
 const NAT44: [&str; 2] = ["--set", "sweep.connections=2000"];
 
 impl Bed {
-    /// A box that is a host with sshd, which the bed file reaches by [`of_lab`].
+    /// Returns a host with sshd, and a bed with this host as its box, reached over ssh by the keys of [`of_lab`].
     pub(super) fn over_ssh() -> (Lab, Bed) {
         let lab = Lab::new();
         let [tester, device] = lab.namespaces();
@@ -186,12 +186,12 @@ impl Bed {
         reported(self.folder.path(), &args, |args| self.natmeter(args))
     }
 
-    /// The same with the NAT44 of a kernel and 2,000 connections.
+    /// Runs the scenario of a kernel's NAT44 over the bed with 2,000 connections, and returns its report.
     pub(super) fn run_nat44(&self) -> Value {
         self.run(&scenarios().join("kernel-nat44.toml"), &NAT44)
     }
 
-    /// The exit code of such a run, and what it says.
+    /// Runs the scenario of [`Self::run_nat44`]; returns the exit code and the text on stderr.
     pub(super) fn nat44_ends(&self) -> (Option<i32>, String) {
         let output = self.natmeter(&quick(&scenario("kernel-nat44.toml"), &NAT44));
         (output.status.code(), program::stderr(&output))
@@ -205,7 +205,7 @@ impl Bed {
     }
 }
 
-/// Keys of a box that is the host of a laboratory.
+/// Returns the keys of a box that is the host of a laboratory.
 pub(super) fn of_lab(lab: &Lab, keys: &str) -> String {
     format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", lab.config().display())
 }

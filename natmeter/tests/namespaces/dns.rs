@@ -36,7 +36,7 @@ fn outcomes(run: &Path) -> Vec<Outcome> {
     Dir::open(run).unwrap().lines("results.jsonl").unwrap().values
 }
 
-/// The only outcome has a rate, and no wrong answer.
+/// Checks that the only outcome has a rate and no wrong answer.
 fn is_resolved(outcomes: &[Outcome], printed: &str) -> Answers {
     let [outcome] = outcomes else { panic!("{printed}") };
     assert!(outcome.result.rate.0 > 0, "{printed}");

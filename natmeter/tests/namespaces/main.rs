@@ -143,7 +143,7 @@ fn config(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), tech
     )
 }
 
-/// Traffic from a customer's host through one gateway to a server, which the host knows by another address.
+/// Sends traffic from a customer's host through one gateway to a server, which sees the host as `seen_as`.
 fn passes(plays: &str, left: End, right: End, technology: &str, seen_as: &str) {
     let street = Street::new(1, left, right);
     let gateway = street.gateway(plays, "", technology);
@@ -169,7 +169,7 @@ fn hosts_and_edges() -> [Netns; 4] {
     all
 }
 
-/// Traffic through two gateways, customer edge and provider edge, and IPv6 between them.
+/// Sends traffic through two gateways, a customer edge and a provider edge, with IPv6 between them.
 fn between_edges(technology: &str) {
     let folder = tempfile::tempdir().unwrap();
     let [host, ce, pe, server] = hosts_and_edges();
@@ -226,7 +226,7 @@ both_set_ups! {
 
 const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
 
-/// Through translators, one of the hosts has IPv6 only.
+/// A host that has IPv6 only reaches an IPv4 server through a translator.
 #[test]
 #[ignore = "needs root"]
 fn nat64() {

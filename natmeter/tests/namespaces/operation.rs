@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// A street whose cables have this many queues.
+/// Returns a street whose cables have this many queues.
 fn street(queues: u32) -> Street {
     Street::new(queues, LAN, WAN)
 }

@@ -110,14 +110,14 @@ fn a_qemu_guest_is_profiled_by_its_own_perf() {
     box_is_profiled(folder.path(), &text, &SLOW, |args| guests::natmeter(folder.path(), args));
 }
 
-/// The scenario with a box of a bed.
+/// Returns a scenario with a box of a bed.
 fn of_a_box() -> String {
     let nat44 = "[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n\
         mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n";
     SCENARIO.replace("[dut.nftables]\n[link.tap]\n", nat44)
 }
 
-/// Measures the box of a bed by this natmeter, and looks for the kernel's NAT in the stacks of its profile.
+/// Measures the box of a bed with `natmeter`, and checks that the stacks of its profile contain the kernel's NAT.
 fn box_is_profiled(folder: &Path, scenario: &str, more: &[&str], natmeter: impl Fn(&[&str]) -> Output) {
     std::fs::write(folder.join("p.toml"), scenario).unwrap();
     let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];

@@ -29,7 +29,7 @@ fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
     fs::write(folder.join("box.toml"), text).unwrap();
 }
 
-/// Tests of one check each, with what they need.
+/// Defines tests that run one check each. Each test names its requirements.
 macro_rules! checks {
     ($($name:ident, $needs:literal: $check:expr;)*) => {$(
         #[test]

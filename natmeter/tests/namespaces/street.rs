@@ -3,7 +3,7 @@
 use super::{Running, address, bare, config, plug, run};
 use port::Netns;
 
-/// An interface of a gateway, its address, and that of its next hop.
+/// An interface of a gateway, the interface's address, and the address of its next hop.
 pub(super) type End = (&'static str, &'static str, &'static str);
 
 pub(super) const LAN: End = ("g-lan", "192.168.1.1", "192.168.1.2");
@@ -20,7 +20,7 @@ pub(super) struct Street {
 }
 
 impl Street {
-    /// With cables of this many queues.
+    /// Builds a street whose cables have this many queues.
     pub(super) fn new(queues: u32, left: End, right: End) -> Street {
         let [host, middle, server] = std::array::from_fn(|_| Netns::new().unwrap());
         let queues = format!("numtxqueues {queues} numrxqueues {queues}");
@@ -45,7 +45,7 @@ impl Street {
     }
 }
 
-/// Gives a machine the address of a gateway's next hop, and the route through the gateway.
+/// Sets the address of a gateway's next hop on a machine, and its route through the gateway.
 pub(super) fn address_of_next_hop(ns: &Netns, name: &str, (_, gateway, own): End) {
     let length = if own.contains(':') {
         64

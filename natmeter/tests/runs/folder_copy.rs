@@ -47,7 +47,7 @@ impl FolderCopy {
     }
 }
 
-/// What the audit of a run folder finds.
+/// Returns the findings of the audit of a run folder.
 pub(crate) fn findings(folder: &Path) -> Vec<String> {
     audit(&Record::read(folder, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }

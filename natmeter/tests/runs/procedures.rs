@@ -26,8 +26,8 @@ error = "5 %"
 max-rate = "200k"
 "#;
 
-/// The metrics of all procedures over frames, or of those over queries, which need another link. Rates of new connections
-/// come first, because the others use them.
+/// Returns the metrics of all procedures with frames, or with DNS queries, which need another link. Rates of new
+/// connections come first, because other metrics use them.
 fn metrics(are_of_queries: bool) -> Vec<&'static str> {
     let procedures = procedure::ALL.iter().filter(|procedure| (procedure.sends == Sends::Queries) == are_of_queries);
     let mut procedures: Vec<_> = procedures.collect();

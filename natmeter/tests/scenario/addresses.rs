@@ -238,10 +238,11 @@ fn every_address_of_a_point_is_used_and_no_other() {
     }
 }
 
-/// The tables, and numbers of outside addresses of their points.
+/// Tables of technologies, and the number of outside addresses at their points.
 const POOLS: [(&str, u64); 4] = [(NAT44, 3), (NAT64, 3), (NAT46, 4), (NAT66, 4)];
 
-/// The frames of one direction that were led astray are wrong, and no others. `legs` gives this direction, and the other.
+/// Checks that the misdirected frames of one direction are wrong, and no others. `legs` returns this direction, then
+/// the other.
 fn are_wrong(astray: Astray, legs: fn(&TrialOutcome) -> [&Leg; 2]) {
     for (table, outside) in POOLS {
         let (outcome, seen) = trial(table, [8, outside], astray);

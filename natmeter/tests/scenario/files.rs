@@ -24,7 +24,7 @@ fn load(path: &Path, full: bool) -> Scenario {
     read(path, &Options { full, ..Options::default() }, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
-/// The scenario of a text with these overrides.
+/// Parses a scenario with these overrides.
 fn scenario_of(text: &str, full: bool, set: &[&str]) -> Scenario {
     let set = set.iter().map(|&text| text.to_owned()).collect();
     let options = Options { full, set, ..Options::default() };
@@ -322,7 +322,7 @@ fn shares_of_recorded_scenarios_need_no_unit() {
     assert!(parse("x.toml", text, &options(false), tech::ALL).is_err());
 }
 
-/// The run of an earlier version refused the trial, not the scenario.
+/// Earlier versions refused such a trial in the run, not in the scenario.
 #[test]
 fn a_recorded_scenario_may_have_a_trial_with_too_few_frames() {
     let text = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = 10000\n[measure]\nphase1-rate = \"100k\"\n\

@@ -116,7 +116,7 @@ impl Mappings {
         }
     }
 
-    /// The mapping with a `key` as in [`Mapped`].
+    /// Returns the index of the mapping with this `key` (see [`MappingEntry`]).
     #[inline]
     pub(super) fn by_inside(&self, key: u64) -> Option<u32> {
         self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)

@@ -92,8 +92,9 @@ impl Nat44 {
         self.config.rfc6146 || self.static_outside(inside).is_some()
     }
 
-    /// The outside end point at an address that a static mapping gives to queries of an inside end point. Both have one
-    /// identifier, so that only a host with a static mapping has such an end point, as behind a Basic NAT (RFC 5508, REQ-7).
+    /// Returns the outside end point at `address` to which a static mapping maps queries of an inside end point. It has
+    /// the same identifier as the inside end point, so only a host whose whole address is mapped has one, as behind a
+    /// Basic NAT (RFC 5508, REQ-7).
     pub(super) fn query_target(&self, inside: u64, address: u32) -> Option<u64> {
         let target = endpoint(address, port(self.static_outside(inside)?), ICMP);
         self.static_inside(target).map(|_| target)

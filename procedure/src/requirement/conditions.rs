@@ -23,7 +23,7 @@ pub struct Conditions {
     pub phase1: Phase1,
     /// The keys of the procedures.
     pub keys: Keys,
-    /// Whether they give the rate that otherwise is the measured throughput.
+    /// Whether the keys give the rate; otherwise it is the measured throughput.
     pub rate_is_given: bool,
     /// What the record shows; `None` before there is one.
     pub run: Option<Run>,
@@ -65,7 +65,7 @@ pub struct Path {
 pub struct Trial {
     /// Length of the trial that decides.
     pub length: Nanos,
-    /// Whether it is that of the goal of the search.
+    /// Whether the goal of the search gives this length.
     pub is_of_goal: bool,
     /// Wait before sending.
     pub start_delay: Nanos,
@@ -119,7 +119,7 @@ pub struct Traffic {
     pub sizes: usize,
     /// Sizes that are mixed in one trial.
     pub mix: Option<String>,
-    /// Octets of the longest ones, FCS included.
+    /// Octets of the longest frames, FCS included.
     pub widest: usize,
     /// Ratios of the rates of the directions, if they differ.
     pub ratios: Vec<String>,

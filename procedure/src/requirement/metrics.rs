@@ -1,4 +1,4 @@
-//! Metrics with equal requirements: single ones, or all that have a property.
+//! Metrics with equal requirements: a list, or all with a property.
 
 use super::Metrics::{These, Which};
 use crate::Metric;
@@ -12,17 +12,17 @@ use crate::overload::OVERLOAD_SCALABILITY;
 use crate::recovery::SYSTEM_RECOVERY_TIME;
 use crate::tear_down::CONN_TEAR_DOWN_RATE;
 
-/// Metrics of which a requirement asks something.
+/// The metrics to which a requirement applies.
 #[derive(Clone, Copy, Debug)]
 pub enum Metrics {
-    /// These alone.
+    /// Only these metrics.
     These(&'static [Metric]),
     /// Every metric with a property.
     Which(fn(&Metric) -> bool),
 }
 
 impl Metrics {
-    /// Whether a metric is one of them.
+    /// Returns whether a metric is one of these.
     pub fn has(self, metric: &Metric) -> bool {
         match self {
             These(metrics) => metrics.contains(metric),
@@ -30,15 +30,15 @@ impl Metrics {
         }
     }
 
-    /// Those that ship.
+    /// Returns those metrics that ship with natmeter.
     pub fn all(self) -> impl Iterator<Item = &'static Metric> {
         crate::ALL.iter().flat_map(|procedure| procedure.measured()).filter(move |metric| self.has(metric))
     }
 }
 
-/// Every metric, also those of procedures that do not ship.
+/// Every metric, including those of procedures that do not ship.
 pub(super) const EVERY: Metrics = Which(Metric::is_measured);
-/// natmeter measures nothing of the kind.
+/// No metric: natmeter measures nothing to which the requirement applies.
 pub(super) const NONE: Metrics = These(&[]);
 
 pub(super) const LOSS: Metrics = These(&[FRAME_LOSS_RATE]);

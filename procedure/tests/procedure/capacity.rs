@@ -17,7 +17,8 @@ fn settings() -> SearchSettings {
     SearchSettings { hi: Rate(3_000_000), alpha: Some(Ratio::from_ppm(500_000)), ..SearchSettings::default() }
 }
 
-/// From 100,000 connections to this many, with this error, where the path can buffer so many frames.
+/// Measures from 100,000 connections up to a highest number, with a given error, on a path that can buffer a number of
+/// frames.
 fn measure(
     trials: &mut impl Trials,
     (connections, error, buffered): (u64, u64, u64),

@@ -55,7 +55,7 @@ fn the_slower_of_set_up_and_forwarding_counts() {
 
 #[test]
 fn no_new_connection_is_one_that_the_device_still_knows() {
-    // 90,000 new ones beside those that are held.
+    // Open 90,000 new connections besides the held ones.
     let few = |seconds| {
         let truth = Truth::new(Rate(10_000_000), Rate(1_000_000));
         search(truth, Churn { held_ppm: 250_000, ..keys() }, 4 * HELD, seconds).unwrap()

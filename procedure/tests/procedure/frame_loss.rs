@@ -5,7 +5,7 @@ use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, Trial
 use procedure::frame_loss::{FRAME_LOSS_RATE, FrameLoss, falling, loss_ppm};
 use procedure::{Context, Keys};
 
-/// Ten loads, from a million frames per second down.
+/// Measures the loss at ten loads, from a million frames per second down.
 fn measure(truth: Truth, seed: u64) -> Result<SearchResult, TrialError> {
     let settings = SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(1), ..SearchSettings::default() };
     let keys = Keys::of_table(FrameLoss { step_ppm: 100_000, loads: None });

@@ -14,7 +14,7 @@ fn life(data: u64, close: TcpClose) -> TcpKeys {
     TcpKeys { held_ppm: 3_000, data, close, watch: None }
 }
 
-/// Searches with so many connections in all, and frames of this size, in trials of so many seconds.
+/// Searches with a total number of connections, a frame size, and a duration of trials in seconds.
 fn measure(
     metric: &'static Metric,
     truth: Truth,

@@ -113,7 +113,7 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The finding that the trials of a result give another one.
+/// Returns the finding that a result does not follow from its trials.
 pub(super) fn does_not_follow(line: usize, outcome: &Outcome, what: &str) -> Finding {
     let key = outcome.measurement.key();
     Finding::new(RESULTS, line, format!("the result of `{key}` does not follow from its trials: {what}"))

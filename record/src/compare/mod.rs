@@ -75,7 +75,7 @@ pub struct RunInfo {
     /// Build of natmeter; `None` if not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// The same in parts.
+    /// The build of natmeter in parts.
     #[serde(skip)]
     pub(crate) parts_of_build: Build,
     /// Errors in its record: do not use its values.

@@ -258,7 +258,7 @@ fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfT
     }
 }
 
-/// The facts of both runs.
+/// Adds the facts of a run to those of the joined record.
 fn facts(joined: &mut Facts, part: Facts) {
     add_facts(&mut joined.tester, part.tester, |name| DECIDING.contains(&name));
     for (device, facts) in part.duts {
@@ -268,7 +268,7 @@ fn facts(joined: &mut Facts, part: Facts) {
     joined.doubts.extend(new);
 }
 
-/// Adds the facts of one tester or device to those of another. A fact that decides and differs has both values.
+/// Adds the facts of one tester or device to those of another. A deciding fact that differs keeps both values.
 fn add_facts(known: &mut FactTable, new: FactTable, decides: impl Fn(&str) -> bool) {
     for (name, value) in new {
         match known.get_mut(&name) {

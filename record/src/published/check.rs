@@ -45,13 +45,13 @@ impl RoundedValue {
     }
 }
 
-/// How a value is derived from its inputs: in words, and as a function.
+/// The derivation of a value from two inputs: in words, the inputs, and as a function.
 type Derivation = (&'static str, [RoundedValue; 2], fn(f64, f64) -> f64);
 
 const FULL: &str = "filled_table_deletion_time";
 const EMPTY: &str = "empty_table_deletion_time";
 
-/// The derivation of a value of a table; none if it was measured, or its inputs are not in the table.
+/// Returns the derivation of a value; `None` if it was measured, or its inputs are not in the table.
 fn derivation(value: &Value, table: &[&Value]) -> Option<Derivation> {
     let of = |metric: &str| median(table, metric, &value.x);
     let own = || of(&value.metric);

@@ -21,7 +21,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     axis.series(&all).iter().map(|series| of_results(report, axis, series)).collect()
 }
 
-/// The axis with the most positions; of equals, the first one.
+/// Returns the axis with the most positions; the first one if several have equally many.
 fn widest(all: &[&PointResult]) -> Axis {
     let axes = AXES.iter().map(Axis::Swept).chain([Axis::Connections, Axis::Cores, Axis::Device]);
     let positions: Vec<(usize, Axis)> = axes.map(|axis| (axis.positions(all), axis)).collect();

@@ -49,13 +49,13 @@ fn render(report: &Report) -> String {
     out
 }
 
-/// A value with its name in the column `stat`.
+/// A value, and its name in the column `stat`.
 struct Statistic<'a> {
     stat: &'static str,
     unit: &'static str,
     value: Option<f64>,
     interval: Option<Interval>,
-    /// The repetition that has it; `None` for a statistic of all.
+    /// The repetition with this value; `None` for a statistic of all repetitions.
     repetition: Option<&'a Repetition>,
 }
 
@@ -143,7 +143,7 @@ fn statistics(result: &PointResult) -> Vec<Statistic<'_>> {
     all
 }
 
-/// One line; without a value, the fields of the value are empty.
+/// Returns one line. Without a value, the fields of the value are empty.
 fn line(report: &Report, result: &PointResult, axis: &(&str, String), of: &Statistic) -> String {
     let scenario = &report.header.scenario;
     let here = scenario.at(result.dut, result.connections, &result.axes);

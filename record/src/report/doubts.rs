@@ -134,7 +134,7 @@ fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
     }
 }
 
-/// Rates that the scenario gives, and that its trials did not have.
+/// Returns doubts about rates that the scenario gives but its trials did not reach.
 fn lowered_rates(report: &Report) -> BTreeSet<String> {
     let calibration = report.calibration.clone().unwrap_or_default();
     let is_of = |result: &PointResult, m: &Measurement| {

@@ -47,7 +47,7 @@ enum Reason {
 }
 
 impl Reason {
-    /// What tells kinds of reasons apart.
+    /// Returns a value that is equal for reasons of the same kind.
     fn kind(&self) -> (Discriminant<Reason>, &'static str) {
         (std::mem::discriminant(self), if let Reason::Doubt(words) = self { words } else { "" })
     }
@@ -87,7 +87,7 @@ impl Reason {
 /// The sentences about what limited these results, which are all exact.
 pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&PointResult]) -> Vec<String> {
     let limits: Vec<(&PointResult, Limit)> = results.iter().map(|c| (*c, limit(report, c))).collect();
-    // The places of the results with such a limit, and their limits.
+    // Find the results with such a limit: their places and limits.
     let of = |is: fn(&Limit) -> bool| {
         let (results, limits): (Vec<&PointResult>, Vec<&Limit>) =
             limits.iter().filter(|(_, limit)| is(limit)).map(|(result, limit)| (*result, limit)).unzip();
@@ -121,7 +121,7 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
     sentences.into_iter().flatten().collect()
 }
 
-/// Why the first device has no null device, in parentheses.
+/// Returns in parentheses why the first device has no null device.
 fn no_null_device(report: &Report) -> String {
     let scenario = &report.header.scenario;
     match scenario.duts.first().map(|dut| dut.null_device(scenario)) {

@@ -98,7 +98,7 @@ fn is_rate(result: &PointResult) -> bool {
     )
 }
 
-/// A figure of each result whose trials had several rates.
+/// Returns a figure for each result whose trials had several rates.
 fn of_searches(report: &Report, draw: fn(&PointResult, usize) -> Option<Figure>) -> Vec<Figure> {
     let results = report.results.iter().enumerate().filter(|(_, result)| has_several_rates(result));
     results.filter_map(|(n, result)| draw(result, n)).collect()

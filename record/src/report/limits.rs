@@ -7,7 +7,7 @@ use method::ResultKind;
 use procedure::metric;
 use scenario::axis::in_words;
 
-/// Bounds with a rate, the subject of their sentence, and what follows the places of the results.
+/// For each kind of bound with a rate: the subject of its sentence, and the words after the places of the results.
 const SENTENCES: [(ResultKind, &str, &str); 4] = [
     (ResultKind::TesterLimit, "The tester was the limit", ": the rate is a lower bound"),
     (ResultKind::HostLimit, "Host noise invalidated every trial at a higher rate", ": the rate is a lower bound"),
@@ -91,7 +91,7 @@ pub(super) fn places(some: &[&PointResult], all: &[&PointResult]) -> String {
     }
 }
 
-/// How results are named: by what differs between them.
+/// The parts in the names of results: those that differ between results.
 struct PlaceNames {
     device: bool,
     cores: bool,

@@ -301,7 +301,7 @@ impl Report {
         document::text::render(&document(self), columns, verbose)
     }
 
-    /// The technology of the device of a result.
+    /// Returns the technology of a result's device.
     fn technology(&self, result: &PointResult) -> &'static str {
         self.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function())
     }

@@ -116,7 +116,7 @@ impl Along {
         }
     }
 
-    /// The other quantity, which is the same along a series.
+    /// Returns the quantity that is constant along a series: connections for cores, cores for connections.
     fn other(self, result: &PointResult) -> Count {
         match self {
             Along::Cores => result.connections,

@@ -61,14 +61,15 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
     remarks
 }
 
-/// A remark on so many repetitions, which stand between its parts unless they are all; `None` of no repetition.
+/// Returns a remark on `n` repetitions; `None` if `n` is 0. Unless all repetitions are meant, their number stands
+/// between `head` and `rest`.
 fn of_some(result: &PointResult, n: usize, head: &str, rest: &str) -> Option<String> {
     let all = result.repetitions.len();
     let some = if n == all { String::new() } else { format!(" in {n} of {all} repetitions") };
     (n > 0).then(|| format!("{head}{some}{rest}"))
 }
 
-/// The remarks on what bounds the value.
+/// Returns remarks on the reasons why the value is a bound.
 fn of_bounds(report: &Report, result: &PointResult) -> Vec<String> {
     let (low, high) = result.between().map_or_else(Default::default, |(low, high)| (grouped(low.0), grouped(high.0)));
     let of = |bound| result.count(bound);

@@ -366,7 +366,7 @@ impl PointResult {
         (self.dut, self.connections, self.cores, &self.axes)
     }
 
-    /// Its point without the connections.
+    /// Returns the point of the result without the connections.
     pub(super) fn series(&self) -> (usize, u32, &AxisValues) {
         (self.dut, self.cores, &self.axes)
     }

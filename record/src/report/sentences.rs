@@ -162,7 +162,8 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
     parts
 }
 
-/// "typical latency 12 µs left to right and 13 µs right to left", and other values of both directions, at the headline point.
+/// Returns the values of both directions at the headline point, such as "typical latency 12 µs left to right and 13 µs
+/// right to left".
 fn both_ways(report: &Report, results: &[&PointResult]) -> Vec<String> {
     let of = |(what, [forward, reverse]): &(&str, [&str; 2])| {
         let said = [(forward, "left to right"), (reverse, "right to left")].into_iter().filter_map(|(key, way)| {

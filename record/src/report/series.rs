@@ -1,4 +1,4 @@
-//! The axes along which the results of a run vary, and the series of results that differ in nothing else.
+//! The axes of a run's results, and series of results that differ along one axis only.
 
 use super::number::grouped;
 use super::result::PointResult;
@@ -12,7 +12,7 @@ pub(super) enum Axis {
     Device,
 }
 
-/// Device, cores, further axes and connections of a result, without its position on an axis.
+/// Device, cores, further axes and connections of a result, without the position on the axis of its series.
 type Line = (usize, u32, AxisValues, u64);
 
 impl Axis {
@@ -25,7 +25,7 @@ impl Axis {
         }
     }
 
-    /// The position of a result; `None` for one that is at none, such as a stateless one on the axis of connections.
+    /// Returns the position of a result; `None` if it has none, such as a stateless result on the axis of connections.
     pub(super) fn position(self, result: &PointResult) -> Option<u64> {
         match self {
             Axis::Connections => Some(result.connections).filter(|&n| n > 0),
@@ -35,12 +35,12 @@ impl Axis {
         }
     }
 
-    /// How many positions results have.
+    /// Returns the number of different positions of results.
     pub(super) fn positions(self, results: &[&PointResult]) -> usize {
         document::distinct(results.iter().filter_map(|c| self.position(c))).len()
     }
 
-    /// The head of the column in which a result stands.
+    /// Returns the head of a result's column.
     pub(super) fn column(self, result: &PointResult) -> String {
         match self {
             Axis::Connections if result.connections == 0 => "stateless".to_owned(),
@@ -51,7 +51,7 @@ impl Axis {
         }
     }
 
-    /// The results in groups that differ in their positions only, whatever their metric.
+    /// Groups results that differ in position only, whatever their metric.
     pub(super) fn series<'c>(self, results: &[&'c PointResult]) -> Vec<Vec<&'c PointResult>> {
         // A stateless device stands beside the others once.
         let fewest = results.iter().map(|c| c.connections).filter(|&n| n > 0).min().unwrap_or(0);
@@ -69,7 +69,7 @@ impl Axis {
         }
     }
 
-    /// The further axes of a result without this one.
+    /// Returns the further axes of a result without this one.
     pub(super) fn others(self, result: &PointResult) -> AxisValues {
         let mut axes = result.axes.clone();
         if let Axis::Swept(axis) = self {

@@ -35,7 +35,7 @@ impl<'a> Columns<'a> {
         row(label, self.0.iter().map(|c| c.map(&cell)))
     }
 
-    /// A row, if one of its cells has a value.
+    /// Returns a row if any of its cells has a value.
     pub(super) fn known_row<C: Into<Cell>>(&self, label: &str, cell: impl Fn(&'a PointResult) -> C) -> Option<Row> {
         Some(self.row(label, cell)).filter(Row::has_value)
     }
@@ -142,7 +142,7 @@ pub(super) fn heading(report: &Report, axis: Axis, results: &[&PointResult]) -> 
 const S_CPU: &str = "S_CPU";
 const S_CPU_OF_SOME: &str = "S_CPU (*: not a scaling result)";
 
-/// The name of S_CPU: its values are no scaling results if tester and device share a core.
+/// Returns the label of S_CPU. Its values are no scaling results if tester and device share a core.
 pub(super) fn s_cpu_label(results: &[&PointResult]) -> &'static str {
     let has = |shared: bool| results.iter().any(|c| c.s_cpu.is_some() && c.shares_core == shared);
     match (has(true), has(false)) {
@@ -152,7 +152,7 @@ pub(super) fn s_cpu_label(results: &[&PointResult]) -> &'static str {
     }
 }
 
-/// The value of S_CPU, marked if it is not a scaling result but other values under its label are.
+/// Returns the value of S_CPU, marked if it is no scaling result but other values under its label are.
 fn s_cpu(result: &PointResult, label: &str) -> Option<Quantity> {
     let mark = if result.shares_core && label == S_CPU_OF_SOME { "*" } else { "" };
     result.s_cpu.map(|s| Quantity::new(s, Form::Decimals(3, mark)))
@@ -312,7 +312,7 @@ fn group(
     Group { title: titled(metric, &results.each()), rows, bars }
 }
 
-/// The ratios to other points, each with its interval.
+/// Returns rows with the ratios to other points, each with its interval.
 fn ratios(axis: Axis, results: &Columns) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |row: Row, term, name: &str, of: fn(&PointResult) -> Option<Interval>, factor| {

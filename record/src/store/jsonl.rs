@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines<T> {
     pub values: Vec<T>,
-    /// Octets of a torn (incomplete) last line: the process was killed while it wrote this line.
+    /// Octets of a torn (incomplete) last line, which a killed process left.
     pub torn: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Dir {
         Ok(Lines { values, torn })
     }
 
-    /// Passes the lines of such a file on one by one, and returns the octets of the torn line after them, if any.
+    /// Passes the lines of a JSON Lines file on one by one. Returns the octets of the torn last line, if any.
     pub fn each_line<T: DeserializeOwned>(
         &self,
         name: impl AsRef<Path>,

@@ -30,7 +30,8 @@ impl TestBed {
         all
     }
 
-    /// Its name, how it differs from two ports and two cables, and where the device is, if it has no machine of its own.
+    /// Returns the name of the test bed, its difference from two ports and two cables, and the location of a device
+    /// that has no machine of its own.
     fn texts(self) -> (&'static str, &'static str, Option<&'static str>) {
         match self {
             TestBed::Ports => ("two ports", "the device is between two ports of the tester", None),

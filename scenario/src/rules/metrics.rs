@@ -122,7 +122,7 @@ impl Check<'_> {
             .instead("or give the rate: phase1-rate = \"100k\", at which the device must set up every connection")
     }
 
-    /// No device is there for nothing.
+    /// Refuses devices that no metric uses.
     fn unused(&mut self) {
         let procedures = &self.scenario.procedures;
         let metrics = &self.scenario.measure.metrics;

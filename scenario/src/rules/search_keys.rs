@@ -26,7 +26,8 @@ impl Check<'_> {
         let throughput_first = "add \"throughput\" to the metrics, or remove it";
         let goals = "remove it, and write goals = \"loss99.99\" or another goal with loss";
         let validation = "add \"max_conn_est_rate_validated\" to the metrics, or remove it";
-        // Keys that are given, and whether something uses them.
+        // Each key, whether it is given, and whether anything uses it, with the refusal and the way out if nothing
+        // does.
         let keys = [
             ("search", is_mlr, (throughput, "MLRsearch is of throughput only", throughput_first)),
             ("goals", !measure.goals.is_empty(), (is_mlr, "goals of `mlr`", "write search = \"mlr\", or remove it")),

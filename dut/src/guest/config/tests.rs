@@ -17,7 +17,7 @@ pub(in super::super) fn nics(queues: usize) -> [Nic; 2] {
     [nic("left", [2, 0, 0xc6, 0x12, 0, 1]), nic("right", [2, 0, 0xc6, 0x13, 0, 1])]
 }
 
-/// Words with the names of interfaces in the place of their descriptors.
+/// Joins the words of a command line, with names of interfaces in place of their descriptors.
 pub(in super::super) fn shown(words: &[String], nics: &[Nic]) -> String {
     nics.iter().fold(words.join("\n    "), |text, nic| {
         let numbers: Vec<String> = nic.descriptors.iter().map(|fd| fd.as_raw_fd().to_string()).collect();

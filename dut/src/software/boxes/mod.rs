@@ -30,7 +30,7 @@ struct Script {
     run: &'static str,
 }
 
-/// A script of Linux.
+/// Common fields of the scripts for Linux.
 const LINUX: Script =
     Script { name: "", shared: &[], text: "", preset: "", values: "", memory: Some("memory"), run: "/run" };
 
@@ -120,11 +120,11 @@ pub struct Box<'a> {
     pub owner: &'a str,
     /// Suffix of its files where boxes share a file system.
     pub apart: &'a str,
-    /// Whether the software keeps connections there.
+    /// Whether the software keeps connections in this part of the technology.
     pub keeps: bool,
-    /// Whether a Linux kernel has its neighbours.
+    /// Whether the Linux kernel of the box resolves its neighbours.
     pub is_of_linux: bool,
-    /// Call of the function of `frame.sh` that sets its cores, if one does.
+    /// Call of the function in `frame.sh` that sets the cores; `None` if no function does.
     pub cores: Option<&'a str>,
 }
 

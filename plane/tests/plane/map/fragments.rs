@@ -28,7 +28,8 @@ fn count(r: &Relay, e: Event) -> u64 {
     r.workers.iter().map(|w| w.counter(e)).sum()
 }
 
-/// Sends frames in over IPv4, each at a worker; what leaves over IPv6, in its order. Nothing else may.
+/// Sends IPv4 frames in, each at a given worker. Returns the IPv6 frames that leave, in order; checks that no others
+/// leave.
 fn through_workers(r: &mut Relay, frames: impl IntoIterator<Item = (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
     let out = r.run(Side::Internet, frames.into_iter().map(|(w, f)| (w, Frame::new(&f))).collect());
     assert!(out.iter().all(|(side, _)| *side == Side::Customer));

@@ -32,7 +32,7 @@ pub(crate) fn gateway(config: Config) -> Gateway {
     with_workers(&config, 1)
 }
 
-/// The gateway of a changed configuration.
+/// Returns a gateway with a changed configuration.
 pub(crate) fn gateway_with(change: impl FnOnce(&mut Config)) -> Gateway {
     let mut c = config();
     change(&mut c);

@@ -21,7 +21,7 @@ pub(crate) fn fragments(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     fragments_of(0x1234, frame, cuts)
 }
 
-/// The same with this identification.
+/// Returns the fragments of a frame, all with this identification.
 pub(crate) fn fragments_of(id: u16, frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     testbed::fragments::fragments(frame, cuts, id.into())
 }

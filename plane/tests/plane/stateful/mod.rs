@@ -68,7 +68,7 @@ pub(super) struct Setup<'a> {
     pub prefix: Option<u8>,
 }
 
-/// Endpoint-independent mapping, and a mapping of its own for each connection.
+/// Endpoint-independent mapping, and a separate mapping for each connection.
 const MAPPINGS: [&dyn Fn(&mut Config); 2] = [&|_| {}, &|c| *c = c.clone().per_connection()];
 
 const USUAL: Setup = Setup { nat: &|_| {}, workers: 1, prefix: None };

@@ -1,4 +1,5 @@
-//! RFC 6146, section 3.5.2, and RFC 5382, REQ-5: the state machine of TCP, seen by what passes and for how long.
+//! The TCP state machine (RFC 6146, section 3.5.2; RFC 5382, REQ-5), observed through the packets that pass and for how
+//! long.
 
 use super::{Setup, Stateful, USUAL, bed, dropped, each, known};
 use plane::Side::{Customer, Internet};
@@ -23,7 +24,7 @@ fn inbound<N: Stateful>(flags: &str) -> Vec<u8> {
     tcp((N::REMOTE, 80), (N::POOL, 5000), flags)
 }
 
-/// The session and its mapping live for so many seconds from now on, and no longer.
+/// Checks that the session and its mapping live for exactly this many seconds from now.
 #[track_caller]
 fn lives<N: Stateful>(g: &mut Bed<N>, seconds: u64, state: &str) {
     g.wait(seconds - 1);
@@ -40,7 +41,7 @@ fn lives<N: Stateful>(g: &mut Bed<N>, seconds: u64, state: &str) {
 const HANDSHAKE: &str = ">S <SA >A";
 
 fn a_session_lives_as_long_as_its_state_says<N: Stateful>() {
-    // RFC 5382 has any packet restart the timer, and any reset end the connection.
+    // By RFC 5382, any packet restarts the timer, and any RST ends the connection.
     for (state, begins, steps, of_nat64, of_others) in [
         ("CLOSED: a SYN from IPv6 opens", "", ">S", TRANSITORY, TRANSITORY),
         ("V6 INIT is restarted by a SYN only", "", ">S +200 >S +200 >A", TRANSITORY - 200, TRANSITORY),

@@ -110,7 +110,7 @@ fn of_nine(ports: bool) -> Quota {
     if ports { Quota { ports: Some(9), sessions: None } } else { Quota { sessions: Some(9), ports: None } }
 }
 
-/// RFC 6864, section 4.3: workers share the IPv4 addresses, so together they come by each identification once a round.
+/// Workers share the IPv4 addresses, so together they use each identification once a round (RFC 6864, section 4.3).
 fn identifications_are_shared_out<N: Stateful>() {
     let mut g = workers::<N>(3, false);
     let mut seen = HashSet::new();

@@ -318,7 +318,7 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
-/// `Lent` if the kernel can use the pool's mapping and the pool can fill the ring.
+/// Returns [`LentSlots`] if the kernel can use the pool's mapping and the pool can fill the ring.
 fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<LentSlots, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
     let lent = LentSlots::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);

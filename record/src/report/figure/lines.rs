@@ -60,7 +60,7 @@ fn place_of(published: &PublishedValue, axis: Axis) -> Option<u64> {
     }
 }
 
-/// What the points of a line have in common.
+/// Returns the name of a line: the cores, connections and axes that its points have in common.
 fn name(axis: Axis, of: &PointResult) -> String {
     let cores = (!matches!(axis, Axis::Cores)).then(|| of.cores_in_words());
     let connections = match (axis, of.connections) {

@@ -29,7 +29,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
 fn results(report: &Report) -> Results<'_> {
     let points = document::distinct(report.results.iter().map(PointResult::point));
     let number = |result: &PointResult| points.iter().position(|point| *point == result.point());
-    // The first point of those that differ in their connections only.
+    // A series has the number of the first point among those that differ in connections only.
     let along = |result: &PointResult| points.iter().position(|point| (point.0, point.2, point.3) == result.series());
     let numbered = |result| Some(found(result, number(result)?, along(result)?));
     Results {

@@ -134,7 +134,7 @@ fn contradictions(doubts: &[Doubt], along: Along) -> String {
     })
 }
 
-/// Notes on the points of a series that contradict its fit.
+/// Returns notes on the points of a series that contradict its fit.
 fn contradicted(model: &Model, fit: &str, doubts: &[Doubt]) -> Vec<String> {
     let note = |doubt| format!("{}: the points contradict {fit}: {}.", name(model), contradiction(doubt, model.along));
     doubts.iter().map(note).collect()
@@ -163,7 +163,7 @@ fn contradiction(doubt: &Doubt, along: Along) -> String {
     }
 }
 
-/// The series with a fit of a kind; `None` without one.
+/// Returns the series with a fit of this kind; `None` if there is no such fit.
 fn fitted<M>(report: &Report, of: fn(&Model) -> Option<&M>) -> Option<Vec<(&Model, &M)>> {
     let all: Vec<(&Model, &M)> = report.models.iter().filter_map(|model| Some((model, of(model)?))).collect();
     (!all.is_empty()).then_some(all)

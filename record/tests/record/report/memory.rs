@@ -8,7 +8,7 @@ use procedure::tear_down::MEMORY_PER_CONNTRACK_ENTRY;
 use procedure::throughput::THROUGHPUT;
 use scenario::Point;
 
-/// The rows of the section, by their names, of a run whose devices take so many bytes.
+/// Returns the row with this name in the section of a run whose devices take `bytes` of memory.
 fn row(mut run: Run, bytes: impl Fn(&Point) -> i64, name: &str) -> String {
     let is_memory = |metric: &str| metric == THROUGHPUT.key;
     let of_memory = || MEMORY_PER_CONNTRACK_ENTRY.key.to_owned();
@@ -34,7 +34,7 @@ fn the_slope_over_the_connections_is_the_memory_of_a_further_one() {
     assert!(row("R²").contains(">1.0000<"), "{}", row("R²"));
 }
 
-/// Devices of one name are not one device.
+/// Devices with equal names are still different devices.
 #[test]
 fn each_device_has_its_own_slope_whatever_its_name() {
     let mut scenario = fixture::quickstart_scenario();

@@ -41,7 +41,7 @@ fn whole_text(run: &Run) -> String {
     report(run).text(Screen { columns: 100, verbose: true })
 }
 
-/// Compares snapshots that have the names of their cases.
+/// Compares snapshots whose file names are the names of their cases.
 fn snapshots(compare: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("snapshots");
