@@ -17,11 +17,15 @@ pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
 
-/// Returns the cores of a list such as `0-2,5`.
+/// More than Linux has.
+const CORES_AT_MOST: u32 = 1 << 16;
+
+/// Returns the cores of a list such as `0-2,5`, without numbers that no core has.
 pub fn of_list(list: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (last < CORES_AT_MOST).then_some(first..=last)
     };
     list.split(',').filter_map(range).flatten().collect()
 }

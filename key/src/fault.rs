@@ -154,7 +154,7 @@ impl Refusal<'_> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct SourceLine {
+struct FaultView {
     title: String,
     marks: Vec<(SourceSpan, String)>,
     instead: Vec<String>,
@@ -163,7 +163,7 @@ struct SourceLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaints {
     sources: Vec<Source>,
-    shown: Vec<SourceLine>,
+    shown: Vec<FaultView>,
 }
 
 const MOST_SHOWN: usize = 20;
@@ -173,7 +173,7 @@ impl Complaints {
     pub fn new(sources: Vec<Source>, spans: &Spans, values: Vec<Fault>, rules: Vec<Fault>) -> Complaints {
         let rules = rules.into_iter().filter(|fault| !fault.follows_from_another(spans));
         let mut seen = HashSet::new();
-        let mut shown: Vec<SourceLine> = Vec::new();
+        let mut shown: Vec<FaultView> = Vec::new();
         for fault in values.into_iter().chain(rules) {
             let Fault { title, marks, instead, .. } = fault;
             let mut marked: Vec<(SourceSpan, String)> = Vec::new();
@@ -185,7 +185,7 @@ impl Complaints {
             // A value that `[full]` takes from `[measure]` is refused twice.
             let known = if marked.is_empty() { (Some(title.clone()), Vec::new()) } else { (None, marked.clone()) };
             if seen.insert((known, instead.clone())) {
-                shown.push(SourceLine { title, marks: marked, instead });
+                shown.push(FaultView { title, marks: marked, instead });
             }
         }
         // Missing keys come last: they often follow from misspelt ones.
@@ -221,7 +221,7 @@ impl Complaints {
 
     /// JSON for machines: title, help, and the line and column (from 1, in characters) of every mark.
     pub fn to_json(&self) -> serde_json::Value {
-        let fault = |fault: &SourceLine| {
+        let fault = |fault: &FaultView| {
             let marks = fault.marks.iter().map(|(place, label)| {
                 let (line, column) = self.line_and_column(*place);
                 json!({ "source": self.sources[place.source].name, "line": line, "column": column, "label": label })
@@ -237,7 +237,7 @@ impl Complaints {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    fn group<'a>(&'a self, fault: &'a SourceLine) -> Group<'a> {
+    fn group<'a>(&'a self, fault: &'a FaultView) -> Group<'a> {
         let mut group = Group::with_title(Level::ERROR.primary_title(normalize_untrusted_str(&fault.title)));
         if fault.marks.is_empty() {
             group = group.element(Origin::path(self.sources[0].name.as_str()));
@@ -255,7 +255,7 @@ impl Complaints {
         group.elements(help)
     }
 
-    fn sources_of(&self, fault: &SourceLine) -> Vec<(usize, &Source)> {
+    fn sources_of(&self, fault: &FaultView) -> Vec<(usize, &Source)> {
         let mut seen: Vec<usize> = Vec::new();
         for (place, _) in &fault.marks {
             if !seen.contains(&place.source) {

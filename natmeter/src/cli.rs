@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
 /// methods of RFC 2544, RFC 8219 and RFC 9693.
 #[derive(Debug, Parser)]
-#[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100)]
+#[command(version = build_info::SHORT, long_version = build_info::LONG, after_help = after_help(), max_term_width = 100,
+    args_override_self = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) output: Output,
@@ -395,10 +396,15 @@ fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
         valued.any(|option| option.get_long().is_some_and(|long| *word == *format!("--{long}")))
     };
     let mut at = 1;
-    while words.get(at).is_some_and(|word| word.to_string_lossy().starts_with('-')) {
-        at += if takes_value(&words[at]) { 2 } else { 1 };
+    while let Some(word) = words.get(at).filter(|word| word.to_string_lossy().starts_with('-')) {
+        if ["--", "-h", "--help", "-V", "--version"].iter().any(|end| *word == **end) {
+            return words;
+        }
+        at += if takes_value(word) { 2 } else { 1 };
     }
-    if at < words.len() {
+    if words.get(at).is_some_and(|word| word == "help") {
+        words.drain(1..at);
+    } else if at < words.len() {
         words[1..=at].rotate_right(1);
     }
     words
@@ -474,6 +480,22 @@ mod tests {
         );
         assert_eq!((options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
+        let cli = parsed(&["--full", "--bed", "a.toml", "check", "--bed", "b.toml", "--full", "x.toml"]).unwrap();
+        let Some(Command::Check(scenario)) = cli.command else { panic!() };
+        assert_eq!(scenario.changes.bed.as_deref(), Some(Path::new("b.toml")), "the later one counts");
+    }
+
+    #[test]
+    fn help_and_version_before_a_command_are_those_of_natmeter() {
+        for (words, kind) in [
+            (&["--version", "list"][..], ErrorKind::DisplayVersion),
+            (&["-V", "list"], ErrorKind::DisplayVersion),
+            (&["--help", "plan"], ErrorKind::DisplayHelp),
+            (&["--json", "help", "plan"], ErrorKind::DisplayHelp),
+            (&["--set", "a=1", "help", "plan"], ErrorKind::DisplayHelp),
+        ] {
+            assert_eq!(parsed(words).unwrap_err(), kind, "{words:?}");
+        }
     }
 
     /// Each command has the options that it uses, and no others.

@@ -8,7 +8,7 @@ use method::{Count, Direction, Rate};
 
 /// The origin of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ScenarioOrigin {
     /// A file that a user wrote.
     File,
     /// A run folder, perhaps of an earlier version. Rules added since do not refuse it.
@@ -42,7 +42,7 @@ pub struct MeasureRequest<'a> {
     /// Whether all connections are as popular.
     pub is_uniform: bool,
     /// The origin of the scenario.
-    pub origin: Origin,
+    pub origin: ScenarioOrigin,
     /// Place that says that only the Responder sends, at a point of this metric.
     pub reverse_at: &'a dyn Fn(&str) -> Option<At>,
     /// What is refused.

@@ -237,7 +237,7 @@ fn check(
     (rate, duration): (Option<WrittenRate>, Nanos),
     stamps: Stamps,
 ) {
-    let Some(at) = asked.metric_at(metric).filter(|_| asked.origin == crate::Origin::File) else { return };
+    let Some(at) = asked.metric_at(metric).filter(|_| asked.origin == crate::ScenarioOrigin::File) else { return };
     let rates = [rate.map(|rate| asked.frames_per_second(rate)), asked.highest];
     let most = rates.into_iter().flatten().min().unwrap_or(UNKNOWN);
     let mut directions = asked.directions.iter();

@@ -32,7 +32,7 @@ pub mod tear_down;
 pub mod throughput;
 pub mod validation;
 
-pub use asked::{MeasureRequest, Origin};
+pub use asked::{MeasureRequest, ScenarioOrigin};
 pub use capabilities::Capabilities;
 pub use context::{Cap, Context};
 pub use keys::{KeyTable, Keys, metrics, of, tables};

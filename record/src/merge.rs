@@ -11,6 +11,7 @@ use crate::store::{Dir, StoreError, dir};
 use rustix::fs::{FileType, Mode, fchmod};
 use scenario::{Lists, Options};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,13 +63,18 @@ pub(crate) struct MergedFolder {
     pub(crate) runs: Vec<Dir>,
 }
 
+/// Octets of `merge.json`.
+const MERGE_AT_MOST: u64 = 1 << 20;
+
 impl MergedFolder {
     /// Opens the runs that `merge.json` names; `None` if the folder has no such file.
     pub(crate) fn open(folder: &Dir) -> Result<Option<MergedFolder>, RecordError> {
+        folder.read(MERGE, MERGE_AT_MOST)?;
         let Some(Merge { record, version, alike, parts: names }) = folder.document(MERGE)? else { return Ok(None) };
         let path = folder.path_of(MERGE);
         check_version(&path, record, &version, None)?;
-        if names.is_empty() || !names.iter().all(|name| is_part(name)) {
+        let distinct = names.iter().collect::<BTreeSet<_>>().len();
+        if names.is_empty() || distinct < names.len() || !names.iter().all(|name| is_part(name)) {
             return Err(RecordError::Parts(path));
         }
         let all = folder.folder(PARTS)?;

@@ -193,7 +193,7 @@ fn read(text: &str) -> Vec<Value> {
     lines.map(fields).filter_map(value).collect()
 }
 
-/// Returns the fields of a line of `VALUES_FILE` (RFC 4180; no field of the shipped table spans lines).
+/// Returns the fields of a CSV line (RFC 4180; no field of the shipped table spans lines).
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;

@@ -190,9 +190,16 @@ fn size_of(run: &Dir) -> Result<u64, StoreError> {
 }
 
 /// Returns the text of the scenario of a run, or of the runs of a merged folder, which have the same.
+///
+/// # Errors
+/// A folder that is no run, or a file of more than 4 MiB.
 pub fn scenario_text(folder: &Path) -> Result<String, String> {
     check_files(folder, u64::MAX)?;
-    let text = || Ok(read::scenario_text(&runs_of(Dir::open(folder)?)?[0])?);
+    let text = || {
+        let run = &runs_of(Dir::open(folder)?)?[0];
+        run.read(SCENARIO, SCENARIO_AT_MOST)?;
+        Ok(read::scenario_text(run)?)
+    };
     text().map_err(|error: RecordError| without_path(folder, &error))
 }
 
@@ -261,8 +268,14 @@ struct ResultLine {
     measurement: Measurement,
 }
 
+/// Octets of a scenario file.
+const SCENARIO_AT_MOST: u64 = 4 << 20;
+/// Octets of the results that a list counts.
+const RESULTS_AT_MOST: u64 = 128 << 20;
+
 /// Counts the measurements with a result.
 fn measured(run: &Dir) -> Result<usize, StoreError> {
+    run.read(RESULTS, RESULTS_AT_MOST)?;
     let mut found = HashSet::new();
     run.each_line(RESULTS, |line: ResultLine| {
         found.insert(line.measurement);

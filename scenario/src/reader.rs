@@ -21,7 +21,7 @@ use crate::{Cell, Dut, Link, Lists, Scenario, book};
 use key::quantity::unitless_share_ppm;
 use key::{At, Book, Complaints, Fault, Node, Refusal, Sections, Source, Spans, Tree, TreeEntry, TreeTable, Value};
 use method::Count;
-use procedure::{Keys, Origin};
+use procedure::{Keys, ScenarioOrigin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -178,7 +178,7 @@ fn loaded(
     inherit(&mut tree, &book, lists.procedures);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let origin = if recorded.is_some() { Origin::Run } else { Origin::File };
+    let origin = if recorded.is_some() { ScenarioOrigin::Run } else { ScenarioOrigin::File };
     let has_fixed_ranges = recorded.is_some_and(|defaults| defaults.has_fixed_ranges);
     let read = Reading { sections: &mut sections, lists, is_alias, has_fixed_ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;

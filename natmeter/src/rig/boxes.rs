@@ -8,7 +8,7 @@ mod spread;
 use super::cpu::OfCores;
 use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
-use super::uncleared::ClearFailure;
+use super::uncleared::UnclearedBox;
 use super::{Process, RigError, Words, configuration, doubts_of, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
@@ -52,7 +52,7 @@ pub(super) struct Boxes {
     profiled: Vec<bool>,
     /// Whether tester and boxes share cores.
     pub(super) share_cores: bool,
-    uncleared: Option<ClearFailure>,
+    uncleared: Option<UnclearedBox>,
 }
 
 /// Runs the hooks that prepare the boxes for a point. If one fails, it restores the boxes.
@@ -300,7 +300,7 @@ impl Boxes {
     }
 
     /// Returns the boxes with the failure to empty their tables before a phase 1, if any.
-    pub(super) fn cleared_by(self, uncleared: Option<ClearFailure>) -> Boxes {
+    pub(super) fn cleared_by(self, uncleared: Option<UnclearedBox>) -> Boxes {
         Boxes { uncleared, ..self }
     }
 
@@ -309,7 +309,7 @@ impl Boxes {
         let uncleared = self.uncleared.as_ref();
         let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
-        uncounted.into_iter().chain(uncleared.map(ClearFailure::in_words)).chain(self.doubts.iter().cloned()).collect()
+        uncounted.into_iter().chain(uncleared.map(UnclearedBox::in_words)).chain(self.doubts.iter().cloned()).collect()
     }
 
     /// Returns a function that restores the boxes and returns what is left.
@@ -339,7 +339,7 @@ impl Device for Boxes {
 
     fn clear(&mut self) -> Result<(), TrialError> {
         // Earlier points and runs may have left connections, too.
-        self.uncleared.as_mut().map_or(Ok(()), ClearFailure::before_phase1)?;
+        self.uncleared.as_mut().map_or(Ok(()), UnclearedBox::before_phase1)?;
         self.in_trial(External::clear).map(drop)
     }
 

@@ -7,7 +7,7 @@ use super::here;
 use super::null::NullPath;
 use super::place::Place;
 use super::ports::open;
-use super::uncleared::ClearFailure;
+use super::uncleared::UnclearedBox;
 use super::wires::Wires;
 use super::{Process, Rig, RigError, TrialRunner, failed, settings, view_of};
 use super::{boxes, loops, silence};
@@ -53,7 +53,9 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     let dut = &scenario.duts[point.dut];
     let (path, is_kernel) = (opened.path(), dut.is_kernel_of_tester(scenario));
     let figures = if is_kernel && dut.is_stateful() { here::table_sizes(&mut facts) } else { Figures::new() };
-    let mut boxes = boxes.cleared_by(ClearFailure::of(scenario, dut, &view, opened.hops[0].next, process)?);
+    // A refusal drops what is open before the boxes, which are restored without it only.
+    let uncleared = UnclearedBox::of(scenario, dut, &view, opened.hops[0].next, process)?;
+    let mut boxes = boxes.cleared_by(uncleared);
     let has_null = dut.null_device(scenario) == Null::InPlace;
     let doubts = wires.doubts().into_iter().chain(boxes.doubts()).chain(place.doubts());
     let doubts = doubts.chain(here::no_null().filter(|_| has_null)).collect();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use wire::{Mac, PortRange, View};
 
 /// A box without the hook `clear`.
-pub(super) struct ClearFailure {
+pub(super) struct UnclearedBox {
     /// Time-out of an idle connection, with a margin.
     keeps: Duration,
     ports: Option<FreshPorts>,
@@ -28,7 +28,7 @@ struct FreshPorts {
     is_check: bool,
 }
 
-impl ClearFailure {
+impl UnclearedBox {
     /// `None` if the box has the hook `clear`, and in the check of a bed without fresh ports, whose
     /// frames may meet connections of an earlier one. `own` is the box's Ethernet address on the
     /// left.
@@ -38,7 +38,7 @@ impl ClearFailure {
         view: &View,
         own: Mac,
         process: &Process,
-    ) -> Result<Option<ClearFailure>, RigError> {
+    ) -> Result<Option<UnclearedBox>, RigError> {
         let Some(keeps) = scenario.keeps(dut).map(Duration::from) else { return Ok(None) };
         let has_fresh_ports = scenario.has_fresh_ports(dut);
         if process.is_check && !has_fresh_ports {
@@ -60,7 +60,7 @@ impl ClearFailure {
             Ok(FreshPorts { ranges, used, taken: None, is_check: process.is_check })
         };
         let ports = has_fresh_ports.then(ports).transpose()?;
-        Ok(Some(ClearFailure { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
+        Ok(Some(UnclearedBox { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
     }
 
     /// The words for a report.
@@ -97,7 +97,7 @@ impl ClearFailure {
     }
 }
 
-impl Drop for ClearFailure {
+impl Drop for UnclearedBox {
     fn drop(&mut self) {
         if let Some(ports) = self.ports.as_mut().filter(|ports| ports.taken.is_some()) {
             // Without this record, the next run assumes that the ports were in use until it begins.

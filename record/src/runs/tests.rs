@@ -154,6 +154,20 @@ fn merged_folders_are_listed() {
     assert_eq!(runs.list().unwrap()[0].found, Err("parts/2-b/run.json is missing; restore it from a copy".to_owned()));
 }
 
+/// Whoever may write a folder must not fill the memory of those who list it.
+#[test]
+fn files_that_are_too_large_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    merged(dir.path());
+    let why_not = |file: &str, octets: u64| {
+        let path = dir.path().join("m").join(file);
+        fs::File::options().append(true).open(path).unwrap().set_len(octets).unwrap();
+        Runs::of(dir.path()).list().unwrap()[0].found.clone().unwrap_err()
+    };
+    assert!(why_not("parts/1-a/results.jsonl", (128 << 20) + 1).contains("more than 134217728 octets"));
+    assert!(why_not("merge.json", (1 << 20) + 1).contains("more than 1048576 octets"));
+}
+
 #[test]
 fn all_runs_of_a_merged_folder_are_checked() {
     let dir = tempfile::tempdir().unwrap();
@@ -174,7 +188,7 @@ fn all_runs_of_a_merged_folder_are_checked() {
     symlink(folder.join("parts/1-a"), &second).unwrap();
     let why = check_files(&folder, 1 << 20).unwrap_err();
     assert_eq!(why, "parts/2-b is a symbolic link, not a folder; remove it, or restore it from a copy");
-    for wrong in ["[]", "[\"../x\"]", "[\"\"]"] {
+    for wrong in ["[]", "[\"../x\"]", "[\"\"]", "[\"1-a\",\"1-a\"]"] {
         fs::write(folder.join(MERGE), format!("{{\"record\":3,\"version\":\"1\",\"alike\":true,\"parts\":{wrong}}}"))
             .unwrap();
         assert!(

@@ -26,7 +26,7 @@ use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Refusal, Spans};
 use method::{Count, Direction, Rate};
-use procedure::{MeasureRequest, Origin};
+use procedure::{MeasureRequest, ScenarioOrigin};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -34,12 +34,12 @@ use std::hash::Hash;
 pub(crate) struct Check<'a> {
     scenario: &'a Scenario,
     spans: &'a Spans,
-    origin: Origin,
+    origin: ScenarioOrigin,
     faults: Vec<Fault>,
 }
 
 /// Everything that is wrong with a scenario.
-pub(crate) fn check(scenario: &Scenario, spans: &Spans, origin: Origin) -> Vec<Fault> {
+pub(crate) fn check(scenario: &Scenario, spans: &Spans, origin: ScenarioOrigin) -> Vec<Fault> {
     let mut check = Check { scenario, spans, origin, faults: Vec::new() };
     check.addresses();
     check.networks();
