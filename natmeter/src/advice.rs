@@ -3,7 +3,6 @@
 use crate::rig::boxes;
 use crate::rig::checks::what_takes_root;
 use crate::rig::cores::{are_too_few, listed, testers};
-use indexmap::IndexSet;
 use record::plan::Plan;
 use scenario::{Dut, LoadedScenario, Point, Scenario};
 use std::collections::BTreeSet;
@@ -93,8 +92,7 @@ fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
 /// What a run without root refuses.
 fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
     let refused = points.iter().filter_map(|point| what_takes_root(&point.of(scenario), point));
-    let all: IndexSet<String> = refused.map(|refused| format!("needs root: {refused}")).collect();
-    all.into_iter().collect()
+    document::distinct(refused.map(|refused| format!("needs root: {refused}")))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use super::{import, usage};
 use crate::cli::{Output, PublishedCommand};
 use crate::exit::Exit;
 use crate::term::{self, columns, folded, in_columns, out};
-use indexmap::IndexSet;
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
@@ -102,7 +101,7 @@ fn noted(note: &str) -> String {
 
 /// A heading, the common conditions of values, and the values as printed, a block a metric.
 fn described(head: &str, values: &[&Value]) -> String {
-    let metrics: IndexSet<&str> = values.iter().map(|value| value.metric.as_str()).collect();
+    let metrics = document::distinct(values.iter().map(|value| value.metric.as_str()));
     let blocks: String = metrics.into_iter().map(|metric| block(values, metric) + "\n").collect();
     format!("{}\n{}\n\n{blocks}", folded(head, columns()), folded(&conditions(values), columns()))
 }
@@ -135,8 +134,8 @@ fn conditions(values: &[&Value]) -> String {
 /// A line for each place in the table, a column for median, minimum and so on.
 fn block(all: &[&Value], metric: &str) -> String {
     let values: Vec<&Value> = all.iter().copied().filter(|value| value.metric == metric).collect();
-    let stats: IndexSet<&str> = values.iter().map(|value| value.stat.as_str()).collect();
-    let places: IndexSet<&str> = values.iter().map(|value| value.x.as_str()).collect();
+    let stats = document::distinct(values.iter().map(|value| value.stat.as_str()));
+    let places = document::distinct(values.iter().map(|value| value.x.as_str()));
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
     let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
     // `all` is the place of results that nothing distinguishes.
@@ -187,7 +186,7 @@ fn checked(all: &[Check]) -> String {
         let _ = writeln!(text, "{values:>8}  {differ:>6}  {how}");
     };
     line(&"values", &"differ", "derived as");
-    for how in all.iter().map(|check| check.how).collect::<IndexSet<_>>() {
+    for how in document::distinct(all.iter().map(|check| check.how)) {
         let of: Vec<&Check> = all.iter().filter(|check| check.how == how).collect();
         let differ = of.iter().filter(|check| !check.agrees).count();
         line(&of.len(), &differ, how);

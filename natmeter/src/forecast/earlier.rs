@@ -1,6 +1,5 @@
 //! Corrects the predicted times of a plan with earlier runs.
 
-use indexmap::IndexSet;
 use method::Nanos;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::Record;
@@ -53,13 +52,13 @@ impl EarlierRuns {
 
     /// Corrects a plan, and returns a sentence about it.
     pub fn correct(&self, plan: &mut Plan) -> Option<String> {
-        let mut used: IndexSet<String> = IndexSet::new();
+        let mut used = Vec::new();
         for m in &mut plan.measurements {
             let Some(multiple) = self.multiples.get(&(m.point.dut_name.clone(), m.metric.clone())) else { continue };
             m.predicted = Nanos((m.predicted.0 as f64 * multiple) as u64);
-            used.insert(format!("{} of {} {multiple:.2} times", m.metric, m.point.dut_name));
+            used.push(format!("{} of {} {multiple:.2} times", m.metric, m.point.dut_name));
         }
-        let (runs, used) = (plural(self.runs as u64, "earlier run"), Vec::from_iter(used));
+        let (runs, used) = (plural(self.runs as u64, "earlier run"), document::distinct(used));
         let sentence = format!(
             "Corrected by {runs} on this bed, whose trials took, compared with their prediction: {}.",
             used.join(", ")

@@ -3,14 +3,13 @@
 use super::set_up::has_null_device;
 use super::{ExpectedTime, SLOWER, expected, guess, of_boxes, saved};
 use crate::term::in_columns;
-use indexmap::IndexMap;
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
 use record::report::number::percent;
 use record::visit::CHANGE;
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_long, show_time};
-use scenario::{Point, Scenario, Sequence, conformance, label, technologies};
+use scenario::{Scenario, Sequence, conformance, label, technologies};
 use std::fmt::Write;
 
 /// One line for each value to be measured.
@@ -109,11 +108,7 @@ fn table(out: &mut String, plan: &Plan) {
 
 /// Measurements grouped by repetition, in the order of the first ones.
 fn repetitions(plan: &Plan) -> impl Iterator<Item = Vec<&Measurement>> {
-    let mut groups: IndexMap<(&Point, &str), Vec<&Measurement>> = IndexMap::new();
-    for m in &plan.measurements {
-        groups.entry((&m.point, &m.metric)).or_default().push(m);
-    }
-    groups.into_values()
+    document::grouped(&plan.measurements, |m| (&m.point, &m.metric)).into_iter().map(|(_, group)| group)
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {
