@@ -104,7 +104,7 @@ pub const CONNTRACK_TABLE_SIZE: &str = "conntrack table size";
 pub struct Facts {
     /// Kernel, CPU, governor, mitigations, memory, clock, …
     pub tester: FactTable,
-    /// The build of natmeter; `None` in folders of earlier versions, which have it in one line of `tester`.
+    /// Build of natmeter; absent in folders of earlier versions, which record it as one line in `tester`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub natmeter: Option<Build>,
     /// The same for each DUT, by name.
@@ -147,14 +147,14 @@ impl Facts {
     }
 }
 
-/// What tells a build of natmeter from others of its version, and decides about its speed.
+/// Build of natmeter: the facts that decide its speed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
-    /// Commit; `None`: a build outside a repository, or not recorded.
+    /// Commit; absent if built outside a repository, or not recorded.
     pub commit: Option<String>,
-    /// The CPU for which it was built.
+    /// Target CPU of the build.
     pub target_cpu: Option<String>,
-    /// Flags of the compiler.
+    /// Compiler flags.
     pub flags: Option<String>,
 }
 

@@ -292,7 +292,7 @@ fn usable(port: &PortKeys, all: &[Interface], bed: &Bed) -> Result<String, Strin
     // A veth whose other end is down has the second state.
     if ["DOWN", "LOWERLAYERDOWN"].contains(&found.state.as_str()) {
         return Err(format!(
-            "{name} is down, or its cable has no carrier: ip link set {name} up, and look at both ends"
+            "{name} is down, or its cable has no carrier: run `ip link set {name} up`, and check both ends of the cable"
         ));
     }
     if let Some((danger, sentence)) = found.dangers().into_iter().find(|(danger, _)| !bed.knows(danger)) {
