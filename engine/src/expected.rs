@@ -6,7 +6,7 @@ use crate::seen::Arrivals;
 use crate::store::StateTable;
 use method::Fault;
 use port::{BATCH, Frame, Ticks};
-use wire::{Batch, Ends6, Expect, Sizes, StreamId, Tag, View, Words};
+use wire::{Batch, Ends6, Expect, FramePurpose, Sizes, StreamId, Tag, View, Words};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
@@ -26,6 +26,21 @@ pub struct JudgePlan<'a> {
     pub id: StreamId,
     /// N: a bound on indices.
     pub connections: u64,
+}
+
+impl<'a> JudgePlan<'a> {
+    /// Expects the frames of one kind at one side in a trial, without a state table.
+    pub fn new(view: &'a View, at_left: bool, trial: u16, kind: FramePurpose) -> JudgePlan<'a> {
+        JudgePlan {
+            view,
+            expect: if at_left { &view.expect_left } else { &view.expect_right },
+            learn: false,
+            store: None,
+            trial,
+            id: StreamId::new(trial, Tag::stream(kind, at_left)),
+            connections: view.connections(),
+        }
+    }
 }
 
 /// Buffers of a judge, which are never cleared.

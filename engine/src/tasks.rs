@@ -13,7 +13,7 @@ use crate::sender::{LaterSchedule, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};
 use port::{Clock, Ticks};
-use wire::{Background, FramePurpose, StreamId, Tag, View};
+use wire::{Background, FramePurpose, Tag, View};
 
 /// Salt for another order than in phase 1.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
@@ -89,16 +89,9 @@ impl<'a> TaskMaker<'a> {
     }
 
     pub(crate) fn judge(&self, at_left: bool, seen: &'a mut [Arrivals]) -> Judge<'a> {
-        let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
-        let plan = JudgePlan {
-            view: self.view,
-            expect,
-            learn: (self.phase.learn || self.phase.update) && !at_left,
-            store: self.store.filter(|_| expect.needs_outer()).map(|s| (s, self.learned_in)),
-            trial: self.number,
-            id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
-            connections: self.view.connections(),
-        };
+        let mut plan = JudgePlan::new(self.view, at_left, self.number, self.phase.kind);
+        plan.learn = (self.phase.learn || self.phase.update) && !at_left;
+        plan.store = self.store.filter(|_| plan.expect.needs_outer()).map(|s| (s, self.learned_in));
         let held = self.churn.map_or(0, |churn| churn.held);
         let judge = Judge::new(plan, self.clock, seen).holding(u32::try_from(held).unwrap_or(u32::MAX));
         let mix = self.view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right });
@@ -125,17 +118,8 @@ impl<'a> TaskMaker<'a> {
     /// Native frames of an earlier phase are late.
     fn native_judge(&self, background: &'a Background, at_left: bool) -> NativeJudge<'a> {
         let Background { view, foreground } = background;
-        let plan = JudgePlan {
-            view,
-            expect: if at_left { &view.expect_left } else { &view.expect_right },
-            learn: false,
-            store: None,
-            trial: self.number,
-            id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
-            connections: view.connections(),
-        };
         NativeJudge {
-            plan,
+            plan: JudgePlan::new(view, at_left, self.number, self.phase.kind),
             foreground: *foreground,
             sizes: view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right }),
             are_sent: self.phase.kind == FramePurpose::Data,

@@ -9,7 +9,7 @@ use engine::{Service, ServiceVerdict};
 use plane::view::forwarding;
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::Mutex;
-use wire::{FramePurpose, StreamId, Tag, Values, View};
+use wire::{FramePurpose, Tag, Values, View};
 
 const FRAMES: u64 = 100 * BATCH as u64;
 const TRIAL: u16 = 7;
@@ -54,15 +54,7 @@ fn judged(clock: Clock, view: &View, with: bool) -> f64 {
     let service = Mutex::new(foreign);
     let mut seen = [Arrivals::default()];
     seen[0].reset(FRAMES);
-    let plan = JudgePlan {
-        view,
-        expect: &view.expect_right,
-        learn: false,
-        store: None,
-        trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, false)),
-        connections: view.connections(),
-    };
+    let plan = JudgePlan::new(view, false, TRIAL, FramePurpose::Data);
     let mut judge = Judge::new(plan, clock, &mut seen);
     if with {
         judge = judge.beside(&service, false);

@@ -16,7 +16,7 @@ use port::link::Steer;
 use port::{BATCH, Clock};
 use wire::checksum::{Sum, update};
 use wire::template::UdpFrame;
-use wire::{AddrRange, FlowSpace, FramePurpose, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
+use wire::{AddrRange, FlowSpace, FramePurpose, Layout, Mac, PortRange, Tag, Template, Values, View};
 
 const TRIAL: u16 = 7;
 /// More rows than the hardware prefetches.
@@ -81,15 +81,8 @@ fn row(view: &View, at_left: bool, sequences: std::ops::Range<u64>) -> Vec<Vec<u
 
 fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<Vec<u8>>]) -> Findings {
     let learn = store.is_some() && !at_left;
-    let plan = JudgePlan {
-        view,
-        expect: if at_left { &view.expect_left } else { &view.expect_right },
-        learn,
-        store: store.map(|s| (s, TRIAL)),
-        trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, at_left)),
-        connections: view.connections(),
-    };
+    let stateless = JudgePlan::new(view, at_left, TRIAL, FramePurpose::Data);
+    let plan = JudgePlan { learn, store: store.map(|s| (s, TRIAL)), ..stateless };
     let mut seen = [Arrivals::default()];
     seen[0].reset(PLANNED);
     let (mut port, mut pool) = (Hand::default(), pool());

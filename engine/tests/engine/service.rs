@@ -12,7 +12,7 @@ use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use wire::{FramePurpose, StreamId, Tag, Values, View};
+use wire::{FramePurpose, Tag, Values, View};
 
 const REQUEST: u8 = 1;
 const ANSWER: u8 = 2;
@@ -43,15 +43,7 @@ const TRIAL: u16 = 7;
 
 /// Returns the plan of the judge at Right.
 fn plan(view: &View) -> JudgePlan<'_> {
-    JudgePlan {
-        view,
-        expect: &view.expect_right,
-        learn: false,
-        store: None,
-        trial: TRIAL,
-        id: StreamId::new(TRIAL, Tag::stream(FramePurpose::Data, false)),
-        connections: view.connections(),
-    }
+    JudgePlan::new(view, false, TRIAL, FramePurpose::Data)
 }
 
 /// Answers leave on the same port.

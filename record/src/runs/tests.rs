@@ -154,7 +154,7 @@ fn merged_folders_are_listed() {
     assert_eq!(runs.list().unwrap()[0].found, Err("parts/2-b/run.json is missing; restore it from a copy".to_owned()));
 }
 
-/// Whoever may write a folder must not fill the memory of those who list it.
+/// A list of runs stays small, whatever the files of a run folder hold.
 #[test]
 fn files_that_are_too_large_are_not_read() {
     let dir = tempfile::tempdir().unwrap();
