@@ -21,7 +21,7 @@ pub mod text;
 pub mod xml;
 pub mod xml2rfc;
 
-pub use order::{distinct, grouped};
+pub use order::{distinct, grouped_by};
 pub use quantity::{Bound, Ends, Form, Quantity};
 pub use report::Document;
 pub use section::{Drawing, Figure, Finding, Pairs, Section};

@@ -2,7 +2,7 @@
 //! value, and lists.
 
 use crate::flame::Flame;
-use crate::order::grouped;
+use crate::order::grouped_by;
 use crate::svg::{Bars, Plot, Strips};
 use crate::table::{Column, Row, Table, row};
 use std::fmt::{self, Display, Formatter};
@@ -61,7 +61,7 @@ impl Finding {
             let of = same.iter().map(|finding| finding.of.as_str()).collect::<Vec<_>>().join("; of ");
             Finding { of, ..same[0].clone() }.to_string()
         };
-        grouped(findings, |finding| &finding.found).into_iter().map(merged).collect()
+        grouped_by(findings, |finding| &finding.found).into_iter().map(merged).collect()
     }
 }
 

@@ -334,7 +334,7 @@ fn fits<'a>(results: &'a Results<'_>) -> Vec<Fit<'a>> {
         let numbers = alike.iter().map(|found| found.connections).collect();
         Some(Fit { series: &alike[0].series_name, numbers, line: Line::through(&points)? })
     };
-    document::grouped(all, |found| found.series).into_iter().filter_map(fit).collect()
+    document::grouped_by(all, |found| found.series).into_iter().filter_map(fit).collect()
 }
 
 fn regression(fits: &[Fit<'_>]) -> Table {

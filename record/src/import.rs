@@ -91,7 +91,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<V
         let found = one(text).map_err(|error| (name.to_owned(), error))?;
         all.extend(found.into_iter().map(|single| (name, single)));
     }
-    let series = document::grouped(all, |(_, single)| {
+    let series = document::grouped_by(all, |(_, single)| {
         let ForeignResult { under, metric, x_name, title, .. } = single;
         (under.table.clone(), under.implementation.clone(), under.tolerance, *metric, *x_name, title.clone())
     });

@@ -33,7 +33,7 @@ pub fn doubtful(
         let change = measurements.iter().map(|m| change(nulls, visit, m)).fold(0.0, f64::max);
         Some(DoubtfulVisit { point: measurements[0].point.clone(), change, measurements })
     };
-    let visits = document::grouped(left, |o| o.visit).into_iter();
+    let visits = document::grouped_by(left, |o| o.visit).into_iter();
     let mut doubtful: Vec<DoubtfulVisit> = visits.filter_map(doubt).filter(|d| d.change > CHANGE).collect();
     doubtful.sort_by(|a, b| b.change.total_cmp(&a.change));
     doubtful

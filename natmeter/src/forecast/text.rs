@@ -108,7 +108,7 @@ fn table(out: &mut String, plan: &Plan) {
 
 /// Measurements grouped by repetition, in the order of the first ones.
 fn repetitions(plan: &Plan) -> impl Iterator<Item = Vec<&Measurement>> {
-    document::grouped(&plan.measurements, |m| (&m.point, &m.metric)).into_iter().map(|(_, group)| group)
+    document::grouped_by(&plan.measurements, |m| (&m.point, &m.metric)).into_iter().map(|(_, group)| group)
 }
 
 fn guesses(out: &mut String, scenario: &Scenario) {

@@ -3,7 +3,7 @@
 use super::difference::higher_is_better;
 use super::{ComparedPoint, ComparedValue, Comparison, Difference, Finding, RunInfo};
 use crate::report::number::{plural, significant};
-use document::grouped;
+use document::grouped_by;
 use std::fmt::Write;
 
 /// Returns the comparison as text. Lines may be longer than a screen; the caller folds them.
@@ -36,7 +36,7 @@ pub fn text(comparison: &Comparison) -> String {
 /// A line for each build of natmeter, with the runs that it measured if there are several.
 pub(crate) fn builds(runs: &[RunInfo], name: impl Fn(usize) -> String) -> String {
     let words = |run: &RunInfo| run.parts_of_build.in_words(&run.natmeter);
-    let builds = grouped(runs.iter().zip(1..), |(run, _)| words(run));
+    let builds = grouped_by(runs.iter().zip(1..), |(run, _)| words(run));
     let is_one = builds.len() == 1;
     let line = |(words, runs): &(String, Vec<(&RunInfo, usize)>)| {
         let names: Vec<String> = runs.iter().map(|(_, number)| name(*number)).collect();

@@ -29,7 +29,7 @@ fn profile_of(result: &PointResult) -> Option<&Profile> {
 /// What limits the throughput at each point with idle times or a profile.
 pub(super) fn findings(report: &Report) -> Vec<Finding> {
     let has_symptoms = |r: &&PointResult| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str());
-    let points = document::grouped(report.results.iter().filter(has_symptoms), |r| r.point());
+    let points = document::grouped_by(report.results.iter().filter(has_symptoms), |r| r.point());
     let finding = |(_, at_point): (_, Vec<&PointResult>)| {
         let point = at_point[0];
         let found = format!("{}.", in_words(&at(report, point)?));

@@ -137,7 +137,7 @@ fn reasons(limits: &[&Limit]) -> String {
         Limit::Host(reasons) | Limit::Open(reasons) => reasons.as_slice(),
         Limit::Device(_) | Limit::Simulated | Limit::NoNull => &[],
     });
-    let kinds = document::grouped(reasons.copied(), Reason::kind).into_iter();
+    let kinds = document::grouped_by(reasons.copied(), Reason::kind).into_iter();
     let in_words = kinds.filter_map(|(_, alike)| {
         let several = alike.len() > 1;
         Some(alike.into_iter().reduce(Reason::worse)?.in_words(several))

@@ -75,7 +75,7 @@ pub(super) const NARROW: f64 = 440.0;
 /// The metrics with results, in their order, each with its results.
 fn metrics(report: &Report) -> Vec<(&str, Vec<&PointResult>)> {
     let results = report.results.iter().filter(|c| c.summary.is_some());
-    let mut metrics = document::grouped(results, |c| c.metric.as_str());
+    let mut metrics = document::grouped_by(results, |c| c.metric.as_str());
     // The figure of a metric includes its baseline, such as plain forwarding.
     let whole_of = |results: &[&PointResult]| results[0].known?.baseline_of;
     let baselines: Vec<(&str, &str)> =

@@ -52,7 +52,7 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
         say(&some, subject, &format!(": {advice}"));
     }
     let upper = with(ResultKind::AtUpperLimit);
-    for (why, some) in document::grouped(upper, |result| facts::lower_bound(report, result)) {
+    for (why, some) in document::grouped_by(upper, |result| facts::lower_bound(report, result)) {
         let what = if some.iter().all(|result| is_time(result)) { "time" } else { "rate" };
         say(&some, &number::capitalised(&why), &format!(": the {what} is a lower bound"));
     }

@@ -144,7 +144,7 @@ impl Model {
         let rates: Vec<&PointResult> = results.iter().filter(|r| is_rate(r)).collect();
         let along = |along: Along| {
             let of_axis = rates.iter().copied().filter(move |r| along.position(r) > 0);
-            let series = document::grouped(of_axis, |r| (r.dut, &r.metric, &r.axes, along.other(r)));
+            let series = document::grouped_by(of_axis, |r| (r.dut, &r.metric, &r.axes, along.other(r)));
             series.into_iter().filter(|(_, s)| s.len() > 1).map(move |(_, s)| Model::of(along, &s)).collect::<Vec<_>>()
         };
         Along::ALL.into_iter().flat_map(along).collect()

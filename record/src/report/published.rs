@@ -304,7 +304,7 @@ pub fn compared(beside: &[NearestPublished]) -> Vec<Comparison> {
             notes: document::distinct(of.iter().flat_map(|b| &b.notes).cloned()),
         }
     };
-    document::grouped(beside, |b| &b.published).into_iter().map(compared).collect()
+    document::grouped_by(beside, |b| &b.published).into_iter().map(compared).collect()
 }
 
 /// The conditions common to all measured values of a report.

@@ -97,7 +97,7 @@ fn all_found(report: &Report) -> Vec<String> {
 fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     // The tables have the parts of metrics.
     let whole = results.iter().copied().filter(|r| parts::measured(&r.metric) == r.metric);
-    let mut metrics = document::grouped(whole, |r| r.metric.as_str());
+    let mut metrics = document::grouped_by(whole, |r| r.metric.as_str());
     // Establishment rate before throughput: connections are set up first.
     metrics.sort_by_key(|(metric, series)| (rank(known(metric, series.iter().copied())) > 0, *metric));
     let headline = |(metric, series): (&str, Vec<&'a PointResult>)| {

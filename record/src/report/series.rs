@@ -55,7 +55,7 @@ impl Axis {
     pub(super) fn series<'c>(self, results: &[&'c PointResult]) -> Vec<Vec<&'c PointResult>> {
         // A stateless device stands beside the others once.
         let fewest = results.iter().map(|c| c.connections).filter(|&n| n > 0).min().unwrap_or(0);
-        let groups = document::grouped(results.iter().copied(), |c| self.line(c, fewest));
+        let groups = document::grouped_by(results.iter().copied(), |c| self.line(c, fewest));
         groups.into_iter().map(|(_, series)| series).collect()
     }
 

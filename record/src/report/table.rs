@@ -47,7 +47,7 @@ impl<'a> Columns<'a> {
 
 /// All tables of a report: devices side by side, then each device over further axes, connections and cores.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
-    let devices = document::grouped(&report.results, |c| c.dut);
+    let devices = document::grouped_by(&report.results, |c| c.dut);
     let mut tables = if devices.len() > 1 { side_by_side(report) } else { Vec::new() };
     for (_, results) in &devices {
         of_device(report, results, devices.len() == 1, &mut tables);
@@ -87,7 +87,7 @@ fn of_device(report: &Report, results: &[&PointResult], alone: bool, tables: &mu
         tables.extend(axis.series(results).iter().map(|series| table(report, *axis, series)));
     }
     let alone = alone && swept.is_empty();
-    for (_, own) in document::grouped(results.iter().copied(), |c| &c.axes) {
+    for (_, own) in document::grouped_by(results.iter().copied(), |c| &c.axes) {
         let [connections, cores] =
             [distinct(own.iter().map(|c| c.connections)), distinct(own.iter().map(|c| u64::from(c.cores)))];
         if connections.len() > 1 || alone && cores.len() == 1 {
@@ -116,7 +116,7 @@ fn scale_up(report: &Report, results: &[&PointResult]) -> Table {
         let title = format!("{}: median ({})", titled(metric, &of), label);
         Group { title, rows: connections.iter().map(line).collect(), bars: Vec::new() }
     };
-    let groups = document::grouped(results.iter().copied(), |c| c.metric.as_str()).into_iter().map(group).collect();
+    let groups = document::grouped_by(results.iter().copied(), |c| c.metric.as_str()).into_iter().map(group).collect();
     let name = results.first().map_or_else(String::new, |first| title(report, first) + &dotted(&first.axes));
     let table =
         Table::new(format!("{name} · scale-up over cores"), "cores of the device", cores.iter().map(u32::to_string));

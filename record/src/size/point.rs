@@ -4,7 +4,7 @@ use super::MeasuredValue;
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
-use document::{Bound, grouped};
+use document::{Bound, grouped_by};
 use method::Count;
 use procedure::Metric;
 use procedure::metric::Gives;
@@ -43,7 +43,7 @@ pub(super) struct PointLimits {
 
 pub(super) fn points(report: &Report, dut: usize) -> Vec<PointLimits> {
     let of_device = report.results.iter().filter(|result| result.dut == dut);
-    grouped(of_device, |result| result.point()).into_iter().map(|(_, here)| limits(report, &here)).collect()
+    grouped_by(of_device, |result| result.point()).into_iter().map(|(_, here)| limits(report, &here)).collect()
 }
 
 /// Returns the limits of a device by the results of one point.
@@ -110,7 +110,7 @@ pub(super) fn by_axes(points: Vec<PointLimits>) -> Vec<(AxisValues, Vec<PointLim
     let is_of_point = |name: &str| {
         name == FRAME_SIZE || AXES.iter().any(|axis| axis.name() == name && (axis.sets_subscribers || name == INSIDE))
     };
-    grouped(points, |point| {
+    grouped_by(points, |point| {
         let mut axes = point.axes.clone();
         axes.retain(|name, _| !is_of_point(name));
         axes

@@ -4,7 +4,7 @@ use super::MetricScale;
 use crate::report::Report;
 use crate::report::published::{PublishedValue, with_unit};
 use document::svg::{Point, Series, Shape};
-use document::{distinct, grouped};
+use document::{distinct, grouped_by};
 
 /// The published values beside results of a metric: one series for each software and table, whose marks name the document.
 /// `place` is where a value stands on the x axis; a value without it is left out.
@@ -22,7 +22,7 @@ pub(super) fn series(
         let says = format!("published: {value}\n{}\n{}, {}", p.conditions(), source.cite, p.under.label);
         Point { says: Some(says), ..Point::at(x as f64, p.value * shown.factor) }
     };
-    let series = grouped(placed, |(p, _)| name(p)).into_iter();
+    let series = grouped_by(placed, |(p, _)| name(p)).into_iter();
     series
         .map(|(name, of)| Series::marks(&name, "published", Shape::Plus, of.into_iter().map(point).collect()))
         .collect()

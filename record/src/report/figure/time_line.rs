@@ -5,7 +5,7 @@ use crate::report::result::{PointResult, Repetition};
 use crate::report::{Report, number};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape, highest, in_words};
-use document::{Figure, distinct, grouped};
+use document::{Figure, distinct, grouped_by};
 use scenario::axis;
 
 /// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
@@ -38,7 +38,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     // Many points need one name each, which the table has; the figure then names the devices only.
     let by_device = results.len() > 6;
     let name = |c: &&&PointResult| if by_device { c.dut_name.clone() } else { point_name(c, &results) };
-    let named = grouped(&results, name).into_iter().enumerate();
+    let named = grouped_by(&results, name).into_iter().enumerate();
     let mut series: Vec<Series> = named
         .map(|(i, (name, own))| Series::marked(i, name, own.into_iter().flat_map(|c| of(c)).collect()))
         .map(|series| Series { joined: false, ..series })
