@@ -51,10 +51,7 @@ impl Changes {
         Ok(steps)
     }
 
-    /// Carries out steps in order.
-    ///
-    /// # Errors
-    /// One fails; all steps so far have been undone.
+    /// Carries out steps in order. If one fails, it undoes all steps so far.
     pub fn carry_out(&mut self, steps: &[Step]) -> Result<(), DutError> {
         for step in steps {
             if let Err(error) = self.take(step) {
@@ -134,10 +131,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Takes the lock of the machine-wide settings and opens the journal, unless done.
-    ///
-    /// # Errors
-    /// Another run has the lock, or an earlier run's settings cannot be restored.
+    /// Takes the lock of the machine-wide settings and opens the journal, unless done. Fails if another run has the
+    /// lock, or an earlier run's settings cannot be restored.
     pub fn begin_journal(&mut self) -> Result<(), DutError> {
         if self.journal.is_none() && !self.host.is_rehearsal() {
             let (journal, restored) = Journal::begin(&self.dir, &mut *self.host)?;

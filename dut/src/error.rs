@@ -15,16 +15,10 @@ pub enum DutError {
     MissingTools(#[from] MissingTools),
     /// Unsupported on this machine. Nothing was changed.
     #[error("{what}: {way_out}")]
-    Refused {
-        /// What was refused, with the reason.
-        what: String,
-        /// What to do instead.
-        way_out: String,
-    },
+    Refused { what: String, way_out: String },
     /// The steps before it were undone.
     #[error("{0}")]
     Step(Box<FailedStep>),
-    /// Another run has the lock.
     #[error("{what} is in use by {holder}: wait until it ends, or stop it")]
     Busy {
         /// What the other run has locked.
@@ -35,18 +29,10 @@ pub enum DutError {
     #[error(
         "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
-    MachineLock {
-        /// Error of the system.
-        source: io::Error,
-    },
+    MachineLock { source: io::Error },
     /// Reading or writing a journal or a lock failed.
     #[error("{doing} {path}: {source}")]
-    Journal {
-        doing: &'static str,
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
+    Journal { doing: &'static str, path: PathBuf, source: io::Error },
     /// Machine-wide settings are not restored; the journal is kept.
     #[error(
         "machine-wide settings are not restored: {}. The journal {journal} keeps the old values: fix the cause, then run \
@@ -64,16 +50,12 @@ pub enum DutError {
         /// Time from the command to the last count, in milliseconds.
         waited_ms: u64,
     },
-    /// The device does not answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
-    /// A host is unreachable by ssh.
     #[error("{0}")]
     Ssh(Box<SshFailure>),
-    /// A guest is unusable.
     #[error("{0}")]
     Guest(Box<GuestFailure>),
-    /// A hook failed, or exceeded its time.
     #[error("{0}")]
     Hook(Box<FailedHook>),
     /// The settings of an earlier run are not restored.
@@ -84,11 +66,9 @@ pub enum DutError {
     StillChanged {
         /// The device.
         what: String,
-        /// Why it cannot be restored.
         cause: Box<DutError>,
         note: PathBuf,
     },
-    /// A port or a namespace failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
 }
@@ -111,11 +91,7 @@ impl DutError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// Visible in this pid namespace, or its pid is in the lock file.
-    Process {
-        /// Process id as text.
-        pid: String,
-        command: String,
-    },
+    Process { pid: String, command: String },
     /// A process outside this pid namespace.
     Elsewhere,
     /// A process without its pid yet, or ending.

@@ -95,10 +95,8 @@ fn see_that_it_can_run(file: &Path) -> Result<(), String> {
     Err(format!("{0} is not an executable file: run `chmod +x {0}`", file.display()))
 }
 
-/// Returns what hooks [`External::prepare`] and later calls would run, and checks the files of hooks.
-///
-/// # Errors
-/// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
+/// Returns what hooks [`External::prepare`] and later calls would run, and checks the files of hooks. Fails if a hook
+/// has an unknown placeholder, or names a file that does not exist or cannot be executed.
 pub fn plan(config: &ExternalConfig) -> Result<Vec<Step>, DutError> {
     let (hooks, files) = filled(config)?;
     let mut steps = Vec::new();
@@ -129,14 +127,9 @@ pub struct External {
 }
 
 impl External {
-    /// Checks the hooks, restores the device if an earlier run left it changed, copies the files of
-    /// hooks, and runs `alive`, `prepare` and `cores`.
-    ///
-    /// # Errors
-    /// [`DutError::Refused`] for a wrong hook, before anything runs. [`DutError::Busy`] while
-    /// another run has the device. [`DutError::Dead`] when `alive` fails, [`DutError::Hook`] when
-    /// another hook fails, after `restore` was tried. [`DutError::Ssh`] for the connection.
-    /// [`DutError::StillChanged`] when an earlier run could not be undone.
+    /// Checks the hooks, restores the device if an earlier run left it changed, copies the files of hooks, and runs
+    /// `alive`, `prepare` and `cores`. Fails for a wrong hook before anything runs; if a hook fails, after it has tried
+    /// `restore`.
     pub fn prepare(config: &ExternalConfig, dir: &RunDir, sink: &Sink) -> Result<External, DutError> {
         let (hooks, files) = filled(config)?;
         let folder = std::path::absolute(&config.folder).unwrap_or_else(|_| config.folder.clone());
@@ -217,10 +210,7 @@ impl External {
         self.configured.as_mut().filter(|_| !self.config.hooks.contains_key(&hook))
     }
 
-    /// Empties the table, by the hook `clear` if there is one.
-    ///
-    /// # Errors
-    /// When it fails, after `restore` was tried, or the connection is lost.
+    /// Empties the table, by the hook `clear` if there is one. If the hook fails, it tries `restore`.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
         self.restored_on_error(|external| {
             if let Some(configured) = external.without(Hook::Clear) {

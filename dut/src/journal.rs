@@ -72,10 +72,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Takes the lock of the settings, and restores and returns those that a killed run left behind.
-    ///
-    /// # Errors
-    /// Another run has the lock, an existing journal is refused, or its settings cannot be restored.
+    /// Takes the lock of the settings, and restores and returns those that a killed run left behind. Fails if another
+    /// run has the lock, an existing journal is refused, or its settings cannot be restored.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restoration>), DutError> {
         let mut journal = Journal::open(dir, FILE)?;
         let restored = journal.all_restored(host)?;
@@ -83,10 +81,8 @@ impl Journal {
     }
 
     /// Locks the settings, and opens the journal of changes that stay until [`undo_kept`] (on this machine also
-    /// [`clean`]) undoes them. `of` is the ssh destination of another host.
-    ///
-    /// # Errors
-    /// Another process has the lock, or an existing journal is refused.
+    /// [`clean`]) undoes them. `of` is the ssh destination of another host. Fails if another process has the lock, or
+    /// an existing journal is refused.
     pub fn keep(dir: &RunDir, of: Option<&str>) -> Result<Journal, DutError> {
         Journal::open(dir, &kept(of))
     }
@@ -108,10 +104,9 @@ impl Journal {
         Err(DutError::NotRestored { failures, journal: self.path.clone() })
     }
 
-    /// Writes a setting after its old value is on disk. Returns the number of the change, if the value differs.
-    ///
-    /// # Errors
-    /// Outer: the journal cannot be written, the setting is unchanged. Inner: the host cannot write the setting.
+    /// Writes a setting after its old value is on disk. Returns the number of the change, if the value differs. The
+    /// outer error: the journal cannot be written, and the setting is unchanged. The inner one: the host cannot write
+    /// the setting.
     pub fn write(
         &mut self,
         host: &mut dyn Host,
@@ -210,10 +205,8 @@ impl Drop for Journal {
     }
 }
 
-/// Restores what a killed run, then what [`Journal::keep`] recorded, and removes free lock files.
-///
-/// # Errors
-/// A run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
+/// Restores what a killed run, then what [`Journal::keep`] recorded, and removes free lock files. Fails if a run has
+/// the lock, a journal is refused, or settings cannot be restored (then it keeps the journal).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restoration>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());

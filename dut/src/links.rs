@@ -80,10 +80,8 @@ pub struct Links {
 
 impl Links {
     /// Makes the links between the tester's ends and the boxes, from left to right, with so many queues per veth pair.
-    /// Without boxes, a cable joins both ends of the tester.
-    ///
-    /// # Errors
-    /// Without privilege or programs, for an invalid name, or for a link with queues at both ends.
+    /// Without boxes, a cable joins both ends of the tester. Fails for an invalid name, or for a link with queues at
+    /// both ends.
     pub fn make(
         ends: [End; 2],
         boxes: &[Connection],
@@ -113,11 +111,8 @@ impl Links {
         &self.boxes
     }
 
-    /// Puts the null device in place of each box, or restores the boxes. `is_generic`: the tester's ends have XDP programs
-    /// in the generic receive path.
-    ///
-    /// # Errors
-    /// When the command fails: the kernel may lack `nf_tables` at the ingress of an interface.
+    /// Puts the null device in place of each box, or restores the boxes. `is_generic`: the tester's ends have XDP
+    /// programs in the generic receive path. Fails if the kernel lacks `nf_tables` at the ingress of an interface.
     pub fn set_null(&mut self, is_generic: bool, on: bool) -> Result<(), DutError> {
         let boxes = self.boxes.len();
         self.changes[..boxes].iter_mut().try_for_each(|changes| null::set(changes, is_generic, on))
@@ -133,10 +128,7 @@ impl Links {
         of.read(&mut self.changes[0])
     }
 
-    /// Queues of a box: left, right.
-    ///
-    /// # Errors
-    /// They are open, or there are not so many.
+    /// Queues of a box: left, right. Fails if they are open, or there are not so many.
     pub fn open_queues(&self, at: usize, queues: u32) -> Result<[Vec<OwnedFd>; 2], PortError> {
         let open = |beside: Option<usize>, side: usize| {
             let (namespace, name) = match beside.and_then(|beside| self.boxes.get(beside)) {

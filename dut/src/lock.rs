@@ -41,10 +41,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Creates the folder if necessary.
-    ///
-    /// # Errors
-    /// It cannot be created, or another user can write to it.
+    /// Creates the folder if necessary. Fails if another user can write to it.
     pub fn make(&self) -> Result<(), DutError> {
         let failed = |doing, source| DutError::Journal { doing, path: self.path.clone(), source };
         match fs::DirBuilder::new().mode(0o755).create(&self.path) {
@@ -104,10 +101,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes a lock.
-    ///
-    /// # Errors
-    /// [`DutError::Busy`] when another process has it.
+    /// Takes a lock. Fails if another process has it.
     pub fn take(dir: &RunDir, of: Resource) -> Result<Lock, DutError> {
         Lock::take_file(dir, of.file, of.words)
     }
@@ -159,10 +153,7 @@ impl Drop for Lock {
     }
 }
 
-/// Refuses early.
-///
-/// # Errors
-/// [`DutError::Busy`] when another process has the test bed.
+/// Refuses early. Fails if another process has the test bed.
 pub fn see_that_bed_is_free(dir: &RunDir) -> Result<(), DutError> {
     if dir.path.join(TEST_BED.file).exists() { Lock::take(dir, TEST_BED).map(drop) } else { Ok(()) }
 }

@@ -19,10 +19,8 @@ pub struct MachineLock {
 }
 
 impl MachineLock {
-    /// Containers in other network namespaces do not see the lock.
-    ///
-    /// # Errors
-    /// [`DutError::Busy`] when another process measures; for root, another process of root.
+    /// Containers in other network namespaces do not see the lock. Fails if another process measures; for root, another
+    /// process of root.
     pub fn take() -> Result<MachineLock, DutError> {
         let own = RunDir::of_this_user();
         MachineLock::named(NAME, (own == RunDir::of_root()).then_some(&own))

@@ -12,7 +12,6 @@ pub(crate) const SOURCE: &str = "SUnreclaim of /proc/meminfo";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Octets in use.
     pub octets: u64,
     /// The hash table of connection tracking, if known.
     pub table: Option<HashTable>,

@@ -9,10 +9,8 @@ use std::fs;
 const PREFIX: &str = "port-";
 const SUFFIX: &str = ".lock";
 
-/// All or none of these interfaces of this thread's network namespace, as far as they exist.
-///
-/// # Errors
-/// [`DutError::Busy`] when another process has one of them.
+/// All or none of these interfaces of this thread's network namespace, as far as they exist. Fails if another process
+/// has one of them.
 pub fn take(dir: &RunDir, names: &[&str]) -> Result<Vec<Lock>, DutError> {
     let (place, inode) = Netns::current()?.identity().unwrap_or_default();
     let mut here = Interfaces::here()?;

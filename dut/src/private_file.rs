@@ -13,19 +13,13 @@ const FLAGS: OFlags =
 /// Reading suffices to take the lock, so other users must not.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Creates a new file.
-///
-/// # Errors
-/// The name exists, even as a link, or the system's error.
+/// Creates a new file. Fails if the name exists, even as a link.
 pub fn create(path: &Path) -> io::Result<File> {
     // The umask may have removed bits.
     Ok(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE | OFlags::EXCL, MODE)?))
 }
 
-/// Opens an existing file.
-///
-/// # Errors
-/// It is no file that this user alone can write, or the system's error.
+/// Opens an existing file. Fails unless this user alone can write it.
 pub fn open(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
 }

@@ -61,10 +61,8 @@ pub struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Starts `sh -c LINE` in a namespace and a folder, with `{name}` for one of `values`.
-    ///
-    /// # Errors
-    /// The line has an unknown placeholder, or the process cannot be started.
+    /// Starts `sh -c LINE` in a namespace and a folder, with `{name}` for one of `values`. Fails if the line has an
+    /// unknown placeholder.
     pub fn spawn(
         line: &str,
         values: &[(String, String)],

@@ -10,7 +10,6 @@ use std::fmt;
 pub enum Target {
     /// Outside natmeter's namespaces: only a [`Setting`] can change, after its old value is journalled.
     Machine,
-    /// The device under test.
     Dut,
     /// The tester's namespace, if there is one.
     Tester,
@@ -20,7 +19,6 @@ pub enum Target {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Run a program.
     Command {
         /// Program in PATH.
         program: String,
@@ -176,12 +174,15 @@ pub struct CommandRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// An action was carried out.
     Executed(CommandRecord),
     /// A change is not undone, or kept on purpose.
-    Left { what: String },
+    Left {
+        what: String,
+    },
     /// Restored after an earlier, killed run.
-    Cleaned { what: String },
+    Cleaned {
+        what: String,
+    },
 }
 
 /// Receiver of events, called from one thread at a time.

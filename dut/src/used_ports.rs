@@ -25,10 +25,7 @@ pub struct UsedPorts {
 }
 
 impl UsedPorts {
-    /// Ports of a killed run count as used until `now`.
-    ///
-    /// # Errors
-    /// The file cannot be read, or another user could have written it.
+    /// Ports of a killed run count as used until `now`. Fails if another user could have written the file.
     pub fn of_box(dir: &RunDir, name: &str, keeps: Duration, now: SystemTime) -> Result<UsedPorts, DutError> {
         dir.make()?;
         let path = dir.path().join(format!("ports-{name}.json"));

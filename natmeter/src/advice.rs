@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 /// What the notes depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
-    /// Cores for this process.
     pub(crate) cores: usize,
     /// Root of the machine, and not only of a user namespace.
     pub(crate) root: bool,

@@ -83,7 +83,6 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bo
 /// Predicted for measurements under a time limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpectedTime {
-    /// Expected time.
     pub time: Nanos,
     /// Skipped or ended by the time limit.
     pub skipped: usize,

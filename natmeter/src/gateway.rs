@@ -47,7 +47,6 @@ pub use running::{Removal, Word};
 
 use running::RunningGateway;
 
-/// Why a gateway cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GatewayError {
     /// The request is not possible.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// Works without the repository.
 pub(crate) const QUICKSTART: &str = include_str!("../../scenarios/quickstart.toml");
 
-/// Word on the command line.
 pub(crate) const QUICKSTART_WORD: &str = "quickstart";
 
 /// Below the parent of `bin`, which is `/usr` for a Debian package and the unpacked folder for an archive.

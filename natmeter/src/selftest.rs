@@ -70,10 +70,8 @@ const THOROUGH: Depth = Depth {
     at_most: Duration::from_secs(300),
 };
 
-/// Verdict with evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfTestRecord {
-    /// Verdict on all checks.
     pub verdict: SelfTest,
     /// Trials of all checks that did not pass.
     pub trials: Vec<TrialRecord>,
@@ -87,9 +85,6 @@ impl From<SelfTest> for SelfTestRecord {
 
 impl SelfTestRecord {
     /// Writes verdict and trials into a folder, and replaces those of an earlier self-test.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn keep(&self, folder: &Dir) -> Result<(), StoreError> {
         folder.write(SELF_TEST, &self.verdict)?;
         if self.trials.is_empty() && !folder.has(SELF_TEST_TRIALS) {

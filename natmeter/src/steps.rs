@@ -24,10 +24,8 @@ const SHOWN: usize = 10;
 /// Columns of a terminal.
 const COLUMNS: usize = 80;
 
-/// Steps in order; devices other than kernel devices and boxes have a comment only.
-///
-/// # Errors
-/// A device cannot be set up as the scenario asks.
+/// Steps in order; devices other than kernel devices and boxes have a comment only. Fails if a device cannot be set up
+/// as the scenario asks.
 pub fn steps(scenario: &Scenario, plan: &Plan, how: Steps) -> Result<String, DutError> {
     let cable = plan.points().find_map(|point| scenario.bed_of_cable(&scenario.duts[point.dut]));
     let cable = cable.map_or(Ok(String::new()), |bed| {

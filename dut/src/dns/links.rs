@@ -57,7 +57,6 @@ fn addresses<T: ToString>([outer, dut]: &[End; 2], ends: [T; 2], length: u8) -> 
     [outer.addressed(&own, length, &other), dut.addressed(&other, length, &own)].concat()
 }
 
-/// Steps in order.
 pub(super) fn steps(between: &QueryPath) -> Result<Vec<Step>, DutError> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];

@@ -39,7 +39,6 @@ pub enum QueryPath {
     Nothing,
     /// Puts Unbound between client and server.
     Dns64 {
-        /// Threads of Unbound.
         threads: u32,
         /// Prefix in front of the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
@@ -69,7 +68,6 @@ pub struct Interface {
     pub neighbour: [u8; 6],
 }
 
-/// The command line of the authoritative server.
 pub fn server_line() -> String {
     knot::line()
 }
@@ -146,11 +144,8 @@ pub struct DnsBed {
 }
 
 impl DnsBed {
-    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask
-    /// it before the first trial.
-    ///
-    /// # Errors
-    /// A program is missing or cannot be started, or a step fails; everything has been undone.
+    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask it before the first
+    /// trial. If it fails, it undoes everything.
     pub fn build(between: QueryPath, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<DnsBed, DutError> {
         let tools = between.tools();
         tool::require(&tools)?;
@@ -197,10 +192,7 @@ impl DnsBed {
         Ok(())
     }
 
-    /// Checks that no program has ended by itself.
-    ///
-    /// # Errors
-    /// [`DutError::Dead`] with its last lines.
+    /// Checks that no program has ended by itself. The error has the last lines of one that has.
     pub fn see_that_programs_run(&mut self) -> Result<(), DutError> {
         let ended = [&mut self.knot, &mut self.device].into_iter().flatten().find_map(RunningProgram::ended);
         ended.map_or(Ok(()), |how| Err(DutError::Dead(format!("a program of the bed has ended: {how}"))))

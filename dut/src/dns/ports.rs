@@ -16,7 +16,6 @@ const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 pub struct Port {
     pub namespace: Netns,
     pub interface: String,
-    /// VLAN in the interface.
     pub vlan: Option<u16>,
     /// Own addresses with the lengths of their prefixes.
     pub own: Vec<(IpAddr, u8)>,

@@ -26,10 +26,8 @@ impl fmt::Display for SettingChange {
 }
 
 /// Changes the settings of these findings; a failure does not stop it. The journal is on this machine; `of` is the ssh
-/// destination of another host.
-///
-/// # Errors
-/// A run has the settings, or the journal cannot be written; no further setting is changed then.
+/// destination of another host. Fails, and changes no further setting, if a run has the settings, or the journal cannot
+/// be written.
 pub fn fix(
     dir: &RunDir,
     of: Option<&str>,

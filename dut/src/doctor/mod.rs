@@ -15,7 +15,6 @@ pub use fix::{SettingChange, fix};
 pub use rows::FILES;
 use rows::{DoctorRow, Mend, ROWS, Read, Want};
 
-/// Meaning of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

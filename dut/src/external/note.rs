@@ -71,7 +71,6 @@ impl DeviceLock {
         Ok(DeviceLock { note: dir.path().join(key).with_extension(NOTE), _lock: Some(lock) })
     }
 
-    /// Returns the path of the note.
     pub(super) fn note(&self) -> &Path {
         &self.note
     }
@@ -154,10 +153,8 @@ impl DeviceLock {
     }
 }
 
-/// Restores the devices that killed runs left changed, and continues after a failure.
-///
-/// # Errors
-/// [`DutError::Busy`] when a run has one of the devices.
+/// Restores the devices that killed runs left changed, and continues after a failure. Fails if a run has one of the
+/// devices.
 pub fn clean(dir: &RunDir, sink: &Sink) -> Result<UndoResult, DutError> {
     let mut undone = UndoResult::default();
     for key in keys(dir) {

@@ -10,7 +10,6 @@ use crate::step::{CommandRecord, Event, Target};
 use std::time::Duration;
 
 impl HookHost {
-    /// Runs a line and records it.
     pub(super) fn recorded(&mut self, why: &str, line: &str) -> Result<Ran, DutError> {
         let ran = self.run(line);
         self.record(why, line, &ran);

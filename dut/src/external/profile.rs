@@ -45,10 +45,8 @@ impl Clock {
 }
 
 impl External {
-    /// Checks that perf is installed on the box and may sample its cores.
-    ///
-    /// # Errors
-    /// [`DutError::Refused`] with what to install or to do there.
+    /// Checks that perf is installed on the box and may sample its cores. The error says what to install or to do
+    /// there.
     pub fn see_that_perf_works(&mut self) -> Result<(), DutError> {
         let ran = self.place.run(CHECK)?;
         let (name, on) = (self.name(), &self.config.on);
@@ -82,10 +80,8 @@ impl External {
         Ok(OnBox { folder, cores, clock: clock? })
     }
 
-    /// Stops, and returns at most `most` different stacks of each core between two moments.
-    ///
-    /// # Errors
-    /// perf ended early or failed, the samples are too many, or the connection is lost.
+    /// Stops, and returns at most `most` different stacks of each core between two moments. Fails if perf ended early,
+    /// or the samples are too many.
     pub fn finish_profile(&mut self, on: &OnBox, from: Instant, to: Instant, most: usize) -> Result<Stacks, DutError> {
         let [from, to] = [from, to].map(|moment| on.clock.at(moment));
         let limits = Limits { time: self.place.limits.time.max(PRINTING), octets: OCTETS };

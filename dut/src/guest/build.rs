@@ -23,10 +23,8 @@ const INIT: &str = include_str!("init.sh");
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Builds from the present versions of the packages, unless that is done. `say` is told what begins.
-///
-/// # Errors
-/// A program or package is missing, a step fails, or User-Mode Linux with perf.
+/// Builds from the present versions of the packages, unless that is done. `say` is told what begins. Fails for
+/// User-Mode Linux with perf.
 pub fn build(kind: Hypervisor, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
     if perf && kind == Hypervisor::Uml {
         let way_out = "build the other guest: `natmeter guest build qemu --perf`";

@@ -93,7 +93,6 @@ impl Image {
         self.folder.join("kernel")
     }
 
-    /// First file system.
     pub fn initrd(&self) -> PathBuf {
         self.folder.join("initrd")
     }

@@ -8,7 +8,6 @@ use wire::Mac;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestConfig {
     pub kind: Hypervisor,
-    /// Memory in MiB.
     pub memory_mib: u32,
     pub cpus: u32,
     /// Cores for its kernel (`nr_cpus`); `None` for all.

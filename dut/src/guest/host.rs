@@ -18,7 +18,6 @@ impl SharedGuest {
         SharedGuest(Arc::new(Mutex::new(guest)))
     }
 
-    /// Runs a shell script in the guest.
     pub fn run(&self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
         self.with(|guest| guest.run(script, input, limits))
     }

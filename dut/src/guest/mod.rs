@@ -24,13 +24,11 @@ pub use host::SharedGuest;
 pub use qemu::has_kvm;
 pub use running::Guest;
 
-/// Runs the guest's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hypervisor {
     /// User-Mode Linux.
     #[default]
     Uml,
-    /// QEMU.
     Qemu,
 }
 

@@ -12,9 +12,6 @@ const SCRIPT: &str = include_str!("sshd.sh");
 
 /// Gives the interface `control` this address and prefix length, starts sshd for root with these
 /// public keys (lines of `authorized_keys`), and returns sshd's public key.
-///
-/// # Errors
-/// The guest has ended, or a step in it fails.
 pub fn start(guest: &mut Guest, (address, length): (IpAddr, u8), keys: &str) -> Result<String, DutError> {
     let script = format!("set -- {}\n{SCRIPT}", quoted(&format!("{address}/{length}")));
     let output = guest.run(&script, keys.as_bytes(), &Limits::STEP)?.output;

@@ -38,10 +38,7 @@ impl Output {
 }
 
 pub trait Host: Send {
-    /// Carries out one action to its end; `why` is for the record.
-    ///
-    /// # Errors
-    /// A program cannot be started, or the kernel refuses a value; not when a program fails.
+    /// Carries out one action to its end; `why` is for the record. It is no error if a program fails.
     fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
     fn read(&mut self, target: Target, path: &str) -> io::Result<String>;

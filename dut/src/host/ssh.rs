@@ -63,11 +63,8 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// A destination such as `root@p095`; connects with the first command. `run_dir` gets the
-    /// folder of the control socket.
-    ///
-    /// # Errors
-    /// The destination has unusual characters or looks like an option, or ssh is not installed.
+    /// A destination such as `root@p095`; connects with the first command. `run_dir` gets the folder of the control
+    /// socket. Fails if the destination has unusual characters or looks like an option, or ssh is not installed.
     pub fn to(destination: &str, run_dir: &RunDir) -> Result<Ssh, DutError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         check(destination)?;
@@ -120,10 +117,7 @@ impl Ssh {
         &self.destination
     }
 
-    /// Opens the connection, unless it is open.
-    ///
-    /// # Errors
-    /// [`DutError::Ssh`], with kind [`SshKind::Lost`] if it was open before.
+    /// Opens the connection, unless it is open. The error has the kind [`SshKind::Lost`] if it was open before.
     pub fn connect(&mut self) -> Result<(), DutError> {
         // A master that ends removes its socket first.
         if self.master.as_mut().is_some_and(Master::is_running) && self.folder.join("s").exists() {
@@ -147,10 +141,8 @@ impl Ssh {
         }
     }
 
-    /// Runs a program on the host, and kills its process group at the time limit.
-    ///
-    /// # Errors
-    /// [`DutError::Ssh`]; not when the program fails or exceeds its time.
+    /// Runs a program on the host, and kills its process group at the time limit. It is no error if the program fails
+    /// or exceeds its time.
     pub fn run(&mut self, program: &str, args: &[&str], input: Input, limits: &Limits) -> Result<Ran, DutError> {
         self.connect()?;
         let mut ran = self.client(program, args, input, limits)?;

@@ -24,10 +24,8 @@ const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 const BESIDE: &str = "echo started >&2; exec cat";
 const STARTED: &str = "started\n";
 
-/// Checks that perf is installed and this user may sample cores.
-///
-/// # Errors
-/// The package to install, or what to do without root.
+/// Checks that perf is installed and this user may sample cores. The error names the package to install, or what to do
+/// without root.
 pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
     tool::require(&[tool::PERF])?;
     let paranoid = fs::read_to_string(PARANOID).unwrap_or_default();

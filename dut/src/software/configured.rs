@@ -138,7 +138,6 @@ impl ConfiguredSoftware {
         Ok(Some(Memory { octets, table, source: memory::SOURCE }))
     }
 
-    /// Returns the facts that a result depends on.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }

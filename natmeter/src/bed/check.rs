@@ -19,7 +19,6 @@ use scenario::{Point, Scenario};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     /// As it should be.
@@ -33,7 +32,6 @@ pub(crate) enum Grade {
 }
 
 impl Grade {
-    /// Word on the screen.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Grade::Good => "ok",

@@ -4,10 +4,8 @@ use crate::rig::machine::Interface;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A converted configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiitperfImport {
-    /// The bed file.
     pub bed: String,
     /// Values of `--set` for a scenario.
     pub scenario: Vec<String>,
@@ -43,10 +41,7 @@ impl Keys {
     }
 }
 
-/// Finds the interfaces by their Ethernet addresses.
-///
-/// # Errors
-/// If the text has no line of siitperf's.
+/// Finds the interfaces by their Ethernet addresses. Fails if the text has no line of siitperf's.
 pub fn import(text: &str, interfaces: &[Interface]) -> Result<SiitperfImport, String> {
     let mut keys = Keys::of(text);
     let lines = keys.0.len();

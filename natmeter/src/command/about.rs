@@ -48,7 +48,6 @@ pub(super) fn completions(shell: Shell) -> Exit {
     Exit::Done
 }
 
-/// Writes a manual page for each command.
 pub(super) fn man_pages(dir: &Path) -> Exit {
     let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
     written.map_or_else(

@@ -36,7 +36,6 @@ use serde::Serialize;
 use std::fmt::Display;
 use turn::MyTurn;
 
-/// Runs the command of the command line.
 pub(crate) fn dispatch(cli: Cli) -> Exit {
     run_command(cli).unwrap_or_else(|exit| exit)
 }

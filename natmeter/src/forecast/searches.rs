@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, HashMap};
 /// One month, so that sums over a plan cannot overflow.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// The searches of a scenario.
 pub(super) struct Searches<'a> {
     scenario: &'a Scenario,
     /// Function that changes the assumed rates.

@@ -27,7 +27,6 @@ impl EndRequest {
         Ok(EndRequest { stop, signals: Signals::new(&handled)? })
     }
 
-    /// Asks the gateway to stop.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }

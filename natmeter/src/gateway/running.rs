@@ -41,17 +41,13 @@ const LISTING_AT_MOST: Duration = Duration::from_secs(4);
 /// Request over the control socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Prints the status as JSON.
     Status,
     /// Prints counters as OpenMetrics text.
     Metrics,
     /// Prints at most so many sessions.
     Sessions(usize),
-    /// Reads the file again.
     Reload(Removal),
-    /// Deletes all state.
     Clear,
-    /// Ends the gateway.
     Stop,
 }
 
@@ -65,10 +61,7 @@ pub enum Removal {
 }
 
 impl Word {
-    /// Parses a request.
-    ///
-    /// # Errors
-    /// The error, and the valid requests.
+    /// Parses a request. The error names the valid requests.
     pub fn read(line: &str) -> Result<Word, String> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("status", "") => Ok(Word::Status),

@@ -50,7 +50,6 @@ pub(super) struct Boxes {
     threads: PacketThreads,
     /// Boxes with their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
-    /// Whether tester and boxes share cores.
     pub(super) share_cores: bool,
     uncleared: Option<UnclearedBox>,
 }
@@ -111,9 +110,7 @@ pub(super) fn prepare(
 }
 
 /// Returns the configuration of a box at a point. `device` is the namespace or guest that natmeter made for it, if any.
-///
-/// # Errors
-/// A file of the technology cannot be used.
+/// Fails if a file of the technology cannot be used.
 pub fn config_of(
     scenario: &Scenario,
     bed: &Bed,
@@ -304,7 +301,6 @@ impl Boxes {
         Boxes { uncleared, ..self }
     }
 
-    /// Doubts about results on the boxes.
     pub(super) fn doubts(&self) -> Vec<String> {
         let uncleared = self.uncleared.as_ref();
         let uncounted = (!self.counts && uncleared.is_some())

@@ -12,17 +12,14 @@ pub struct Commands {
     waiting: Arc<Mutex<WaitingCommand>>,
 }
 
-/// Contents of the queue.
 #[derive(Default)]
 pub struct WaitingCommand {
-    /// Commands with their output.
     pub commands: Vec<CommandLine>,
     /// Settings that could not be restored, or that were restored after an earlier run: sentences.
     pub notes: Vec<String>,
 }
 
 impl Commands {
-    /// A sink for the device of this name.
     pub fn sink(&self, dut: &str) -> Sink {
         let (waiting, dut) = (Arc::clone(&self.waiting), dut.to_owned());
         Arc::new(move |event: &Event| {

@@ -3,7 +3,6 @@
 use record::folder::{FactTable, SHARED_CORES};
 use scenario::{Point, Scenario};
 
-/// The cores of a rig's threads.
 pub struct Cores {
     /// Core of each of the tester's threads.
     pub(super) testers: Vec<Option<usize>>,
@@ -37,7 +36,6 @@ pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
 }
 
 impl Cores {
-    /// Cores for a point of a scenario.
     pub fn at(scenario: &Scenario, point: &Point) -> Cores {
         Cores::assign(scenario.tester.workers as usize, point.cores as usize)
     }
@@ -105,14 +103,12 @@ pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
 /// Cores of this machine on which a device works beside the tester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalCores {
-    /// Cores of the tester's threads.
     pub tester: Vec<usize>,
     /// Cores that forward the device's packets.
     pub device: Vec<usize>,
 }
 
 impl LocalCores {
-    /// Cores that tester and device share.
     pub fn shared(&self) -> Vec<usize> {
         self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()
     }
@@ -126,7 +122,6 @@ impl LocalCores {
     }
 }
 
-/// Cores in words.
 pub fn listed(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -38,9 +38,6 @@ pub fn pool_frames(depth: usize, workers: usize) -> usize {
 
 /// Builds a rig with the tester's threads and one worker for each function, on these cores, with in-process links of this
 /// depth.
-///
-/// # Errors
-/// No memory, or cores that cannot be used.
 pub fn assemble(
     view: Arc<View>,
     functions: Vec<AnyFunction<Frame>>,
@@ -60,7 +57,6 @@ const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
 pub(super) struct Path<'a> {
     /// Frames that a ring of a link holds.
     pub depth: usize,
-    /// Wrappers around the tester's ports.
     pub wires: Wires,
     /// Steering of packets to the workers, from the left and from the right.
     pub steering: [Steering; 2],

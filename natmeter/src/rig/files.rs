@@ -7,17 +7,12 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Opens a file for a technology.
-///
-/// # Errors
-/// It cannot be read.
 pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(path)?)))
 }
 
-/// Loads the files of a scenario once, which takes the same memory and time as in a run.
-///
-/// # Errors
-/// Marked at the file's name in the scenario.
+/// Loads the files of a scenario once, which takes the same memory and time as in a run. Marks errors at the file's
+/// name in the scenario.
 pub fn check(loaded: &LoadedScenario) -> Result<(), Complaints> {
     let scenario = &loaded.scenario;
     for (at, dut) in scenario.duts.iter().enumerate() {
@@ -38,12 +33,10 @@ pub fn check(loaded: &LoadedScenario) -> Result<(), Complaints> {
     Ok(())
 }
 
-/// Folder of the bed file.
 pub fn folder(bed: &Bed) -> PathBuf {
     if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
 }
 
-/// Configuration of ssh, if the bed names one.
 pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }

@@ -18,11 +18,8 @@ use wire::Prefix6;
 /// Packages whose versions are in a report.
 const SHOWN: [&str; 3] = ["nftables", "iptables", "iproute2"];
 
-/// A booted guest with its network.
 pub(crate) struct GuestWithNetwork {
-    /// The guest.
     pub running: SharedGuest,
-    /// Facts for a report.
     pub facts: FactTable,
     /// Keep this machine's kernel from using the guest's ends of the links.
     _mutes: Vec<Mute>,
@@ -38,7 +35,6 @@ pub(crate) struct Nics<'a> {
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
     /// Cores for its kernel (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
-    /// Lanes of the tester.
     pub lanes: u32,
 }
 

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 /// The path from the tester to a device and back.
 pub(super) struct Path {
-    /// The loop of tester and device.
     pub dut_loop: Loop,
     /// Buffered frames, 0 if unknown.
     pub buffered: u64,

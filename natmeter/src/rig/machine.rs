@@ -7,9 +7,7 @@ use std::process::Command;
 /// An interface in the namespace of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Name.
     pub name: String,
-    /// Ethernet address.
     pub mac: String,
     /// `UP`, `DOWN`, …
     pub state: String,
@@ -23,7 +21,6 @@ pub struct Interface {
     pub above: Vec<String>,
     /// Addresses of the interfaces above.
     pub addresses_above: Vec<IpAddr>,
-    /// Bridge or bond of the interface.
     pub master: Option<String>,
 }
 
@@ -143,7 +140,6 @@ fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
 }
 
 impl Interface {
-    /// Returns the kind of the interface in words.
     pub(crate) fn kind_in_words(&self) -> &str {
         if self.kind.is_empty() { "hardware" } else { &self.kind }
     }
@@ -153,7 +149,6 @@ impl Interface {
         self.name == name || self.above.iter().any(|above| above == name)
     }
 
-    /// The dangers of test frames through this interface.
     pub(crate) fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();

@@ -47,19 +47,15 @@ use std::sync::atomic::AtomicBool;
 use tech::{Flows, Plays, Ports, Setting};
 use wire::{AddrRange, Background, FlowSpace, Foreground, Mac, OuterRange, PortRange, View};
 
-/// Why a rig cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
     /// A port, a pool or CPU pinning failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
-    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// Wrong flow ranges.
     #[error(transparent)]
     Flow(#[from] wire::FlowError),
-    /// The MTU of a link is too small.
     #[error(
         "frames of {frame} octets with FCS need an MTU of {needed} on the {side} link, which has {mtu}: use smaller frames"
     )]
@@ -68,18 +64,13 @@ pub enum RigError {
         side: &'static str,
         /// Octets with FCS.
         frame: usize,
-        /// The MTU that they need.
         needed: usize,
-        /// The MTU of the link.
         mtu: usize,
     },
-    /// The embedded gateway failed.
     #[error("the embedded gateway cannot be set up: {0}")]
     Gateway(String),
-    /// The box on a port does not answer.
     #[error(transparent)]
     Neighbour(#[from] gateway::neighbour::NeighbourError),
-    /// The tester failed.
     #[error(transparent)]
     Trial(#[from] TrialError),
     /// A program that is the device ended by itself.
@@ -88,7 +79,6 @@ pub enum RigError {
     /// The test bed is unsuitable for test frames.
     #[error("{0}")]
     Bed(String),
-    /// Another kind of device failed.
     #[error(transparent)]
     Dut(#[from] dut::DutError),
 }
@@ -178,7 +168,6 @@ fn check_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
 /// What a rig needs of the process.
 #[derive(Clone)]
 pub struct Process {
-    /// The clock.
     pub clock: Clock,
     /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
@@ -251,7 +240,6 @@ pub struct Rig {
     null: Option<NullPath>,
     /// Frames that the path can buffer; 0 if unknown.
     pub buffered: u64,
-    /// Facts of device and ports.
     pub facts: FactTable,
     /// Figures measured during set-up, by name with unit; they belong to this point, not to the device.
     pub figures: Figures,
@@ -263,17 +251,14 @@ pub struct Rig {
     price: Option<Price>,
     /// Doubts that are known only after the trials, one sentence each.
     pub afterwards: Option<Words>,
-    /// Captures of the ports.
     pub captures: Captures,
     /// Restores everything that was set up; returns errors in words.
     teardown: Option<Words>,
 }
 
 impl Rig {
-    /// Builds the rig for `point` of the scenario.
-    ///
-    /// # Errors
-    /// Any part of it is not available; everything set up until then is restored.
+    /// Builds the rig for `point` of the scenario. If any part of it is not available, it restores everything set up
+    /// until then.
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
         if let Some(between) = dns::between(scenario, point) {
             return dns::build(scenario, between, point, process);
@@ -360,9 +345,7 @@ impl Trials for Rig {
     }
 }
 
-/// Runs the trials of a rig.
 enum TrialRunner {
-    /// The engine, with ports.
     Engine(Box<Engine>),
     /// A client of DNS queries.
     Client(Box<::dns::Tester<dns::BedDevice>>),
@@ -391,7 +374,6 @@ impl Trials for TrialRunner {
     }
 }
 
-/// The engine's settings.
 pub fn settings(scenario: &Scenario, dut_loop: Loop) -> Settings {
     let m = &scenario.measure;
     Settings {

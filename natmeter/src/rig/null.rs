@@ -65,7 +65,6 @@ impl NullPath {
     }
 }
 
-/// Rates of the null device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NullRates {
     /// Frames per second in each direction.

@@ -130,7 +130,6 @@ impl Place {
         self.guests.iter().flat_map(of_guest).chain(of_machine).collect()
     }
 
-    /// Doubts about results here.
     pub(crate) fn doubts(&self) -> Option<String> {
         self.backlog.as_ref().and_then(|(backlog, _)| backlog.doubt())
     }
@@ -211,7 +210,6 @@ pub(crate) fn ends(bed: &Bed) -> [End<'_>; 2] {
     })
 }
 
-/// How the boxes are connected to natmeter's links.
 pub(crate) fn connections(bed: &Bed) -> Vec<Connection> {
     bed.boxes.iter().map(|(_, keys)| connection(keys)).collect()
 }

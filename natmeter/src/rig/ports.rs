@@ -407,7 +407,6 @@ impl PortPair {
         Ok(())
     }
 
-    /// Sends a frame from one port.
     pub(super) fn send(&mut self, from_left: bool, octets: &[u8]) -> Result<(), RigError> {
         let port = if from_left { &mut self.left[0] } else { &mut self.right[0] };
         let pool = &mut self.pools[0];
@@ -421,7 +420,6 @@ impl PortPair {
         Ok(())
     }
 
-    /// The Ethernet address of one port.
     pub(crate) fn own_mac(&self, of_left: bool) -> [u8; 6] {
         self.hops[usize::from(!of_left)].own.0
     }

@@ -18,10 +18,7 @@ use std::sync::Arc;
 use tech::{GatewayBuild, Job, Links, Plays, TableLoad, Technology};
 use wire::View;
 
-/// Builds the rig of a technology.
-///
-/// # Errors
-/// Inconsistent parameters, too little memory, or cores that cannot be used.
+/// Builds the rig of a technology. Fails for inconsistent parameters, too little memory, or cores that cannot be used.
 pub fn build(
     scenario: &Scenario,
     plays: Plays,
@@ -37,9 +34,6 @@ pub fn build(
 }
 
 /// As [`build`], with threads on these cores.
-///
-/// # Errors
-/// Those of [`build`].
 pub fn build_on(
     scenario: &Scenario,
     plays: Plays,
@@ -106,9 +100,6 @@ fn links() -> Links {
 }
 
 /// Frames of the tester's two sides.
-///
-/// # Errors
-/// Those of [`build`].
 pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, point: &Point) -> Result<View, RigError> {
     view_between(hops(), scenario, plays, technology, point)
 }

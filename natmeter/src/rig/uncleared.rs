@@ -63,7 +63,6 @@ impl UnclearedBox {
         Ok(Some(UnclearedBox { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
     }
 
-    /// The words for a report.
     pub(super) fn in_words(&self) -> String {
         let (keeps, words) = (self.keeps.as_secs(), "No hook empties the table of the box");
         match &self.ports {

@@ -26,13 +26,11 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// The wrappers of a scenario.
     pub(crate) fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
         Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
     }
 
-    /// Wires without wrappers.
     pub(crate) fn bare(clock: Clock) -> Wires {
         Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
     }
@@ -75,7 +73,6 @@ impl Wires {
         port
     }
 
-    /// The doubts for every report.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
             let words = i.in_words();
@@ -96,7 +93,6 @@ impl Wires {
     }
 }
 
-/// Captures of the ports of a rig.
 #[derive(Default)]
 pub struct Captures {
     pages: Vec<(&'static str, Pages)>,
@@ -111,9 +107,6 @@ struct Target {
 
 impl Captures {
     /// Run folder, key of the measurement, number of its next trial.
-    ///
-    /// # Errors
-    /// The process has too many open files.
     pub fn belong_to(&mut self, run: &Dir, measurement: &str, next_trial: u64) -> Result<(), StoreError> {
         let measurement = measurement.replace('/', ".");
         self.target = Some(Target { run: run.again()?, measurement, next_trial });

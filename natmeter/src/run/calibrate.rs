@@ -19,11 +19,8 @@ use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 /// Duration of each of several runs at a point.
 const RUN: Nanos = Nanos::from_millis(30);
 
-/// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated
-/// device has no frames and needs no ceiling.
-///
-/// # Errors
-/// The tester's loop does not work, or the cable cannot be created; [`RunError::Calibrate`] on an interrupt.
+/// Adds the ceiling of this point to `known`, if it is not there, and returns it. A simulated device has no frames and
+/// needs no ceiling. Fails if the tester's loop does not work, or on an interrupt.
 pub fn calibrate(
     known: &mut Calibration,
     scenario: &Scenario,
@@ -93,9 +90,6 @@ fn measured(
 }
 
 /// Frames per second and direction that the tester can send over the ports of a bed.
-///
-/// # Errors
-/// The ports cannot be opened or fail.
 pub fn send_ceiling(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rate, RunError> {
     Ok(ceiling::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
@@ -113,11 +107,8 @@ fn offered(scenario: &Scenario, view: Arc<View>) -> OverloadTraffic {
     OverloadTraffic { view, direction, responder_order: traffic.responder_order }
 }
 
-/// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what
-/// arrives, and what is sent when nothing has to come back.
-///
-/// # Errors
-/// The ports cannot be opened or fail, or no frame arrives.
+/// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is
+/// sent when nothing has to come back. Fails if no frame arrives.
 pub fn over_ports(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<[Rate; 2], RunError> {
     let [left, right] = ports::macs(bed)?;
     let hops = [Hop { own: left, next: right }, Hop { own: right, next: left }];

@@ -46,43 +46,29 @@ pub enum RunError {
          continue with `natmeter resume {0}`, or measure in spite of that with --beside"
     )]
     HostTooBusy(PathBuf),
-    /// Handlers cannot be installed.
     #[error("signals cannot be handled: {0}")]
     Signals(std::io::Error),
-    /// The device does not answer.
     #[error("{0}")]
     DutDead(String),
-    /// The run folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The rig cannot be built.
     #[error(transparent)]
     Rig(#[from] RigError),
-    /// A trial failed to run.
     #[error("{measurement}: {error}")]
     Trial {
         /// Key of the measurement.
         measurement: String,
-        /// Cause.
         error: TrialError,
     },
     /// Damaged, or with other rules than this natmeter's.
     #[error("{}: {refusal}", .path.display())]
-    Record {
-        /// The run folder.
-        path: PathBuf,
-        /// Why the run cannot be resumed.
-        refusal: Refusal,
-    },
-    /// The run folder cannot be read.
+    Record { path: PathBuf, refusal: Refusal },
     #[error(transparent)]
     Unread(#[from] RecordError),
-    /// The tester cannot be calibrated.
     #[error("the tester cannot be calibrated: {0}")]
     Calibrate(#[from] CalibrateError),
 }
 
-/// A run in progress.
 pub struct Run<'a> {
     scenario: Scenario,
     plan: Plan,
@@ -125,10 +111,8 @@ impl Listener for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Begins a run in a new folder that already has this header, or continues an interrupted run.
-    ///
-    /// # Errors
-    /// The folder cannot be read, its record is damaged, or this natmeter has other rules.
+    /// Begins a run in a new folder that already has this header, or continues an interrupted run. Fails if the record
+    /// is damaged, or this natmeter has other rules.
     pub fn open(
         header: &Header,
         folder: RunFolder,
@@ -170,9 +154,6 @@ impl<'a> Run<'a> {
     }
 
     /// Reports the start of the run, once.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn announce(&mut self) -> Result<(), RunError> {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
@@ -192,16 +173,12 @@ impl<'a> Run<'a> {
     }
 
     /// Whether the folder has a verdict of a self-test on this machine, by this version.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub fn is_tested_on(&self, facts: &Facts) -> Result<bool, RunError> {
         let verdict: Option<SelfTest> = self.folder.dir().document(SELF_TEST)?;
         let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         Ok(verdict.is_some() && first.is_none_or(|first| differences(&first, facts).is_empty()))
     }
 
-    /// Returns the error of an interrupted run.
     pub fn interrupted(&self) -> RunError {
         RunError::Interrupted(self.folder.path().to_path_buf())
     }
@@ -211,11 +188,8 @@ impl<'a> Run<'a> {
         RunError::HostTooBusy(self.folder.path().to_path_buf())
     }
 
-    /// Executes the rest of the plan, repeats what the null device makes doubtful, and returns the
-    /// results that stand.
-    ///
-    /// # Errors
-    /// The first error after which the run cannot continue; everything measured until then is in the folder.
+    /// Executes the rest of the plan, repeats what the null device makes doubtful, and returns the results that stand.
+    /// If the run cannot continue, everything measured until then is in the folder.
     pub fn complete(mut self, facts: Facts, self_test: Option<SelfTestRecord>) -> Result<Vec<Outcome>, RunError> {
         self.facts = facts;
         self.announce()?;

@@ -26,7 +26,6 @@ use std::time::Instant;
 
 /// Throughput of a known device.
 pub(super) const CAPACITY: &str = "forwarding capacity";
-/// Establishment rate.
 pub(super) const SET_UP_RATE: &str = "connection set-up rate";
 
 /// Precision of searches, as a share of the rate.
@@ -85,12 +84,14 @@ fn tester(error: &RigError) -> TrialError {
 
 /// The result of one search.
 enum RateVerdict {
-    /// The truth.
     Truth,
     /// Reproducible, shown by this trial.
     Fault(Box<TrialRecord>),
     /// The trial that contradicts the truth, if any, and whether the host disturbed a trial.
-    Else { deciding: Option<Box<TrialRecord>>, disturbed: bool },
+    Else {
+        deciding: Option<Box<TrialRecord>>,
+        disturbed: bool,
+    },
 }
 
 /// Compares a rate with the truth on new devices.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A host is unreachable by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshFailure {
     pub destination: String,
@@ -22,9 +21,7 @@ pub enum SshKind {
     /// The host accepts no key of this user.
     NotAuthorised,
     NameUnknown,
-    /// There is no route to the host.
     NoRoute,
-    /// The host does not answer.
     TimedOut,
     /// An open connection is lost and cannot be opened again; the run can be resumed.
     Lost,
