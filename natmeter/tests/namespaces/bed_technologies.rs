@@ -128,50 +128,23 @@ fn one_box(scenario: &str, plays: &str, [left, right]: [End; 2]) {
     edge.stop();
 }
 
-macro_rules! boxes {
-    ($plays:literal $left:expr, $right:expr; $($name:ident $scenario:literal)*) => {$(
-        #[test]
-        #[ignore = "needs root"]
-        fn $name() {
-            one_box($scenario, $plays, [$left[0], $right[1]]);
-        }
-    )*};
-}
-
-boxes! { "pe" IPV6, IPV4;
-    a_map_t_relay_of_several_rules_as_box "map-t-br-several-rules.toml"
-    a_plat_as_box "plat.toml"
-    an_aftr_as_box "aftr.toml"
-    an_lwaftr_as_box "lwaftr.toml"
-    a_map_e_relay_as_box "map-e-br.toml"
-    a_map_t_relay_as_box "map-t-br.toml"
-}
-
-boxes! { "ce" IPV4, IPV6;
-    a_clat_as_box "464xlat.toml"
-    a_b4_as_box "ds-lite.toml"
-    an_lwb4_as_box "lw4o6.toml"
-    a_map_e_ce_as_box "map-e.toml"
-    a_map_t_ce_as_box "map-t.toml"
-}
-
-boxes! { "pe" IPV4, IPV6; a_nat46_as_box "nat46.toml" }
-boxes! { "pe" IPV6, IPV6; a_nat66_as_box "nat66.toml" }
-
-macro_rules! dual_duts {
-    ($($name:ident $scenario:literal)*) => {$(
-        #[test]
-        #[ignore = "needs root"]
-        fn $name() {
-            two_boxes($scenario);
-        }
-    )*};
-}
-
-dual_duts! {
-    two_boxes_with_464xlat "464xlat.toml"
-    two_boxes_with_ds_lite "ds-lite.toml"
-    two_boxes_with_lw4o6 "lw4o6.toml"
-    two_boxes_with_map_e "map-e.toml"
-    two_boxes_with_map_t "map-t.toml"
+checks! { "needs root";
+    a_map_t_relay_of_several_rules_as_box: one_box("map-t-br-several-rules.toml", "pe", [IPV6[0], IPV4[1]]);
+    a_plat_as_box: one_box("plat.toml", "pe", [IPV6[0], IPV4[1]]);
+    an_aftr_as_box: one_box("aftr.toml", "pe", [IPV6[0], IPV4[1]]);
+    an_lwaftr_as_box: one_box("lwaftr.toml", "pe", [IPV6[0], IPV4[1]]);
+    a_map_e_relay_as_box: one_box("map-e-br.toml", "pe", [IPV6[0], IPV4[1]]);
+    a_map_t_relay_as_box: one_box("map-t-br.toml", "pe", [IPV6[0], IPV4[1]]);
+    a_clat_as_box: one_box("464xlat.toml", "ce", [IPV4[0], IPV6[1]]);
+    a_b4_as_box: one_box("ds-lite.toml", "ce", [IPV4[0], IPV6[1]]);
+    an_lwb4_as_box: one_box("lw4o6.toml", "ce", [IPV4[0], IPV6[1]]);
+    a_map_e_ce_as_box: one_box("map-e.toml", "ce", [IPV4[0], IPV6[1]]);
+    a_map_t_ce_as_box: one_box("map-t.toml", "ce", [IPV4[0], IPV6[1]]);
+    a_nat46_as_box: one_box("nat46.toml", "pe", [IPV4[0], IPV6[1]]);
+    a_nat66_as_box: one_box("nat66.toml", "pe", IPV6);
+    two_boxes_with_464xlat: two_boxes("464xlat.toml");
+    two_boxes_with_ds_lite: two_boxes("ds-lite.toml");
+    two_boxes_with_lw4o6: two_boxes("lw4o6.toml");
+    two_boxes_with_map_e: two_boxes("map-e.toml");
+    two_boxes_with_map_t: two_boxes("map-t.toml");
 }

@@ -2,6 +2,18 @@
 //! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
+/// Defines tests of one check each, with what they need.
+macro_rules! checks {
+    ($needs:literal; $($(#[$about:meta])* $name:ident: $check:expr;)*) => {$(
+        $(#[$about])*
+        #[test]
+        #[ignore = $needs]
+        fn $name() {
+            $check;
+        }
+    )*};
+}
+
 mod bed_faults;
 mod bed_procedures;
 mod bed_runs;
@@ -183,12 +195,6 @@ fn between_edges(technology: &str) {
 
 const NAT44: &str = "[technology.nat44]\ninside = \"192.168.0.0/16\"\npool = \"198.19.0.10\"\n";
 
-#[test]
-#[ignore = "needs root"]
-fn nat44() {
-    passes("pe", LAN, WAN, NAT44, WAN.2);
-}
-
 const NAT64: &str = "[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.10\"\n";
 const XLAT464: &str =
     "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.10\"\n";
@@ -201,55 +207,28 @@ const MAP_E: &str = "[technology.map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix =
 const MAP_T: &str = "[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:2:0:8000::/52\"\n\
     ipv4-prefix = \"192.0.2.0/24\"\nea-bits = 12\npsid-offset = 0\nce = 283\n";
 
-macro_rules! both_set_ups {
-    ($($name:ident $dual:ident $technology:ident)*) => {$(
-        #[test]
-        #[ignore = "needs root"]
-        fn $name() {
-            between_edges($technology);
-        }
-        #[test]
-        #[ignore = "needs root"]
-        fn $dual() {
-            passes("dual", LAN, WAN, $technology, WAN.2);
-        }
-    )*};
-}
-
-both_set_ups! {
-    xlat464_edges xlat464_dual XLAT464
-    ds_lite_edges ds_lite_dual DS_LITE
-    lw4o6_edges lw4o6_dual LW4O6
-    map_e_edges map_e_dual MAP_E
-    map_t_edges map_t_dual MAP_T
-}
-
 const SIIT: &str = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
 
-/// A host that has IPv6 only reaches an IPv4 server through a translator.
-#[test]
-#[ignore = "needs root"]
-fn nat64() {
-    passes("pe", LAN6, WAN, NAT64, "2001:2:0:1000::c613:2");
-}
+const NAT46: &str = "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n";
+const NAT66: &str = "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n";
 
-#[test]
-#[ignore = "needs root"]
-fn siit() {
-    passes("pe", LAN6, WAN, SIIT, "2001:2:0:1000::c613:2");
-}
-
-#[test]
-#[ignore = "needs root"]
-fn nat46() {
-    let nat46 = "[technology.nat46]\neam = [\"198.19.0.0/24 2001:2:0:3000::/120\"]\npool = \"2001:2:0:200::1\"\n";
-    passes("pe", LAN, WAN6, nat46, "198.19.0.2");
-}
-
-#[test]
-#[ignore = "needs root"]
-fn nat66() {
-    passes("pe", LAN6, WAN6, "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n", WAN6.2);
+checks! { "needs root";
+    nat44: passes("pe", LAN, WAN, NAT44, WAN.2);
+    /// A host that has IPv6 only reaches an IPv4 server through a translator.
+    nat64: passes("pe", LAN6, WAN, NAT64, "2001:2:0:1000::c613:2");
+    siit: passes("pe", LAN6, WAN, SIIT, "2001:2:0:1000::c613:2");
+    nat46: passes("pe", LAN, WAN6, NAT46, "198.19.0.2");
+    nat66: passes("pe", LAN6, WAN6, NAT66, WAN6.2);
+    xlat464_edges: between_edges(XLAT464);
+    ds_lite_edges: between_edges(DS_LITE);
+    lw4o6_edges: between_edges(LW4O6);
+    map_e_edges: between_edges(MAP_E);
+    map_t_edges: between_edges(MAP_T);
+    xlat464_dual: passes("dual", LAN, WAN, XLAT464, WAN.2);
+    ds_lite_dual: passes("dual", LAN, WAN, DS_LITE, WAN.2);
+    lw4o6_dual: passes("dual", LAN, WAN, LW4O6, WAN.2);
+    map_e_dual: passes("dual", LAN, WAN, MAP_E, WAN.2);
+    map_t_dual: passes("dual", LAN, WAN, MAP_T, WAN.2);
 }
 
 /// Links with two queues and one worker at each. Packets may arrive at the other worker and must be handed over to the worker

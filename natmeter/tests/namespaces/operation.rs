@@ -3,7 +3,7 @@
 
 use super::program::NATMETER;
 use super::street::{LAN, LAN6, Street, WAN, WAN6};
-use super::{NAT44, Running, config, round_trip, run};
+use super::{NAT44, NAT66, Running, config, round_trip, run};
 use port::netns::Sight;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -39,16 +39,9 @@ fn learns_from_arp(queues: u32, keys: &str) {
     gateway.stop();
 }
 
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_new_ethernet_address_of_the_next_hop_is_learnt() {
-    learns_from_arp(1, "");
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn all_workers_learn_a_new_ethernet_address() {
-    learns_from_arp(2, "workers = 2\nio = \"af-xdp-native\"");
+checks! { "needs root: run by ./check as root";
+    a_new_ethernet_address_of_the_next_hop_is_learnt: learns_from_arp(1, "");
+    all_workers_learn_a_new_ethernet_address: learns_from_arp(2, "workers = 2\nio = \"af-xdp-native\"");
 }
 
 #[test]
@@ -74,7 +67,7 @@ fn a_reload_asks_for_the_next_hop_again() {
 #[ignore = "needs root: run by ./check as root"]
 fn a_new_ethernet_address_is_learnt_over_ipv6() {
     let street = Street::new(1, LAN6, WAN6);
-    let gateway = street.gateway("pe", "", "[technology.nat66]\npool = \"2001:2:0:200::/124\"\n");
+    let gateway = street.gateway("pe", "", NAT66);
     run(&street.host, &format!("ip link set lan address {NEW}"));
     run(&street.host, "ping -c 1 -W 5 2001:2::1");
     assert_eq!(next_hops(&gateway)[0], NEW);
@@ -233,17 +226,10 @@ fn is_limited(queues: u32, keys: &str) {
     gateway.stop();
 }
 
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_gateway_keeps_no_privileges() {
-    is_limited(1, "");
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_gateway_on_xdp_sockets_keeps_no_privileges() {
-    is_limited(2, "workers = 2\nio = \"af-xdp-native\"");
-    is_limited(1, "io = \"af-xdp-generic\"\nbusy = true");
+checks! { "needs root: run by ./check as root";
+    a_gateway_keeps_no_privileges: is_limited(1, "");
+    a_gateway_on_xdp_sockets_keeps_no_privileges: is_limited(2, "workers = 2\nio = \"af-xdp-native\"");
+    a_gateway_that_polls_keeps_no_privileges: is_limited(1, "io = \"af-xdp-generic\"\nbusy = true");
 }
 
 const UNIT: &str = include_str!("../../../release/natmeter-gateway@.service");

@@ -29,17 +29,6 @@ fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
     fs::write(folder.join("box.toml"), text).unwrap();
 }
 
-/// Defines tests that run one check each. Each test names its requirements.
-macro_rules! checks {
-    ($($name:ident, $needs:literal: $check:expr;)*) => {$(
-        #[test]
-        #[ignore = $needs]
-        fn $name() {
-            $check;
-        }
-    )*};
-}
-
 /// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
 fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
     let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
@@ -86,14 +75,17 @@ fn forwards(on: &str) {
     plays(on, "linux-ipv6-forwarding", ("", networks), [LEFT6, RIGHT6], false);
 }
 
-checks! {
-    forwarding_of_this_kernel_as_a_box_in_a_namespace, "needs root": forwards("namespace");
-    forwarding_in_a_guest, "needs root and a guest": forwards("guest");
-    iptables_legacy_in_a_guest, "needs root and a guest": nat44("guest", "iptables-legacy");
-    iptables_nft_in_a_guest, "needs root and a guest": nat44("guest", "iptables-nft");
-    an_nft_flowtable_in_a_guest, "needs root and a guest": nat44("guest", "nft-flowtable");
-    siit_by_jool_in_a_guest, "needs root and a guest": plays("guest", "jool-siit", ("", MAPS), [LEFT6, RIGHT], false);
-    a_clat_by_tayga_in_a_namespace, "needs root": plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
+checks! { "needs root";
+    forwarding_of_this_kernel_as_a_box_in_a_namespace: forwards("namespace");
+    a_clat_by_tayga_in_a_namespace: plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
+}
+
+checks! { "needs root and a guest";
+    forwarding_in_a_guest: forwards("guest");
+    iptables_legacy_in_a_guest: nat44("guest", "iptables-legacy");
+    iptables_nft_in_a_guest: nat44("guest", "iptables-nft");
+    an_nft_flowtable_in_a_guest: nat44("guest", "nft-flowtable");
+    siit_by_jool_in_a_guest: plays("guest", "jool-siit", ("", MAPS), [LEFT6, RIGHT], false);
 }
 
 #[test]
@@ -232,8 +224,8 @@ fn both_edges(software: [&str; 2], technology: &str) {
     measured_and_counted(folder.path(), "boxes.toml");
 }
 
-checks! {
-    chained_464xlat_by_jool_in_two_guests, "needs root and a guest": both_edges(["jool-siit", "jool"], &xlat464());
-    ds_lite_of_the_kernel_in_two_guests, "needs root and a guest": both_edges(["ip6tnl", "ip6tnl"], &ds_lite());
-    lw4o6_of_the_kernel_in_two_guests, "needs root and a guest": both_edges(["ip6tnl", "ip6tnl"], &lw4o6());
+checks! { "needs root and a guest";
+    chained_464xlat_by_jool_in_two_guests: both_edges(["jool-siit", "jool"], &xlat464());
+    ds_lite_of_the_kernel_in_two_guests: both_edges(["ip6tnl", "ip6tnl"], &ds_lite());
+    lw4o6_of_the_kernel_in_two_guests: both_edges(["ip6tnl", "ip6tnl"], &lw4o6());
 }

@@ -107,20 +107,10 @@ fn between_edges(technology: &str, ce: &str, pe: &str, outside: &str) {
     edges.into_iter().for_each(Running::stop);
 }
 
-macro_rules! edges_between_tun_devices {
-    ($($name:ident: $technology:ident, $ce:literal, $pe:literal, $outside:literal;)*) => {$(
-        #[test]
-        #[ignore = "needs root"]
-        fn $name() {
-            between_edges($technology, $ce, $pe, $outside);
-        }
-    )*};
-}
-
-edges_between_tun_devices! {
-    xlat464_edges_between_tun_devices: XLAT464, "2001:2:0:2::/96", "2001:2:0:1000::/96", "198.19.0.10";
-    ds_lite_edges_between_tun_devices: DS_LITE, "2001:2:0:100::1", "2001:2:0:100::2", "198.19.0.10";
-    lw4o6_edges_between_tun_devices: LW4O6, "2001:2:0:4000::/52", "2001:2:0:100::2", "192.0.2.0/28";
-    map_e_edges_between_tun_devices: MAP_E, "2001:2:0:8000::/52", "2001:2:0:100::2", "192.0.2.0/24";
-    map_t_edges_between_tun_devices: MAP_T, "2001:2:0:8000::/52", "2001:2:0:1000::/96", "192.0.2.0/24";
+checks! { "needs root";
+    xlat464_edges_between_tun_devices: between_edges(XLAT464, "2001:2:0:2::/96", "2001:2:0:1000::/96", "198.19.0.10");
+    ds_lite_edges_between_tun_devices: between_edges(DS_LITE, "2001:2:0:100::1", "2001:2:0:100::2", "198.19.0.10");
+    lw4o6_edges_between_tun_devices: between_edges(LW4O6, "2001:2:0:4000::/52", "2001:2:0:100::2", "192.0.2.0/28");
+    map_e_edges_between_tun_devices: between_edges(MAP_E, "2001:2:0:8000::/52", "2001:2:0:100::2", "192.0.2.0/24");
+    map_t_edges_between_tun_devices: between_edges(MAP_T, "2001:2:0:8000::/52", "2001:2:0:1000::/96", "192.0.2.0/24");
 }

@@ -56,20 +56,8 @@ fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
     all
 }
 
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_vlan_on_packet_sockets() {
-    between_edges_in_a_vlan("af-packet");
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_vlan_on_xdp_sockets_in_generic_mode() {
-    between_edges_in_a_vlan("af-xdp-generic");
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn a_vlan_on_xdp_sockets_in_native_mode() {
-    between_edges_in_a_vlan("af-xdp-native");
+checks! { "needs root: run by ./check as root";
+    a_vlan_on_packet_sockets: between_edges_in_a_vlan("af-packet");
+    a_vlan_on_xdp_sockets_in_generic_mode: between_edges_in_a_vlan("af-xdp-generic");
+    a_vlan_on_xdp_sockets_in_native_mode: between_edges_in_a_vlan("af-xdp-native");
 }
