@@ -8,7 +8,6 @@ mod lists;
 mod parts;
 mod service;
 mod tcp;
-mod tcp_life;
 mod whole;
 mod yardstick;
 

@@ -1,15 +1,16 @@
 //! TCP segments per second that one thread sends, receives and judges over a cable, beside UDP frames of the same view.
 
-use crate::tcp_life::{CONNECTIONS, life};
 use crate::whole::{bed, data, learn, stage_on};
 use engine::phase::Phase;
 use engine::stage::Stage;
-use method::Direction;
+use engine::tcp::{Course, TcpPhase};
+use method::{Direction, Nanos, Rate};
 use plane::view::nat44;
 use port::Clock;
 use wire::OuterRange;
 use wire::tcp::Close;
 
+const CONNECTIONS: u64 = 20_000;
 /// Room of the cable each way.
 const DEPTH: usize = 1_024;
 /// Pairs of runs, whose median ratio counts.
@@ -43,7 +44,15 @@ pub(crate) fn print(clock: Clock) {
 
 /// Millions of segments per second.
 fn tcp(stage: &mut Stage, exchanges: u16, close: Close) -> Option<f64> {
-    let phase = life(exchanges, close);
+    let phase = TcpPhase {
+        course: Course::Life { exchanges, close },
+        rate: Rate(1_000_000_000),
+        count: CONNECTIONS,
+        first: 0,
+        different: CONNECTIONS,
+        hold: false,
+        drain: Nanos::from_millis(1),
+    };
     let out = stage.run_tcp(&phase).ok()?;
     let is_complete = out.begun.received == CONNECTIONS;
     is_complete.then(|| out.received as f64 * 1e3 / out.begun.send_time.0 as f64)
