@@ -14,6 +14,15 @@ pub const SECOND: u64 = 1_000_000_000;
 /// Looks at every frame that leaves, and the side that it leaves by.
 type Judge = Box<dyn Fn(Side, &[u8])>;
 
+/// Ends of the tunnels behind which customers are.
+#[derive(Clone, Copy)]
+pub struct Tunnels {
+    /// Puts a customer's frame into its tunnel.
+    pub enter: fn(&[u8]) -> Vec<u8>,
+    /// The frame for a customer that was in a tunnel.
+    pub leave: fn(&[u8]) -> Vec<u8>,
+}
+
 /// Workers, the steering in front of them, and a judge of every frame that leaves.
 pub struct Bed<F> {
     /// The workers.
@@ -30,6 +39,8 @@ pub struct Bed<F> {
     pub misled: bool,
     /// Links whose Ethernet addresses every frame gets that arrives at a side; without them frames stay as they are.
     pub arrive_by: Option<[Link; 2]>,
+    /// Tunnels of all frames on the customers' side.
+    pub tunnels: Option<Tunnels>,
     /// Steering of the customers' and of the Internet's side.
     pub steering: [Steering; 2],
     judge: Judge,
@@ -46,6 +57,7 @@ impl<F: Function> Bed<F> {
             largest: usize::MAX,
             misled: false,
             arrive_by: None,
+            tunnels: None,
             steering,
             judge: Box::new(judge),
         }
@@ -116,19 +128,25 @@ impl<F: Function> Bed<F> {
         })
     }
 
+    /// A frame as it arrives at a side.
+    fn arriving(&self, from: Side, frame: &[u8]) -> Vec<u8> {
+        let tunnels = self.tunnels.filter(|_| from == Side::Customer);
+        let frame = tunnels.map_or(frame.to_vec(), |tunnels| (tunnels.enter)(frame));
+        let link = self.arrive_by.map(|links| links[usize::from(from == Side::Internet)]);
+        link.map_or_else(|| frame.clone(), |link| link.arriving(&frame))
+    }
+
     /// The worker that a frame is steered to.
     pub fn steered(&self, from: Side, frame: &[u8]) -> usize {
-        self.steering[usize::from(from == Side::Internet)].worker(frame, self.workers.len())
+        let frame = self.arriving(from, frame);
+        self.steering[usize::from(from == Side::Internet)].worker(&frame, self.workers.len())
     }
 
     /// Send frames in at a side, as few batches as may be, and give all that comes out; without frames time alone does its
     /// work.
     pub fn send_all(&mut self, from: Side, frames: &[Vec<u8>]) -> Vec<(Side, Vec<u8>)> {
-        let n = self.workers.len();
-        let link = self.arrive_by.map(|links| links[usize::from(from == Side::Internet)]);
-        let arriving = frames.iter().map(|f| link.map_or(f.clone(), |link| link.arriving(f)));
-        let steered =
-            arriving.map(|f| ((self.steered(from, &f) + usize::from(self.misled)) % n, Frame::new(&f))).collect();
+        let worker = |f: &[u8]| (self.steered(from, f) + usize::from(self.misled)) % self.workers.len();
+        let steered = frames.iter().map(|f| (worker(f), Frame::new(&self.arriving(from, f)))).collect();
         self.run(from, steered)
     }
 
@@ -155,8 +173,11 @@ impl<F: Function> Bed<F> {
                 inbox.push_back((to.into(), from, vec![f]));
             }
         }
-        for (side, f) in &out {
+        for (side, f) in &mut out {
             (self.judge)(*side, f);
+            if let (Some(tunnels), Side::Customer) = (self.tunnels, *side) {
+                *f = (tunnels.leave)(f);
+            }
         }
         out
     }

@@ -16,7 +16,7 @@ pub mod link;
 pub mod packets;
 pub mod page;
 
-pub use bed::{Bed, SECOND};
+pub use bed::{Bed, SECOND, Tunnels};
 pub use by_version::ByVersion;
 pub use frame::{Frame, Outbox};
 pub use hex::hex;

@@ -41,26 +41,6 @@ fn several_hosts_behind_one_softwire() {
 }
 
 #[test]
-fn one_hop_is_taken_off_each_way() {
-    let mut g = aftr(&config());
-    let seen = g.seen_out(&wrap(b4(1), &udp_with((HOST, 5000), (REMOTE, 80), 9, b"x")));
-    assert_eq!(seen.ttl, 8);
-    let (_, inner) = arrives(&mut g, &udp_with((REMOTE, 80), seen.from, 9, b"x"));
-    assert_eq!(inner.ttl, 8);
-}
-
-#[test]
-fn section_6_5_errors_of_the_aftr_come_from_its_well_known_address() {
-    let mut g = aftr(&config());
-    let frame = wrap(b4(1), &udp_with((HOST, 5000), (REMOTE, 80), 1, b"x"));
-    let answer = g.refused(Customer, &frame, "nat44.ttl-expired");
-    let (_, end, inner) = unwrap(&answer);
-    let seen = judge(&inner);
-    assert_eq!((end, seen.from.0, seen.to.0, icmp_type(&inner)), (b4(1), AFTR4, HOST, (11, 0)));
-    assert_eq!(quote_of(&inner).from, (HOST, 5000));
-}
-
-#[test]
 fn section_5_7_well_known_addresses() {
     let mut g = aftr(&config());
     // The B4 itself may speak.
@@ -87,36 +67,6 @@ fn only_known_softwires_and_addresses_when_there_are_lists() {
     g.dropped(Customer, &wrap(b4(1), &udp((ip("10.0.0.1"), 5000), (REMOTE, 80))), "tunnel.spoofed-source");
     let elsewhere = between(b4(1), "2001:db8:ffff::2".parse().unwrap(), &udp((HOST, 5000), (REMOTE, 80)));
     assert_eq!(g.send(Customer, &elsewhere), [], "another tunnel's end");
-}
-
-#[test]
-fn section_8_2_tcp_lives_as_rfc_5382_has_it() {
-    let mut g = aftr(&config());
-    let seen = g.seen_out(&wrap(b4(1), &tcp((HOST, 5000), (REMOTE, 80), "S")));
-    arrives(&mut g, &tcp((REMOTE, 80), seen.from, "SA"));
-    g.wait(7430);
-    g.idle(5);
-    assert_eq!(g.entries().0, 1);
-    g.wait(10);
-    g.idle(20);
-    assert_eq!(g.entries().0, 0);
-}
-
-#[test]
-fn section_8_2_icmp_queries_and_errors() {
-    let mut g = aftr(&config());
-    let out = g.seen_out(&wrap(b4(1), &echo(HOST, REMOTE, 77, true)));
-    let (end, inner) = arrives(&mut g, &echo(REMOTE, POOL, out.from.1, false));
-    assert_eq!((end, inner.to), (b4(1), (HOST, 77)));
-    // An error from the Internet reaches the host, and what it quotes is the host's own packet.
-    let sent = g.out(&wrap(b4(1), &udp((HOST, 5000), (REMOTE, 80))));
-    let e = g.back(&error(OTHER, POOL, 3, 1, &sent, 28));
-    let (_, end, inner) = unwrap(&e);
-    assert_eq!((end, judge(&inner).to.0, quote_of(&inner).from), (b4(1), HOST, (HOST, 5000)));
-    // One from the host reaches the Internet from the outside address.
-    let arrived = unwrap(&g.back(&udp((REMOTE, 80), (POOL, 5000)))).2;
-    let e = g.out(&wrap(b4(1), &error(HOST, REMOTE, 3, 3, &arrived, 28)));
-    assert_eq!((judge(&e).from.0, judge(&e).to.0, quote_of(&e).to), (POOL, REMOTE, (POOL, 5000)));
 }
 
 /// The home's router has an address of its own, and what it quotes is the host's: both are translated, each as it is.
@@ -158,16 +108,6 @@ fn errors_about_another_softwires_customer_are_dropped() {
 }
 
 #[test]
-fn errors_about_nothing_known_are_dropped() {
-    let mut g = aftr(&config());
-    let sent = g.out(&wrap(b4(1), &udp((HOST, 5000), (REMOTE, 80))));
-    let mut other = sent.clone();
-    other[34..36].copy_from_slice(&6000u16.to_be_bytes());
-    g.dropped(Internet, &error(OTHER, POOL, 3, 1, &other, 28), "nat44.icmp-no-session");
-    g.dropped(Internet, &udp((REMOTE, 80), (POOL, 7000)), "nat44.no-session");
-}
-
-#[test]
 fn section_6_3_large_packets_are_cut_after_encapsulation_and_put_together_before() {
     let mut g = aftr(&config());
     let outside = map(&mut g, b4(1), (HOST, 5000));
@@ -196,36 +136,6 @@ fn large_packets_that_must_not_be_cut_are_told_to_the_sender() {
     let answer = g.refused(Internet, &frame, "tunnel.too-big");
     assert_eq!((icmp_type(&answer), &answer[40..42]), ((3, 4), &1460u16.to_be_bytes()[..]));
     assert_eq!((judge(&answer).from.0, quote_of(&answer).to), (POOL, outside));
-}
-
-#[test]
-fn inner_fragments_of_both_directions_in_any_order() {
-    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
-        let mut g = aftr(&config());
-        let whole = udp_with((HOST, 5000), (REMOTE, 80), 64, &[5; 200]);
-        let parts = fragments(&whole, &[64, 128], 7);
-        let out: Vec<_> = order.iter().flat_map(|&i| g.send(Customer, &wrap(b4(1), &parts[i]))).map(|o| o.1).collect();
-        assert_eq!(out.len(), 3, "{order:?}");
-        let outside = judge(&reassemble(&out)).from;
-        let parts = fragments(&udp_with((REMOTE, 80), outside, 64, &[5; 200]), &[64, 128], 8);
-        let back: Vec<_> = order.iter().flat_map(|&i| g.send(Internet, &parts[i])).map(|o| unwrap(&o.1).2).collect();
-        assert_eq!(back.len(), 3, "{order:?}");
-        assert_eq!(judge(&reassemble(&back)).to, (HOST, 5000));
-    }
-}
-
-#[test]
-fn customers_of_different_softwires_reach_each_other() {
-    let mut g = aftr(&config());
-    let b = map(&mut g, b4(2), (HOST, 6000));
-    let a = map(&mut g, b4(1), (HOST, 5000));
-    let f = g.pass(Customer, Customer, &wrap(b4(1), &udp_with((HOST, 5000), b, 9, b"x")));
-    let (src, end, inner) = unwrap(&f);
-    assert_eq!((src, end), (AFTR6, b4(2)));
-    assert_eq!(judge(&inner), Header { from: a, to: (HOST, 6000), protocol: 17, ttl: 8 });
-    let e = g.pass(Customer, Customer, &wrap(b4(2), &error(HOST, POOL, 3, 3, &inner, 28)));
-    let (_, end, inner) = unwrap(&e);
-    assert_eq!((end, quote_of(&inner).to), (b4(1), b));
 }
 
 #[test]

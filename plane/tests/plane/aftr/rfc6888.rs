@@ -71,10 +71,3 @@ fn port_blocks_are_the_softwires() {
     map(&mut g, b4(2), (HOST, 5000));
     assert_eq!(g.count("nat44.block-allocated"), 2);
 }
-
-#[test]
-fn req_7_filtering_is_endpoint_independent() {
-    let mut g = aftr(&config());
-    let outside = map(&mut g, b4(1), (HOST, 5000));
-    assert_eq!(arrives(&mut g, &udp((OTHER, 99), outside)).1.to, (HOST, 5000));
-}

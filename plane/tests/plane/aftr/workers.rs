@@ -5,43 +5,6 @@ use plane::Side::{Customer, Internet};
 use testbed::prelude::*;
 
 #[test]
-fn flows_stay_with_the_worker_that_links_steer_them_to() {
-    let mut g = with_workers(&config(), 3);
-    for i in 1..100 {
-        let frame = wrap(b4(i), &udp((HOST, 5000), (REMOTE, 80)));
-        let outside = g.seen_out(&frame).from;
-        let answer = udp((REMOTE, 80), outside);
-        assert_eq!(g.steered(Internet, &answer), g.steered(Customer, &frame));
-        assert_eq!(arrives(&mut g, &answer).0, b4(i));
-    }
-    assert_eq!(g.crossings, 0);
-}
-
-#[test]
-fn whatever_comes_to_the_wrong_worker_is_handed_over() {
-    let mut g = with_workers(&config(), 3);
-    g.misled = true;
-    for i in 1..50 {
-        let outside = map(&mut g, b4(i), (HOST, 5000));
-        let (end, inner) = arrives(&mut g, &udp((REMOTE, 80), outside));
-        assert_eq!((end, inner.to), (b4(i), (HOST, 5000)));
-    }
-    assert!(g.count("customer-handed-over") >= 49);
-}
-
-#[test]
-fn hairpins_cross_and_arrive() {
-    let mut g = with_workers(&config(), 2);
-    for i in 1..40 {
-        let b = map(&mut g, b4(2 * i), (HOST, 6000));
-        let f = g.pass(Customer, Customer, &wrap(b4(2 * i + 1), &udp((HOST, 5000), b)));
-        let (_, end, inner) = unwrap(&f);
-        assert_eq!((end, judge(&inner).to), (b4(2 * i), (HOST, 6000)));
-    }
-    assert!(g.count("inner-handed-over") > 5);
-}
-
-#[test]
 fn outer_and_inner_fragments_meet_wherever_they_arrive() {
     for misled in [false, true] {
         let mut g = with_workers(&config(), 3);

@@ -3,7 +3,6 @@
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
-use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Blocks, Config, Filtering, StaticMapping};
@@ -17,7 +16,6 @@ fn with(statics: &[&str]) -> Config {
 
 const WEB: &str = "tcp 192.0.2.1:80 -> 10.0.0.10:8080";
 const DNS: &str = "udp 192.0.2.1:53 -> 10.0.0.10:5353";
-const PING: &str = "icmp 192.0.2.1:7 -> 10.0.0.10:9";
 
 /// Every behaviour that mapping and filtering can have.
 fn behaviours(c: &Config) -> Vec<Config> {
@@ -25,68 +23,6 @@ fn behaviours(c: &Config) -> Vec<Config> {
     let mut all: Vec<Config> = filters.into_iter().map(|filtering| Config { filtering, ..c.clone() }).collect();
     all.push(c.clone().per_connection());
     all
-}
-
-#[test]
-fn rfc4787_5_a_static_mapping_admits_unsolicited_packets() {
-    for c in behaviours(&with(&[WEB, DNS, PING])) {
-        let mut g = gateway(c);
-        assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));
-        assert_eq!(judge(&g.out(&udp((A, 5353), (REMOTE, 999)))).from, (POOL, 53));
-        assert_eq!(judge(&g.back(&tcp((OTHER, 999), (POOL, 80), "S"))).to, (A, 8080));
-        assert_eq!(judge(&g.out(&tcp((A, 8080), (OTHER, 999), "SA"))).from, (POOL, 80));
-        // The identifier of a query is judged at the end that asks.
-        let seen = judge(&g.back(&echo(REMOTE, POOL, 7, true)));
-        assert_eq!((seen.from, seen.to), ((REMOTE, 9), (A, 0)));
-        let seen = judge(&g.out(&echo(A, REMOTE, 9, false)));
-        assert_eq!((seen.from, seen.to), ((POOL, 0), (REMOTE, 7)));
-        assert_eq!((g.count("session-static"), g.count("session-new"), g.count("mapping-new")), (3, 3, 0));
-        // Neighbours are not mapped.
-        g.dropped(Internet, &udp((REMOTE, 999), (POOL, 54)), "no-session");
-        g.dropped(Internet, &udp((REMOTE, 999), (POOL, 80)), "no-session");
-        g.dropped(Internet, &echo(REMOTE, POOL, 8, true), "no-session");
-        g.dropped(Internet, &tcp((OTHER, 998), (POOL, 80), "A"), "no-session");
-    }
-}
-
-#[test]
-fn rfc4787_req1_what_the_inside_end_point_opens_has_the_same_outside_end_point() {
-    for c in behaviours(&with(&[WEB, DNS, PING])) {
-        let mut g = gateway(c);
-        for port in 80..90 {
-            assert_eq!(g.map((A, 5353), (REMOTE, port)), (POOL, 53));
-            assert_eq!(judge(&g.back(&udp((REMOTE, port), (POOL, 53)))).to, (A, 5353));
-        }
-        assert_eq!(judge(&g.out(&echo(A, REMOTE, 9, true))).from, (POOL, 7));
-        assert_eq!(judge(&g.out(&tcp((A, 8080), (REMOTE, 80), "S"))).from, (POOL, 80));
-        assert_eq!((g.entries().0, g.count("session-static")), (12, 12));
-    }
-}
-
-#[test]
-fn rfc6146_3_5_static_mappings_outlive_sessions_clearing_and_reload() {
-    for c in [with(&[DNS]), with(&[DNS]).per_connection()] {
-        let mut g = gateway(c.clone());
-        for _ in 0..3 {
-            assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));
-            g.wait(10 * 86_400);
-            g.idle(100);
-            assert_eq!(g.entries(), (0, 0));
-        }
-        g.back(&udp((REMOTE, 999), (POOL, 53)));
-        g.clear();
-        assert_eq!(g.entries(), (0, 0));
-        g.back(&udp((REMOTE, 999), (POOL, 53)));
-        let adopt = |g: &mut Gateway, c: Config| g.workers[0].adopt(&mut Nat44::new(c, 0, 1, 42).unwrap());
-        let mut changed = Config { sessions: 1, sketch: true, ..c.clone() };
-        changed.timeouts.udp *= 2;
-        adopt(&mut g, changed.clone()).unwrap();
-        assert_eq!(judge(&g.out(&udp((A, 5353), (REMOTE, 999)))).from, (POOL, 53));
-        assert_eq!(judge(&g.back(&udp((OTHER, 999), (POOL, 53)))).to, (A, 5353));
-        changed.statics.clear();
-        let e = adopt(&mut g, changed).unwrap_err();
-        assert!(e.starts_with("static: "), "{e}");
-    }
 }
 
 /// RFC 4787, REQ-3: no other end point gets an outside port that is taken, be it for good.
@@ -126,20 +62,6 @@ fn ranges_are_mapped_port_by_port() {
     assert_ne!(g.map((A, 65_435), (OTHER, 80)).1, 7999);
 }
 
-#[test]
-fn rfc4787_req9_hairpins_find_static_mappings() {
-    for c in behaviours(&with(&[WEB, DNS])) {
-        let mut g = gateway(c);
-        let seen = judge(&g.pass(Customer, Customer, &udp((B, 6000), (POOL, 53))));
-        assert_eq!((seen.from.0, seen.to), (POOL, (A, 5353)));
-        let answer = judge(&g.pass(Customer, Customer, &udp((A, 5353), seen.from)));
-        assert_eq!((answer.from, answer.to), ((POOL, 53), (B, 6000)));
-        // The host reaches itself, too.
-        let own = judge(&g.pass(Customer, Customer, &tcp((A, 6000), (POOL, 80), "S")));
-        assert_eq!(own.to, (A, 8080));
-    }
-}
-
 /// Two hosts with whole addresses, as behind a Basic NAT, reach each other's outside addresses.
 #[test]
 fn rfc5508_req7_hairpinned_queries_find_static_mappings() {
@@ -157,51 +79,6 @@ fn rfc5508_req7_hairpinned_queries_find_static_mappings() {
             g.dropped(Customer, &echo(A, ip4(192, 0, 2, 3), 7, true), "icmp-other");
             g.dropped(Customer, &echo(ip4(10, 0, 0, 12), POOL, 7, true), "icmp-other");
         }
-    }
-}
-
-/// The worker of a static mapping follows from the inside end point; its outside port may be another one's.
-#[test]
-fn every_worker_knows_static_mappings() {
-    let statics = with(&["udp 192.0.2.1:8000-8199 -> 10.0.0.10:5000-5199", PING]);
-    for c in [statics.clone(), statics.per_connection()] {
-        for (n, misled) in [(2, false), (3, true), (8, false)] {
-            let mut g = with_workers(&c, n);
-            g.misled = misled;
-            for i in 0..200 {
-                let (outside, inside) = ((POOL, 8000 + i), (A, 5000 + i));
-                assert_eq!(judge(&g.back(&udp((REMOTE, 999), outside))).to, inside);
-                assert_eq!(judge(&g.out(&udp(inside, (REMOTE, 999)))).from, outside);
-                assert_eq!(g.map(inside, (OTHER, 80)), outside);
-                let arrived = g.back(&udp((OTHER, 80), outside));
-                assert_eq!(judge(&arrived).to, inside);
-                let hairpin = judge(&g.pass(Customer, Customer, &udp((B, 6000 + i), outside)));
-                assert_eq!(hairpin.to, inside);
-                // Errors of both sides find the session.
-                let e = g.out(&error(A, OTHER, 3, 3, &arrived, 28));
-                assert_eq!(quote_of(&e).to, outside);
-            }
-            let seen = judge(&g.back(&ping(REMOTE, POOL, 7)));
-            assert_eq!((seen.from, seen.to), ((REMOTE, 9), (A, 0)));
-            assert_eq!(judge(&g.out(&pong(A, REMOTE, 9))).to, (REMOTE, 7));
-            assert_eq!(g.count("session-static"), 601);
-        }
-    }
-}
-
-#[test]
-fn fragments_reach_static_mappings_at_any_worker() {
-    let c = with(&["udp 192.0.2.1:8000-8099 -> 10.0.0.10:5000-5099"]);
-    let mut g = with_workers(&c, 4);
-    for i in 0..50 {
-        let whole = udp_with((REMOTE, 999), (POOL, 8000 + i), 64, &[7; 100]);
-        let mut parts = fragments_of(i, &whole, &[48]);
-        if i % 2 == 0 {
-            parts.reverse();
-        }
-        let out: Vec<_> = parts.iter().flat_map(|p| g.send(Internet, p)).collect();
-        assert_eq!(out.len(), 2);
-        assert!(out.iter().all(|(side, f)| *side == Customer && f[30..34] == v4(A)));
     }
 }
 

@@ -5,18 +5,6 @@ use plane::Side::{Customer, Internet};
 use testbed::prelude::*;
 
 #[test]
-fn queries_live_sixty_seconds() {
-    let mut g = nat64(&config());
-    let id = g.seen_out(&echo(A, x(REMOTE), 77, true)).from.1;
-    g.wait(59);
-    g.back(&echo(REMOTE, POOL, id, false));
-    g.wait(59);
-    g.back(&echo(REMOTE, POOL, id, false));
-    g.wait(62);
-    g.dropped(Internet, &echo(REMOTE, POOL, id, false), "nat44.no-session");
-}
-
-#[test]
 fn a_query_from_ipv4_comes_in_through_a_binding_and_is_answered() {
     let mut g = nat64(&config());
     let id = g.seen_out(&echo(A, x(REMOTE), 77, true)).from.1;

@@ -5,10 +5,10 @@ use plane::Side::{Customer, Internet};
 use testbed::prelude::*;
 
 each! {
-    from_customers_in_any_order: nat44 nat64 nat66 nat46 ds_lite;
-    from_the_internet_in_any_order: nat44 nat64 nat66 nat46 ds_lite;
-    they_wait_no_longer_than_their_time: nat44 nat64 nat66;
-    those_of_a_dropped_datagram_are_dropped: nat44 nat64;
+    from_customers_in_any_order: nat44 nat64 nat66 nat46 ds_lite aftr;
+    from_the_internet_in_any_order: nat44 nat64 nat66 nat46 ds_lite aftr;
+    they_wait_no_longer_than_their_time: nat44 nat64 nat66 aftr;
+    those_of_a_dropped_datagram_are_dropped: nat44 nat64 aftr;
 }
 
 const PAYLOAD: [u8; 200] = [0x5a; 200];

@@ -3,20 +3,23 @@
 #![allow(non_camel_case_types, reason = "the name of a type is that of a test")]
 
 use super::{Setup, Stateful};
-use crate::{aftr, nat44 as four, nat64 as six, natxy};
+use crate::aftr::{dual, set_up as tunnels};
+use crate::{nat44 as four, nat64 as six, natxy};
 use plane::Steering;
 use plane::nat44::Nat44;
 use plane::nat46::Config as Nat46;
 use plane::nat64::Nat64;
 use plane::nat66::Nat66;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use testbed::prelude::host_of;
+use testbed::Tunnels;
+use testbed::prelude::*;
 
 pub(super) type nat44 = Nat44;
 pub(super) type nat64 = Nat64;
 pub(super) type nat66 = Nat66;
 pub(super) type nat46 = plane::nat46::Nat46;
-pub(super) type ds_lite = aftr::dual::Dual;
+pub(super) type ds_lite = dual::Dual;
+pub(super) type aftr = plane::aftr::Aftr;
 
 const fn v4(a: u8, b: u8, c: u8, d: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(a, b, c, d))
@@ -49,6 +52,7 @@ impl Stateful for nat44 {
     fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
         let mut c = four::gateway::config();
         (setup.nat)(&mut c);
+        c.statics = setup.statics::<Self, _>();
         Nat44::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
@@ -79,11 +83,16 @@ impl Stateful for nat64 {
         let mut c = six::set_up::config();
         (setup.nat)(&mut c.nat);
         c.subscriber_prefix = setup.prefix.unwrap_or(c.subscriber_prefix);
+        c.statics = setup.statics::<Self, _>();
         Nat64::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
     fn customer(i: u32) -> IpAddr {
         host_of(0, i.into())
+    }
+
+    fn subscriber(i: u32) -> IpAddr {
+        host_of(i.into(), 1)
     }
 
     fn known(host: IpAddr) -> IpAddr {
@@ -166,21 +175,69 @@ impl Stateful for ds_lite {
     const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
     const NAT: &'static str = "pe.nat44.";
     const HOPS: [u8; 2] = [2, 3];
-    const OWN: [IpAddr; 2] = [aftr::set_up::AFTR4, v4(192, 0, 2, 254)];
-    const A: IpAddr = aftr::set_up::HOST;
+    const OWN: [IpAddr; 2] = [tunnels::AFTR4, v4(192, 0, 2, 254)];
+    const A: IpAddr = tunnels::HOST;
     const B: IpAddr = v4(192, 168, 1, 11);
     const ROUTER: IpAddr = v4(192, 168, 1, 77);
-    const POOL: IpAddr = aftr::set_up::POOL;
-    const REMOTE: IpAddr = aftr::set_up::REMOTE;
-    const OTHER: IpAddr = aftr::set_up::OTHER;
+    const POOL: IpAddr = tunnels::POOL;
+    const REMOTE: IpAddr = tunnels::REMOTE;
+    const OTHER: IpAddr = tunnels::OTHER;
     const ERRORS_IN: &'static [[(u8, u8); 2]] = &same([(3, 1), (11, 0)]);
     const ERRORS_OUT: &'static [[(u8, u8); 2]] = &same([(3, 3)]);
 
     fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
-        aftr::dual::worker(setup.nat, worker, setup.workers)
+        dual::worker(setup.nat, worker, setup.workers)
     }
 
     fn customer(i: u32) -> IpAddr {
         Ipv4Addr::from_bits(0xc0a8_0200 + i).into()
+    }
+}
+
+/// The AFTR alone, whose customers are in different homes, each behind the softwire of its number: the third octet.
+impl Stateful for aftr {
+    const VERSIONS: [u8; 2] = [4, 4];
+    const STEERING: [Steering; 2] = [aftr::STEER_CUSTOMER, aftr::STEER_INTERNET];
+    const NAT: &'static str = "nat44.";
+    const OWN: [IpAddr; 2] = [tunnels::AFTR4, v4(192, 0, 2, 254)];
+    const A: IpAddr = tunnels::HOST;
+    const B: IpAddr = v4(192, 168, 2, 11);
+    const ROUTER: IpAddr = v4(192, 168, 1, 77);
+    const POOL: IpAddr = tunnels::POOL;
+    const REMOTE: IpAddr = tunnels::REMOTE;
+    const OTHER: IpAddr = tunnels::OTHER;
+    const ERRORS_IN: &'static [[(u8, u8); 2]] = &same([(3, 1), (11, 0)]);
+    const ERRORS_OUT: &'static [[(u8, u8); 2]] = &same([(3, 3)]);
+
+    fn worker(setup: &Setup, worker: usize) -> Result<Self, String> {
+        let mut c = tunnels::config();
+        (setup.nat)(&mut c.nat);
+        c.statics = setup.statics::<Self, _>();
+        aftr::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
+    }
+
+    fn bed(workers: Vec<Self>) -> Bed<Self> {
+        let enter = |frame: &[u8]| tunnels::wrap(tunnels::b4(frame[28].into()), frame);
+        let leave = |frame: &[u8]| {
+            let (from, to, inner) = tunnels::unwrap(frame);
+            assert_eq!((from, to), (tunnels::AFTR6, tunnels::b4(inner[32].into())), "ends of the softwire");
+            inner
+        };
+        let mut g = Bed::readdressing(workers, Self::STEERING, [6, 4]);
+        g.tunnels = Some(Tunnels { enter, leave });
+        g
+    }
+
+    fn customer(i: u32) -> IpAddr {
+        Ipv4Addr::from_bits(0xc0a8_0014 + (i << 8)).into()
+    }
+
+    fn written(host: IpAddr) -> String {
+        let IpAddr::V4(address) = host else { panic!("{host} is in no home") };
+        format!("{} {host}", tunnels::b4(address.octets()[2].into()))
+    }
+
+    fn numbered(&self) -> Option<u32> {
+        Some(self.customers())
     }
 }

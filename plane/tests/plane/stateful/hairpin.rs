@@ -7,13 +7,13 @@ use plane::nat44::config::Filtering;
 use testbed::prelude::*;
 
 each! {
-    udp_and_back: nat44 nat64 nat66 ds_lite;
-    tcp_and_back: nat44 nat64 nat66 ds_lite;
-    errors_find_back: nat44 nat64 nat66 ds_lite;
-    fragments_turn_round: nat44 nat64 nat66 ds_lite;
-    a_customer_reaches_itself: nat44 nat64 nat66 ds_lite;
-    they_obey_the_filter: nat44 nat64 nat66;
-    they_can_be_switched_off: nat44 nat64 nat66;
+    udp_and_back: nat44 nat64 nat66 ds_lite aftr;
+    tcp_and_back: nat44 nat64 nat66 ds_lite aftr;
+    errors_find_back: nat44 nat64 nat66 ds_lite aftr;
+    fragments_turn_round: nat44 nat64 nat66 ds_lite aftr;
+    a_customer_reaches_itself: nat44 nat64 nat66 ds_lite aftr;
+    they_obey_the_filter: nat44 nat64 nat66 aftr;
+    they_can_be_switched_off: nat44 nat64 nat66 aftr;
 }
 
 fn udp_and_back<N: Stateful>() {

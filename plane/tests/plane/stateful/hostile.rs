@@ -1,6 +1,6 @@
 //! Whatever arrives: no panic, bounded state, and translation is reversed on the way back.
 
-use super::{MAPPINGS, Setup, Stateful, bed, each, kind, known, map, with};
+use super::{MAPPINGS, Setup, Stateful, USUAL, bed, each, kind, known, map, with};
 use plane::Side::{self, Customer, Internet};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use testbed::{Bed, arriving};
 
 each! {
     damaged_frames_do_no_harm: nat44 nat64 nat66 nat46 ds_lite;
-    translation_is_undone_on_the_way_back: nat44 nat64 nat66 nat46 ds_lite;
+    translation_is_undone_on_the_way_back: nat44 nat64 nat66 nat46 ds_lite aftr;
 }
 
 /// Good frames of each kind, with the sides that they arrive at.
@@ -33,7 +33,7 @@ fn damaged_frames_do_no_harm<N: Stateful>() {
     let damage = (any::<prop::sample::Index>(), vec((12usize..140, any::<u8>()), 0..4), 0usize..220, any::<bool>());
     let good = good::<N>(&mut with(&|_| {}));
     proptest!(ProptestConfig::with_cases(32), |(all in vec(damage, 1..40), workers in 1usize..4)| {
-        let setup = Setup { nat: &|c| c.sessions = 24, workers, prefix: None };
+        let setup = Setup { nat: &|c| c.sessions = 24, workers, ..USUAL };
         let workers_of = bed::<N>(&setup).workers;
         // What was damaged before may leave damaged: no judge.
         let mut g = Bed::new(workers_of, N::STEERING, |_, _| {});

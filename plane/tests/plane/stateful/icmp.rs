@@ -8,16 +8,17 @@ use testbed::prelude::*;
 use wire::PortRange;
 
 each! {
-    queries_and_their_answers: nat44 nat64 nat66 nat46 ds_lite;
-    identifiers_map_endpoint_independently: nat44 nat64 nat66 nat46 ds_lite;
-    errors_from_the_internet: nat44 nat64 nat66 nat46 ds_lite;
-    errors_from_customers: nat44 nat64 nat66 nat46 ds_lite;
-    errors_about_nothing_known_are_dropped: nat44 nat64 nat66 ds_lite;
-    errors_do_not_keep_a_session_alive: nat44 nat64 nat66;
-    what_has_no_hop_left_is_told_to_both_sides: nat44 nat64 nat66;
-    without_a_port_a_customer_is_told: nat44 nat64 nat66;
-    without_a_session_a_customer_is_told: nat44 nat64 nat66;
-    errors_of_its_own_are_limited: nat44 nat64 nat66;
+    queries_and_their_answers: nat44 nat64 nat66 nat46 ds_lite aftr;
+    queries_live_sixty_seconds: nat44 nat64 nat66 nat46 ds_lite aftr;
+    identifiers_map_endpoint_independently: nat44 nat64 nat66 nat46 ds_lite aftr;
+    errors_from_the_internet: nat44 nat64 nat66 nat46 ds_lite aftr;
+    errors_from_customers: nat44 nat64 nat66 nat46 ds_lite aftr;
+    errors_about_nothing_known_are_dropped: nat44 nat64 nat66 ds_lite aftr;
+    errors_do_not_keep_a_session_alive: nat44 nat64 nat66 aftr;
+    what_has_no_hop_left_is_told_to_both_sides: nat44 nat64 nat66 aftr;
+    without_a_port_a_customer_is_told: nat44 nat64 nat66 aftr;
+    without_a_session_a_customer_is_told: nat44 nat64 nat66 aftr;
+    errors_of_its_own_are_limited: nat44 nat64 nat66 aftr;
 }
 
 fn protocol(of: IpAddr) -> u8 {
@@ -35,6 +36,20 @@ fn queries_and_their_answers<N: Stateful>() {
         }
         assert_eq!(g.entries(), (5, 5));
     }
+}
+
+/// REQ-2.
+fn queries_live_sixty_seconds<N: Stateful>() {
+    let mut g = bed::<N>(&USUAL);
+    let answer = echo(N::REMOTE, N::POOL, g.seen_out(&echo(N::A, N::known(N::REMOTE), 77, true)).from.1, false);
+    g.wait(60);
+    g.back(&answer);
+    // Answers restart the timer of RFC 6146 alone.
+    let more = if N::VERSIONS == [6, 4] { 60 } else { 0 };
+    g.wait(more);
+    g.back(&answer);
+    g.wait(more + 1);
+    dropped(&mut g, Internet, &answer, "no-session");
 }
 
 fn identifiers_map_endpoint_independently<N: Stateful>() {

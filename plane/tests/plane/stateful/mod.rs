@@ -7,12 +7,15 @@ mod hostile;
 mod icmp;
 mod pending_syn;
 mod sessions;
+mod static_mappings;
 mod tcp;
 mod workers;
 
 use plane::nat44::config::Config;
 use plane::{Function, Side, Steering};
+use std::fmt::Debug;
 use std::net::IpAddr;
+use std::str::FromStr;
 use testbed::prelude::*;
 
 /// A stateful function, and the addresses around it.
@@ -41,8 +44,23 @@ pub(super) trait Stateful: Function + Sized + 'static {
 
     fn worker(setup: &Setup, worker: usize) -> Result<Self, String>;
 
+    /// The workers behind their steering, with a judge of every frame that leaves.
+    fn bed(workers: Vec<Self>) -> Bed<Self> {
+        Bed::readdressing(workers, Self::STEERING, Self::VERSIONS)
+    }
+
     /// One of many customers.
     fn customer(i: u32) -> IpAddr;
+
+    /// A customer of one of many subscribers.
+    fn subscriber(i: u32) -> IpAddr {
+        Self::customer(i)
+    }
+
+    /// A customer as static mappings write it.
+    fn written(host: IpAddr) -> String {
+        if host.is_ipv6() { format!("[{host}]") } else { host.to_string() }
+    }
 
     /// The address by which customers know one of the Internet.
     fn known(host: IpAddr) -> IpAddr {
@@ -60,22 +78,36 @@ pub(super) trait Stateful: Function + Sized + 'static {
     }
 }
 
+/// Protocol, outside port, and the end point inside.
+type Static = (&'static str, u16, At);
+
 /// What a case changes of a function.
+#[derive(Clone, Copy)]
 pub(super) struct Setup<'a> {
     pub nat: &'a dyn Fn(&mut Config),
     pub workers: usize,
     /// Length of a subscriber's prefix.
     pub prefix: Option<u8>,
+    pub statics: &'a [Static],
+}
+
+impl Setup<'_> {
+    /// The static mappings as a function reads them.
+    fn statics<N: Stateful, M: FromStr<Err: Debug>>(&self) -> Vec<M> {
+        let text = |&(protocol, outside, (host, port)): &Static| {
+            format!("{protocol} {}:{outside} -> {}:{port}", N::POOL, N::written(host))
+        };
+        self.statics.iter().map(|mapping| text(mapping).parse().unwrap()).collect()
+    }
 }
 
 /// Endpoint-independent mapping, and a separate mapping for each connection.
 const MAPPINGS: [&dyn Fn(&mut Config); 2] = [&|_| {}, &|c| *c = c.clone().per_connection()];
 
-const USUAL: Setup = Setup { nat: &|_| {}, workers: 1, prefix: None };
+const USUAL: Setup = Setup { nat: &|_| {}, workers: 1, prefix: None, statics: &[] };
 
 fn bed<N: Stateful>(setup: &Setup) -> Bed<N> {
-    let workers = (0..setup.workers).map(|w| N::worker(setup, w).unwrap()).collect();
-    Bed::readdressing(workers, N::STEERING, N::VERSIONS)
+    N::bed((0..setup.workers).map(|w| N::worker(setup, w).unwrap()).collect())
 }
 
 fn with<N: Stateful>(nat: &dyn Fn(&mut Config)) -> Bed<N> {
@@ -83,16 +115,16 @@ fn with<N: Stateful>(nat: &dyn Fn(&mut Config)) -> Bed<N> {
 }
 
 /// One worker, and several to which links steer as they should, or wrongly.
-fn with_workers<N: Stateful>(nat: &dyn Fn(&mut Config)) -> impl Iterator<Item = Bed<N>> {
+fn with_workers<N: Stateful>(setup: Setup) -> impl Iterator<Item = Bed<N>> {
     [(1, false), (2, false), (2, true), (3, true), (4, false)].into_iter().map(move |(workers, misled)| {
-        let mut g = bed(&Setup { nat, workers, prefix: None });
+        let mut g = bed(&Setup { workers, ..setup });
         g.misled = misled;
         g
     })
 }
 
 fn beds<N: Stateful>() -> impl Iterator<Item = Bed<N>> {
-    with_workers(&|_| {})
+    with_workers(USUAL)
 }
 
 /// A host of the Internet, as customers write it.

@@ -5,10 +5,10 @@ use plane::Side::Internet;
 use testbed::prelude::*;
 
 each! {
-    an_unsolicited_syn_is_answered_after_six_seconds: nat44 nat64 nat66;
-    an_outbound_syn_silences_the_held_one: nat44 nat64 nat66;
-    what_is_held_is_bounded: nat44 nat64 nat66;
-    nothing_is_answered_that_was_forgotten: nat44 nat64 nat66;
+    an_unsolicited_syn_is_answered_after_six_seconds: nat44 nat64 nat66 aftr;
+    an_outbound_syn_silences_the_held_one: nat44 nat64 nat66 aftr;
+    what_is_held_is_bounded: nat44 nat64 nat66 aftr;
+    nothing_is_answered_that_was_forgotten: nat44 nat64 nat66 aftr;
 }
 
 fn syn<N: Stateful>(port: u16) -> Vec<u8> {

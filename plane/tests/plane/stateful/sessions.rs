@@ -1,20 +1,20 @@
 //! RFC 4787 and RFC 5382: who reaches whom, and through which mapping.
 
-use super::{Stateful, USUAL, bed, beds, count, dropped, each, known, map, open, with, with_workers};
+use super::{MAPPINGS, Setup, Stateful, USUAL, bed, beds, count, dropped, each, known, map, open, with, with_workers};
 use plane::Side::{Customer, Internet};
 use plane::nat44::config::Filtering;
 use testbed::prelude::*;
 
 each! {
-    a_packet_and_its_answer: nat44 nat64 nat66 nat46 ds_lite;
-    customers_share_an_address_and_are_told_apart_by_port: nat44 nat64 nat66 nat46 ds_lite;
-    the_mapping_is_endpoint_independent: nat44 nat64 nat66 nat46 ds_lite;
-    filtering_is_as_configured: nat44 nat64 nat66;
-    filtering_of_connections_is_as_configured: nat44 nat64 nat66;
-    a_session_for_each_connection_if_that_is_asked_for: nat44 nat64 nat66;
-    a_connection_opens_with_a_syn: nat44 nat64 nat66;
-    connections_from_outside_go_through_a_mapping: nat44 nat64 nat66;
-    all_state_can_be_forgotten: nat44 nat64 nat66 nat46 ds_lite;
+    a_packet_and_its_answer: nat44 nat64 nat66 nat46 ds_lite aftr;
+    customers_share_an_address_and_are_told_apart_by_port: nat44 nat64 nat66 nat46 ds_lite aftr;
+    the_mapping_is_endpoint_independent: nat44 nat64 nat66 nat46 ds_lite aftr;
+    filtering_is_as_configured: nat44 nat64 nat66 aftr;
+    filtering_of_connections_is_as_configured: nat44 nat64 nat66 aftr;
+    a_session_for_each_connection_if_that_is_asked_for: nat44 nat64 nat66 aftr;
+    a_connection_opens_with_a_syn: nat44 nat64 nat66 aftr;
+    connections_from_outside_go_through_a_mapping: nat44 nat64 nat66 aftr;
+    all_state_can_be_forgotten: nat44 nat64 nat66 nat46 ds_lite aftr;
 }
 
 fn a_packet_and_its_answer<N: Stateful>() {
@@ -93,7 +93,7 @@ fn filtering_of_connections_is_as_configured<N: Stateful>() {
 
 /// RFC 9693 counts connections: address-and-port-dependent mapping makes each four-tuple one.
 fn a_session_for_each_connection_if_that_is_asked_for<N: Stateful>() {
-    for mut g in with_workers::<N>(&|c| *c = c.clone().per_connection()) {
+    for mut g in with_workers::<N>(Setup { nat: MAPPINGS[1], ..USUAL }) {
         for port in 0..100 {
             for remote in [N::REMOTE, N::OTHER] {
                 let outside = map(&mut g, (N::A, 5000 + port), (remote, 80));

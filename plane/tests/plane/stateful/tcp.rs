@@ -8,9 +8,9 @@ use std::time::Duration;
 use testbed::prelude::*;
 
 each! {
-    a_session_lives_as_long_as_its_state_says: nat44 nat64 nat66 nat46 ds_lite;
+    a_session_lives_as_long_as_its_state_says: nat44 nat64 nat66 nat46 ds_lite aftr;
     a_syn_from_outside_then_one_from_inside_is_established_and_nothing_is_refused: nat64;
-    lifetimes_below_those_of_the_rfcs_are_refused: nat44 nat64 nat66 nat46 ds_lite;
+    lifetimes_below_those_of_the_rfcs_are_refused: nat44 nat64 nat66 nat46 ds_lite aftr;
 }
 
 const TRANSITORY: u64 = 240;

@@ -8,10 +8,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use testbed::prelude::*;
 
 each! {
-    flows_stay_with_the_worker_that_links_steer_them_to: nat44 nat64 nat66 nat46;
-    whatever_comes_to_the_wrong_worker_is_handed_over: nat44 nat64 nat66 nat46 ds_lite;
-    hairpins_cross_and_arrive: nat44 nat64 nat66 ds_lite;
-    fragments_meet_wherever_they_arrive: nat44 nat64 nat66 nat46 ds_lite;
+    flows_stay_with_the_worker_that_links_steer_them_to: nat44 nat64 nat66 nat46 aftr;
+    whatever_comes_to_the_wrong_worker_is_handed_over: nat44 nat64 nat66 nat46 ds_lite aftr;
+    hairpins_cross_and_arrive: nat44 nat64 nat66 ds_lite aftr;
+    fragments_meet_wherever_they_arrive: nat44 nat64 nat66 nat46 ds_lite aftr;
     errors_of_any_router_reach_the_worker_of_the_customer_they_are_about: nat44 nat64 nat66 nat46 ds_lite;
     identifications_are_shared_out: nat64 nat46;
     a_subscriber_has_one_quota_however_many_workers: nat64 nat66;
@@ -28,7 +28,7 @@ fn workers<N: Stateful>(workers: usize, misled: bool) -> Bed<N> {
 fn flows_stay_with_the_worker_that_links_steer_them_to<N: Stateful>() {
     for nat in MAPPINGS {
         for n in [2, 3, 8] {
-            let mut g = bed::<N>(&Setup { nat, workers: n, prefix: None });
+            let mut g = bed::<N>(&Setup { nat, workers: n, ..USUAL });
             for i in 1..200 {
                 let from = (N::customer(i), 5000 + i as u16);
                 let frame = udp(from, known::<N>((N::REMOTE, 80)));
@@ -130,7 +130,7 @@ fn a_subscriber_has_one_quota_however_many_workers<N: Stateful>() {
     for (workers, prefix, hosts) in [(2, 64, 1), (3, 64, 9), (2, 60, 9), (3, 128, 1), (2, 7, 9)] {
         for (ports, misled) in [(true, false), (false, false), (true, true)] {
             let nat = |c: &mut Config| c.quota = of_nine(ports);
-            let mut g = bed::<N>(&Setup { nat: &nat, workers, prefix: Some(prefix) });
+            let mut g = bed::<N>(&Setup { nat: &nat, workers, prefix: Some(prefix), ..USUAL });
             g.misled = misled;
             let own = |p: u16| host_of(0, u128::from(1 + p % hosts));
             for p in 0..9 {
@@ -151,7 +151,7 @@ fn quotas_are_the_prefixes<N: Stateful>() {
     for (len, nets) in [(64, 1), (56, 3)] {
         for by_ports in [true, false] {
             let nat = |c: &mut Config| c.quota = of_nine(by_ports);
-            let mut g = bed::<N>(&Setup { nat: &nat, workers: 1, prefix: Some(len) });
+            let mut g = bed::<N>(&Setup { nat: &nat, prefix: Some(len), ..USUAL });
             let full = |g: &mut Bed<N>, i| {
                 let e = refused(g, Customer, &udp((host_of(0, i), 6000), known::<N>((N::REMOTE, 80))), "quota");
                 assert_eq!((icmp_type(&e), judge(&e).from.0), ((1, 3), N::OWN[0]));
@@ -177,7 +177,7 @@ fn quotas_are_the_prefixes<N: Stateful>() {
 fn subscribers_stay_with_the_worker_that_links_steer_them_to<N: Stateful>() {
     for (workers, len) in [(2, 64), (3, 56), (3, 60), (2, 128)] {
         let nat = |c: &mut Config| c.blocks = Some(Blocks { size: 64, per_subscriber: 1 });
-        let mut g = bed::<N>(&Setup { nat: &nat, workers, prefix: Some(len) });
+        let mut g = bed::<N>(&Setup { nat: &nat, workers, prefix: Some(len), ..USUAL });
         g.steering[0] = plane::affinity::steering(len);
         for subscriber in 0..20u128 {
             for i in 1..5 {

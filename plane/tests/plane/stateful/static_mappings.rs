@@ -1,0 +1,148 @@
+//! Static mappings (port forwarding): no filtering (RFC 4787, section 5), and no end with their sessions (RFC 6146,
+//! section 3.5).
+
+use super::{
+    MAPPINGS, Setup, Stateful, Static, USUAL, bed, count, dropped, each, joined, known, map, port_unreachable,
+};
+use plane::Side::{Customer, Internet};
+use plane::nat44::config::Config;
+use plane::nat44::config::Filtering::{AddressAndPortDependent, AddressDependent};
+use testbed::prelude::*;
+
+each! {
+    they_admit_unsolicited_packets: nat44 nat64 aftr;
+    what_the_inside_end_point_opens_has_the_same_outside_end_point: nat44 nat64 aftr;
+    they_outlive_sessions_clearing_and_reload: nat44 nat64 aftr;
+    hairpins_find_them: nat44 nat64 aftr;
+    every_worker_knows_them: nat44 nat64 aftr;
+}
+
+/// Every behaviour that mapping and filtering can have.
+const BEHAVIOURS: [&dyn Fn(&mut Config); 4] =
+    [MAPPINGS[0], MAPPINGS[1], &|c| c.filtering = AddressDependent, &|c| c.filtering = AddressAndPortDependent];
+
+/// With those of a web server, a DNS server, and queries.
+fn served<N: Stateful>(nat: &dyn Fn(&mut Config)) -> Bed<N> {
+    let statics = [("tcp", 80, (N::A, 8080)), ("udp", 53, (N::A, 5353)), ("icmp", 7, (N::A, 9))];
+    bed(&Setup { nat, statics: &statics, ..USUAL })
+}
+
+/// RFC 4787, section 5; RFC 6146, section 3.5.1.2.
+fn they_admit_unsolicited_packets<N: Stateful>() {
+    for nat in BEHAVIOURS {
+        let mut g = served::<N>(nat);
+        let [first, second] = [(N::REMOTE, 999), (N::OTHER, 999)];
+        let seen = g.seen_back(&udp(first, (N::POOL, 53)));
+        assert_eq!((seen.from, seen.to), (known::<N>(first), (N::A, 5353)), "a customer that has never sent anything");
+        assert_eq!(map(&mut g, (N::A, 5353), first), (N::POOL, 53));
+        assert_eq!(g.seen_back(&tcp(second, (N::POOL, 80), "S")).to, (N::A, 8080));
+        assert_eq!(g.seen_out(&tcp((N::A, 8080), known::<N>(second), "SA")).from, (N::POOL, 80));
+        // The identifier of a query is judged at the end that asks.
+        let seen = g.seen_back(&echo(N::REMOTE, N::POOL, 7, true));
+        assert_eq!((seen.from, seen.to), (known::<N>((N::REMOTE, 9)), (N::A, 0)));
+        let seen = g.seen_out(&echo(N::A, N::known(N::REMOTE), 9, false));
+        assert_eq!((seen.from, seen.to), ((N::POOL, 0), (N::REMOTE, 7)));
+        assert_eq!(["session-static", "session-new", "mapping-new"].map(|name| count(&g, name)), [3, 3, 0]);
+        let neighbours = [udp(first, (N::POOL, 54)), udp(first, (N::POOL, 80)), echo(N::REMOTE, N::POOL, 8, true)];
+        for frame in neighbours.into_iter().chain([tcp((N::OTHER, 998), (N::POOL, 80), "A")]) {
+            dropped(&mut g, Internet, &frame, "no-session");
+        }
+    }
+}
+
+/// RFC 4787, REQ-1.
+fn what_the_inside_end_point_opens_has_the_same_outside_end_point<N: Stateful>() {
+    for nat in BEHAVIOURS {
+        let mut g = served::<N>(nat);
+        for port in 80..90 {
+            assert_eq!(map(&mut g, (N::A, 5353), (N::REMOTE, port)), (N::POOL, 53));
+            assert_eq!(g.reached((N::REMOTE, port), (N::POOL, 53)), (N::A, 5353));
+        }
+        assert_eq!(g.seen_out(&echo(N::A, N::known(N::REMOTE), 9, true)).from, (N::POOL, 7));
+        assert_eq!(g.seen_out(&tcp((N::A, 8080), known::<N>((N::REMOTE, 80)), "S")).from, (N::POOL, 80));
+        assert_eq!((g.entries().0, count(&g, "session-static")), (12, 12));
+    }
+}
+
+/// RFC 6146, section 3.5.
+fn they_outlive_sessions_clearing_and_reload<N: Stateful>() {
+    let statics: [Static; 1] = [("udp", 53, (N::A, 5353))];
+    for nat in MAPPINGS {
+        let mut g = bed::<N>(&Setup { nat, statics: &statics, ..USUAL });
+        let reached = |g: &mut Bed<N>| assert_eq!(g.reached((N::REMOTE, 999), (N::POOL, 53)), (N::A, 5353));
+        for _ in 0..3 {
+            reached(&mut g);
+            map(&mut g, (N::B, 5000), (N::REMOTE, 80));
+            g.wait(10 * 86_400);
+            g.idle(400);
+            assert_eq!(g.entries(), (0, 0));
+            assert!(g.workers[0].numbered().is_none_or(|n| n == 1), "the host of the mapping stays");
+        }
+        reached(&mut g);
+        g.clear();
+        assert_eq!(g.entries(), (0, 0));
+        reached(&mut g);
+        let adopt = |g: &mut Bed<N>, statics: &[Static]| {
+            let changed = |c: &mut Config| {
+                nat(c);
+                (c.sessions, c.sketch) = (1, true);
+                c.timeouts.udp *= 2;
+            };
+            g.workers[0].adopt(&mut N::worker(&Setup { nat: &changed, statics, ..USUAL }, 0).unwrap())
+        };
+        adopt(&mut g, &statics).unwrap();
+        assert_eq!(map(&mut g, (N::A, 5353), (N::REMOTE, 999)), (N::POOL, 53));
+        assert_eq!(g.reached((N::OTHER, 999), (N::POOL, 53)), (N::A, 5353));
+        g.clear();
+        reached(&mut g);
+        for other in [&[][..], &[("udp", 53, (N::B, 5353))], &[statics[0], ("tcp", 80, (N::A, 8080))]] {
+            let e = adopt(&mut g, other).unwrap_err();
+            assert!(e.starts_with("static: "), "{e}");
+        }
+    }
+}
+
+/// RFC 4787, REQ-9; RFC 6146, section 3.8.
+fn hairpins_find_them<N: Stateful>() {
+    for nat in BEHAVIOURS {
+        let mut g = served::<N>(nat);
+        let outside = known::<N>((N::POOL, 53));
+        let seen = judge(&g.around(&udp((N::B, 6000), outside)));
+        assert_eq!((seen.from.0, seen.to), (N::known(N::POOL), (N::A, 5353)));
+        let answer = judge(&g.around(&udp((N::A, 5353), seen.from)));
+        assert_eq!((answer.from, answer.to), (outside, (N::B, 6000)));
+        let own = judge(&g.around(&tcp((N::A, 6000), known::<N>((N::POOL, 80)), "S")));
+        assert_eq!(own.to, (N::A, 8080), "a host reaches itself, too");
+    }
+}
+
+/// The worker follows from the inside end point, or from the subscriber where those are counted; the outside port may be another
+/// one's.
+fn every_worker_knows_them<N: Stateful>() {
+    let of = |i: u16| ("udp", 8000 + i, (N::subscriber(i.into()), 5000 + i));
+    let statics: Vec<Static> = (1..60).map(of).chain([("icmp", 7, (N::A, 9))]).collect();
+    let counted = |c: &mut Config| c.quota.sessions = Some(400);
+    let (kind, code) = port_unreachable(N::A);
+    for (nat, mappings) in [(MAPPINGS[0], 1), (MAPPINGS[1], 0), (&counted, 1)] {
+        for mut g in super::with_workers::<N>(Setup { nat, statics: &statics, ..USUAL }) {
+            for &(_, port, inside) in &statics[..59] {
+                let outside = (N::POOL, port);
+                assert_eq!(g.reached((N::REMOTE, 999), outside), inside);
+                assert_eq!(map(&mut g, inside, (N::REMOTE, 999)), outside);
+                assert_eq!(map(&mut g, inside, (N::OTHER, 80)), outside);
+                assert_eq!(judge(&g.around(&udp((N::B, 6000), known::<N>(outside)))).to, inside);
+                // Errors of both sides find the session, and fragments of a remote host need none.
+                let arrived = g.back(&udp((N::OTHER, 80), outside));
+                let e = g.out(&error(inside.0, N::known(N::OTHER), kind, code, &arrived, 1000));
+                assert_eq!((judge(&arrived).to, quote_of(&e).to), (inside, outside));
+                let parts = fragments(&udp_with((N::OTHER, 999), outside, 64, &[7; 100]), &[48], port.into());
+                let order = [[0, 1], [1, 0]][usize::from(port % 2)];
+                assert_eq!(judge(&reassemble(&joined(&mut g, Internet, Customer, &parts, &order))).to, inside);
+            }
+            let seen = g.seen_back(&echo(N::REMOTE, N::POOL, 7, true));
+            assert_eq!((seen.from, seen.to), (known::<N>((N::REMOTE, 9)), (N::A, 0)));
+            assert_eq!(g.seen_out(&echo(N::A, N::known(N::REMOTE), 9, false)).to, (N::REMOTE, 7));
+            assert_eq!(count(&g, "mapping-new"), mappings, "that of B");
+        }
+    }
+}
