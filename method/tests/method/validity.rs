@@ -33,7 +33,11 @@ fn perfect() -> TrialOutcome {
 fn verdict(change: impl FnOnce(&mut TrialOutcome)) -> Verdict {
     let mut outcome = perfect();
     change(&mut outcome);
-    judge(&spec(), &outcome, &Criteria::default())
+    judged(&spec(), &outcome)
+}
+
+fn judged(spec: &TrialSpec, outcome: &TrialOutcome) -> Verdict {
+    judge(spec, outcome, &Criteria::default())
 }
 
 fn invalid(verdict: Verdict) -> Invalid {
@@ -68,14 +72,100 @@ fn establish() -> (TrialSpec, TrialOutcome) {
     (spec, TrialOutcome { forward: leg(n), validation: Some(leg(n)), store, ..TrialOutcome::default() })
 }
 
+/// An outcome that differs from a perfect one.
+type Change = fn(&mut TrialOutcome);
+
 #[test]
-fn all_sent_and_all_received_passes() {
-    assert_eq!(verdict(|_| ()), Verdict::Pass);
+fn what_the_device_did_not_lose_passes() {
+    let rows: [(&str, Change); 3] = [
+        ("all sent and all received", |_| ()),
+        ("a sender that is late within the limit", |o| o.forward.timing.finished_late = Nanos(600_000)),
+        ("duplicate, late and foreign frames", |o| {
+            for fault in Fault::ALL {
+                o.forward.faults.add(fault);
+            }
+        }),
+    ];
+    for (name, change) in rows {
+        assert_eq!(verdict(change), Verdict::Pass, "{name}");
+    }
 }
 
 #[test]
-fn one_lost_frame_fails() {
-    assert_eq!(loss(verdict(|o| o.reverse.received -= 1)), (Stream::Reverse, false));
+fn what_the_device_lost_fails() {
+    let rows: [(&str, Change, (Stream, bool)); 4] = [
+        ("one frame", |o| o.reverse.received -= 1, (Stream::Reverse, false)),
+        (
+            "duplicate, late and foreign frames make up for no loss",
+            |o| {
+                o.forward.received -= 1;
+                for fault in [Fault::Duplicate, Fault::Late, Fault::Foreign] {
+                    o.forward.faults.add(fault);
+                }
+            },
+            (Stream::Forward, false),
+        ),
+        (
+            "a stall that the queue absorbs",
+            |o| {
+                o.forward.received -= 20;
+                o.host.queue_lasts = Some(Nanos(500_000));
+                o.host.tester_stall = Nanos(500_000);
+            },
+            (Stream::Forward, false),
+        ),
+        (
+            "in a closed loop, catch-up bursts are the device's work",
+            |o| {
+                o.dut_loop = Loop::Closed;
+                o.forward.received -= 20;
+                (o.forward.timing.worst_burst, o.forward.timing.catch_ups) = (200, 900);
+            },
+            (Stream::Forward, true),
+        ),
+    ];
+    for (name, change, expected) in rows {
+        assert_eq!(loss(verdict(change)), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_the_tester_or_the_host_spoiled_is_invalid() {
+    let (tester, host) = (Spoiler::Tester, Spoiler::Host);
+    let rows: [(&str, Change, Spoiler); 7] = [
+        ("late", |o| o.forward.timing.finished_late = Nanos(600_001), tester),
+        (
+            "late, with loss",
+            |o| (o.forward.timing.finished_late, o.reverse.received) = (Nanos::from_secs(1), FRAMES - 1_000_000),
+            tester,
+        ),
+        ("a lost link", |o| o.host.link_lost = true, tester),
+        ("drops", |o| o.host.tester_drops = 7, tester),
+        ("more received than sent", |o| o.forward.received += 1, tester),
+        (
+            "drops in a stall longer than the queues",
+            |o| {
+                (o.forward.received, o.host.tester_drops) = (FRAMES - 7, 7);
+                (o.host.queue_lasts, o.host.tester_stall) = (Some(Nanos::from_millis(1)), Nanos::from_millis(2));
+            },
+            host,
+        ),
+        (
+            "late, explained by a stall",
+            |o| (o.forward.timing.finished_late, o.host.tester_stall) = (Nanos::from_millis(3), Nanos::from_millis(3)),
+            host,
+        ),
+    ];
+    for (name, change, spoiler) in rows {
+        assert_eq!(invalid(verdict(change)).spoiler(), spoiler, "{name}");
+    }
+    let late = invalid(verdict(rows[0].1));
+    assert!(matches!(late, Invalid::SenderLate { stream: Stream::Forward, limit: Nanos(600_000), .. }));
+    assert_eq!(invalid(verdict(rows[2].1)), Invalid::LinkLost);
+    assert_eq!(invalid(verdict(rows[3].1)), Invalid::TesterDrops { frames: 7 });
+    assert!(matches!(invalid(verdict(rows[4].1)), Invalid::MoreReceivedThanSent { .. }));
+    let few = invalid(verdict(|o| (o.forward.sent, o.forward.received) = (FRAMES - 1, FRAMES - 1)));
+    assert_eq!(few, Invalid::SentTooFew { stream: Stream::Forward, planned: FRAMES, sent: FRAMES - 1 });
 }
 
 #[test]
@@ -108,7 +198,7 @@ fn tolerance_of_phase_2_does_not_relax_phase_1() {
 fn an_inactive_direction_is_not_judged() {
     let outcome = TrialOutcome { forward: leg(FRAMES), ..TrialOutcome::default() };
     let spec = TrialSpec { direction: Direction::Forward, ..spec() };
-    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
+    assert_eq!(judged(&spec, &outcome), Verdict::Pass);
 }
 
 #[test]
@@ -118,42 +208,13 @@ fn the_limit_of_lateness_follows_the_planned_send_time() {
 }
 
 #[test]
-fn a_late_sender_is_invalid_even_without_loss() {
-    let reason = invalid(verdict(|o| o.forward.timing.finished_late = Nanos(600_001)));
-    assert!(matches!(reason, Invalid::SenderLate { stream: Stream::Forward, limit: Nanos(600_000), .. }));
-    assert_eq!(reason.spoiler(), Spoiler::Tester);
-}
-
-#[test]
-fn a_sender_that_is_late_within_the_limit_passes() {
-    assert_eq!(verdict(|o| o.forward.timing.finished_late = Nanos(600_000)), Verdict::Pass);
-}
-
-#[test]
-fn a_late_sender_with_loss_is_invalid_and_not_a_fail() {
-    invalid(verdict(|o| {
-        o.forward.timing.finished_late = Nanos::from_secs(1);
-        o.reverse.received -= 1_000_000;
-    }));
-}
-
-#[test]
-fn fewer_frames_sent_than_planned_is_invalid() {
-    let reason = invalid(verdict(|o| {
-        o.forward.sent -= 1;
-        o.forward.received -= 1;
-    }));
-    assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned: FRAMES, sent: FRAMES - 1 });
-}
-
-#[test]
 fn a_frame_count_that_wraps_at_32_bits_is_invalid_and_not_a_pass() {
     // The tester's own plan hides 2^32 missing frames.
     let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
     let wrapped = u64::from(spec.frames() as u32);
     assert!(wrapped < spec.frames());
     let outcome = TrialOutcome { forward: leg(wrapped), reverse: leg(wrapped), ..TrialOutcome::default() };
-    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    let reason = invalid(judged(&spec, &outcome));
     assert!(matches!(reason, Invalid::SentTooFew { planned: 6_000_000_000, .. }));
 }
 
@@ -162,27 +223,17 @@ fn counts_above_32_bits_are_compared_exactly() {
     let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
     let mut outcome =
         TrialOutcome { forward: leg(spec.frames()), reverse: leg(spec.frames()), ..TrialOutcome::default() };
-    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
+    assert_eq!(judged(&spec, &outcome), Verdict::Pass);
     outcome.forward.received -= 1 << 32;
-    loss(judge(&spec, &outcome, &Criteria::default()));
+    loss(judged(&spec, &outcome));
 }
 
 #[test]
 fn a_trial_without_a_frame_to_send_is_no_pass() {
     let spec = TrialSpec { rate: Rate(10), load: Load::For(Nanos::from_millis(50)), ..spec() };
     let outcome = TrialOutcome { forward: leg(0), reverse: leg(0), ..TrialOutcome::default() };
-    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    let reason = invalid(judged(&spec, &outcome));
     assert_eq!(reason, Invalid::NothingToSend { stream: Stream::Forward });
-}
-
-#[test]
-fn a_lost_link_is_invalid() {
-    assert_eq!(invalid(verdict(|o| o.host.link_lost = true)), Invalid::LinkLost);
-}
-
-#[test]
-fn drops_of_the_tester_are_invalid() {
-    assert_eq!(invalid(verdict(|o| o.host.tester_drops = 7)), Invalid::TesterDrops { frames: 7 });
 }
 
 #[test]
@@ -195,42 +246,6 @@ fn rule_1_tester_drops_invalidate_whatever_the_device_lost() {
         assert_eq!(Rule::of(&verdict, &perfect()), Some(Rule::Tester));
         assert_eq!(invalid(verdict), Invalid::TesterDrops { frames: 7 });
     }
-}
-
-#[test]
-fn drops_in_a_stall_longer_than_the_queues_are_the_hosts() {
-    let reason = invalid(verdict(|o| {
-        o.forward.received -= 7;
-        o.host.tester_drops = 7;
-        o.host.queue_lasts = Some(Nanos::from_millis(1));
-        o.host.tester_stall = Nanos::from_millis(2);
-    }));
-    assert_eq!(reason.spoiler(), Spoiler::Host);
-}
-
-#[test]
-fn more_received_than_sent_is_a_fault_of_the_tester() {
-    assert!(matches!(invalid(verdict(|o| o.forward.received += 1)), Invalid::MoreReceivedThanSent { .. }));
-}
-
-#[test]
-fn duplicates_late_and_foreign_frames_make_up_for_no_loss() {
-    loss(verdict(|o| {
-        o.forward.received -= 1;
-        for fault in [Fault::Duplicate, Fault::Late, Fault::Foreign] {
-            o.forward.faults.add(fault);
-        }
-    }));
-}
-
-#[test]
-fn duplicates_late_and_foreign_frames_do_not_invalidate() {
-    let pass = verdict(|o| {
-        for fault in Fault::ALL {
-            o.forward.faults.add(fault);
-        }
-    });
-    assert_eq!(pass, Verdict::Pass);
 }
 
 /// The queue in front of the device holds bursts, or the stall before them was longer.
@@ -262,7 +277,7 @@ fn rule_2_host_noise_invalidates_a_pass_as_well_as_a_fail() {
             outcome.forward.received -= lost;
             outcome.host.queue_lasts = Some(Nanos(500_000));
             noise(&mut outcome.host);
-            let verdict = judge(&spec(), &outcome, &Criteria::default());
+            let verdict = judged(&spec(), &outcome);
             assert_eq!(Rule::of(&verdict, &outcome), Some(Rule::HostNoise));
             assert_eq!(invalid(verdict).spoiler(), Spoiler::Host);
         }
@@ -277,7 +292,7 @@ fn rule_3_conservative_exception_keeps_a_fail_that_noise_cannot_explain() {
         outcome.forward.received -= lost;
         outcome.host.tester_stall = Nanos::from_millis(1);
         (outcome.host.tester_stalled, outcome.host.dut_stalled) = (stalled, Nanos::from_millis(1));
-        (judge(&spec(), &outcome, &Criteria::default()), outcome)
+        (judged(&spec(), &outcome), outcome)
     };
     let short = Nanos::from_millis(2);
     let (verdict, outcome) = lose(1_200_001, short);
@@ -298,7 +313,7 @@ fn rule_3_counts_the_frames_of_catch_up_bursts_as_touched() {
         let mut outcome = TrialOutcome { forward: leg(100_000), ..TrialOutcome::default() };
         (outcome.forward.received, outcome.forward.timing.crowded) = (100_000 - lost, crowded);
         outcome.host.tester_stall = Nanos::from_millis(10);
-        judge(&spec, &outcome, &Criteria::default())
+        judged(&spec, &outcome)
     };
     loss(lose(10_002, 0));
     assert_eq!(invalid(lose(10_002, 2_000)).spoiler(), Spoiler::Host);
@@ -349,15 +364,6 @@ fn in_a_closed_loop_a_stall_that_the_queues_absorb_excuses_no_late_sender() {
     };
     assert!(matches!(late(Nanos::from_millis(8)), Verdict::Fail(failure) if failure.closed_loop));
     assert_eq!(invalid(late(Nanos::from_millis(9))).spoiler(), Spoiler::Host);
-}
-
-#[test]
-fn a_fail_with_a_stall_that_the_queue_absorbs_stands() {
-    loss(verdict(|o| {
-        o.forward.received -= 20;
-        o.host.queue_lasts = Some(Nanos(500_000));
-        o.host.tester_stall = Nanos(500_000);
-    }));
 }
 
 /// The tester waits for the DUT, whose threads may share its core.
@@ -427,15 +433,6 @@ fn lateness_that_waiting_for_the_core_explains_is_the_hosts() {
     assert_eq!(late(2_399_999).spoiler(), Spoiler::Tester);
 }
 
-#[test]
-fn lateness_that_a_stall_explains_is_the_hosts() {
-    let reason = invalid(verdict(|o| {
-        o.forward.timing.finished_late = Nanos::from_millis(3);
-        o.host.tester_stall = Nanos::from_millis(3);
-    }));
-    assert_eq!(reason.spoiler(), Spoiler::Host);
-}
-
 /// Late by half a second, with this tester time in each direction.
 fn closed(own: Nanos) -> Verdict {
     verdict(|o| {
@@ -493,15 +490,15 @@ fn a_port_that_does_not_send_what_was_planned_never_fails_the_device() {
     for dut_loop in [Loop::Open, Loop::Closed, Loop::Inline] {
         for (planned, sent) in [(8_000, 0), (10_000, 2_048)] {
             let mut outcome = few(planned, sent, dut_loop);
-            let reason = invalid(judge(&spec(planned), &outcome, &Criteria::default()));
+            let reason = invalid(judged(&spec(planned), &outcome));
             assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned, sent });
             outcome.host.dut_stall = Nanos::from_millis(2);
-            assert_eq!(reason, invalid(judge(&spec(planned), &outcome, &Criteria::default())));
+            assert_eq!(reason, invalid(judged(&spec(planned), &outcome)));
         }
         // It gave up before its first frame.
         let mut none = few(8_000, 0, dut_loop);
         none.forward.timing.gave_up = true;
-        let reason = invalid(judge(&spec(8_000), &none, &Criteria::default()));
+        let reason = invalid(judged(&spec(8_000), &none));
         assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned: 8_000, sent: 0 });
     }
 }
@@ -525,7 +522,7 @@ fn too_few_frames_of_a_validation_or_of_a_phase_1_are_no_fail() {
     let validation = outcome.validation.as_mut().unwrap();
     (validation.sent, validation.received) = (2_048, 0);
     let few = Invalid::SentTooFew { stream: Stream::Validation, planned: 4_000_000, sent: 2_048 };
-    assert_eq!(invalid(judge(&spec, &outcome, &Criteria::default())), few);
+    assert_eq!(invalid(judged(&spec, &outcome)), few);
     let spec = TrialSpec { kind: PhaseKind::Established, connections: 10_000, phase1_rate: Some(Rate(1)), ..spec };
     let phase1 = Some(Leg { sent: 2_048, received: 0, ..leg(10_000) });
     let store = Some(StoreFacts::default());
@@ -535,52 +532,27 @@ fn too_few_frames_of_a_validation_or_of_a_phase_1_are_no_fail() {
 }
 
 #[test]
-fn loss_in_a_closed_loop_is_marked_and_its_catch_up_bursts_are_the_duts_work() {
-    let fail = verdict(|o| {
-        o.dut_loop = Loop::Closed;
-        o.forward.received -= 20;
-        o.forward.timing.worst_burst = 200;
-        o.forward.timing.catch_ups = 900;
-    });
-    assert_eq!(loss(fail), (Stream::Forward, true));
+fn phase_1_is_judged_with_its_validation() {
+    let with = |change: fn(&mut TrialOutcome, &mut Leg)| {
+        let (spec, mut outcome) = establish();
+        let mut validation = outcome.validation.take().unwrap();
+        change(&mut outcome, &mut validation);
+        judged(&spec, &TrialOutcome { validation: Some(validation), ..outcome })
+    };
+    assert_eq!(with(|_, _| ()), Verdict::Pass);
+    assert_eq!(loss(with(|_, validation| validation.received -= 1)).0, Stream::Validation);
+    let late = invalid(with(|_, validation| validation.timing.finished_late = Nanos::from_millis(1)));
+    assert!(matches!(late, Invalid::SenderLate { stream: Stream::Validation, .. }));
 }
 
+/// A failed phase 1 needs none.
 #[test]
-fn phase_1_with_validation_passes() {
+fn a_validation_that_did_not_take_place_is_no_pass() {
     let (spec, outcome) = establish();
-    assert_eq!(judge(&spec, &outcome, &Criteria::default()), Verdict::Pass);
-}
-
-#[test]
-fn a_connection_that_does_not_validate_fails() {
-    let (spec, mut outcome) = establish();
-    outcome.validation.as_mut().unwrap().received -= 1;
-    assert_eq!(loss(judge(&spec, &outcome, &Criteria::default())).0, Stream::Validation);
-}
-
-#[test]
-fn validation_that_did_not_take_place_is_no_pass() {
-    let (spec, mut outcome) = establish();
-    outcome.validation = None;
-    assert_eq!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::ValidationMissing);
-}
-
-#[test]
-fn a_failed_phase_1_needs_no_validation() {
-    let (spec, mut outcome) = establish();
+    let mut outcome = TrialOutcome { validation: None, ..outcome };
+    assert_eq!(invalid(judged(&spec, &outcome)), Invalid::ValidationMissing);
     outcome.forward.received -= 1;
-    outcome.validation = None;
-    assert_eq!(loss(judge(&spec, &outcome, &Criteria::default())).0, Stream::Forward);
-}
-
-#[test]
-fn a_late_validation_is_invalid() {
-    let (spec, mut outcome) = establish();
-    outcome.validation.as_mut().unwrap().timing.finished_late = Nanos::from_millis(1);
-    assert!(matches!(
-        invalid(judge(&spec, &outcome, &Criteria::default())),
-        Invalid::SenderLate { stream: Stream::Validation, .. }
-    ));
+    assert_eq!(loss(judged(&spec, &outcome)).0, Stream::Forward);
 }
 
 #[test]
@@ -589,7 +561,7 @@ fn phase_2_on_an_incomplete_phase_1_is_invalid() {
         TrialSpec { kind: PhaseKind::Established, connections: 1_000, phase1_rate: Some(Rate(10_000)), ..spec() };
     let store = Some(StoreFacts { learned: 999, ..StoreFacts::default() });
     let outcome = TrialOutcome { store, ..perfect() };
-    let reason = invalid(judge(&spec, &outcome, &Criteria::default()));
+    let reason = invalid(judged(&spec, &outcome));
     assert_eq!(reason, Invalid::Phase1Incomplete { learned: 999, needed: 1_000 });
     assert_eq!(reason.spoiler(), Spoiler::Phase1);
 }
@@ -607,7 +579,7 @@ fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
         outcome.host.dut_stall = Nanos::from_millis(2);
         outcome
     };
-    let judged = |outcome: &TrialOutcome| invalid(judge(&spec, outcome, &Criteria::default()));
+    let judged = |outcome: &TrialOutcome| invalid(judged(&spec, outcome));
     assert_eq!(judged(&with(5_000)).spoiler(), Spoiler::Phase1);
     assert_eq!(judged(&with(9_900)).spoiler(), Spoiler::Host);
     let mut dropped = with(5_000);
@@ -673,13 +645,13 @@ fn figures_as_large_as_a_file_can_hold_are_judged() {
     let mut outcome = perfect();
     huge(&mut outcome);
     let spec = TrialSpec { rate: Rate(u64::MAX), load: Load::Frames(u64::MAX), ..spec() };
-    assert!(matches!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::SenderLate { .. }));
+    assert!(matches!(invalid(judged(&spec, &outcome)), Invalid::SenderLate { .. }));
     for leg in [&mut outcome.forward, &mut outcome.reverse] {
         leg.timing.finished_late = Nanos(0);
         leg.sent = u64::MAX;
     }
     outcome.host.tester_stall = Nanos(u64::MAX);
-    assert!(matches!(invalid(judge(&spec, &outcome, &Criteria::default())), Invalid::HostStall { .. }));
+    assert!(matches!(invalid(judged(&spec, &outcome)), Invalid::HostStall { .. }));
 }
 
 #[test]
