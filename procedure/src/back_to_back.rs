@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "back-to-back",
-    title: BACK_TO_BACK_FRAMES.title,
-    reference: BACK_TO_BACK_FRAMES.reference,
     summary: "binary search for the longest burst at the highest rate that is forwarded without loss",
     metrics: &[
         BACK_TO_BACK_FRAMES,
@@ -28,13 +26,12 @@ pub static PROCEDURE: Procedure = Procedure {
             "The implied buffer time without the frames that left while the burst arrived.",
         ),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<BackToBack>("back-to-back")],
-    rate: |keys| keys.get::<BackToBack>().rate,
+    rate: Some(|keys| keys.get::<BackToBack>().rate),
     longest: |keys, _, _| keys.get::<BackToBack>().longest,
     search,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&BACK_TO_BACK_FRAMES)
 };
 
 /// The longest burst without loss.
@@ -119,7 +116,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: BACK_TO_BACK_FRAMES.key,
     device: "holds 4,000 frames in its buffer",
     truth: Some(10_000),
-    unit: "frames",
     error: of_search(10_000),
     point: || {
         let keys = BackToBack { longest: Nanos::from_secs(30), rate: None };

@@ -20,10 +20,7 @@ use method::validity::Invalid;
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "capacity",
-    title: CONN_TABLE_CAPACITY.title,
-    reference: CONN_TABLE_CAPACITY.reference,
     summary: "exponential, then binary search for the most connections that can be set up and validated at a rate that does not break down",
-    metrics: &[CONN_TABLE_CAPACITY],
     sends: Sends::NewConnections,
     stateful: true,
     tables: &[KeyTable::after::<Capacity>("alpha")],
@@ -31,7 +28,7 @@ pub static PROCEDURE: Procedure = Procedure {
     conditions,
     search,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&CONN_TABLE_CAPACITY)
 };
 
 /// Size of the connection tracking table, seen from outside.
@@ -291,14 +288,7 @@ fn known_point(when_full: WhenFull) -> KnownPoint {
 
 /// What becomes of new connections must not matter.
 const fn known(device: &'static str, point: fn() -> KnownPoint) -> KnownValue {
-    KnownValue {
-        metric: CONN_TABLE_CAPACITY.key,
-        device,
-        truth: Some(123_457),
-        unit: "connections",
-        error: EXACT,
-        point,
-    }
+    KnownValue { metric: CONN_TABLE_CAPACITY.key, device, truth: Some(123_457), error: EXACT, point }
 }
 
 const KNOWN: &[KnownValue] = &[

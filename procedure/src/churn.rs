@@ -12,8 +12,6 @@ use method::trial::{self};
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "churn",
-    title: CHURN_RATE.title,
-    reference: CHURN_RATE.reference,
     summary: "binary search for the highest rate of new connections beside those that are held, without loss",
     metrics: &[CHURN_RATE, OCCUPANCY, ENTRIES],
     sends: Sends::FramesInTurn,
@@ -22,7 +20,7 @@ pub static PROCEDURE: Procedure = Procedure {
     check,
     search,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&CHURN_RATE)
 };
 
 /// The table that says which connections are held.
@@ -204,7 +202,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: CHURN_RATE.key,
     device: "sets up 300,000 connections/s beside 30,000",
     truth: Some(300_000),
-    unit: CONNECTIONS,
     error: of_search(300_000),
     point: || {
         let keys = Churn { held_ppm: 1_000, frames: 1, timeout: Some(Nanos::from_secs(9)), held_rate: None };

@@ -14,8 +14,6 @@ use std::collections::BTreeMap;
 /// Entry in the list of procedures.
 pub static PROCEDURE: Procedure = Procedure {
     key: "cpu-idle",
-    title: CPU_IDLE.title,
-    reference: CPU_IDLE.reference,
     summary: "idle time of each core of the device in a trial at the throughput, and what limits it",
     metrics: &[
         CPU_IDLE,
@@ -31,15 +29,14 @@ pub static PROCEDURE: Procedure = Procedure {
         ),
         share("cpu_idle_mean", "CPU idle time, mean of all cores", "The mean of the medians of all cores."),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<CpuIdle>("cpu-idle")],
-    rate: |keys| keys.get::<CpuIdle>().rate,
+    rate: Some(|keys| keys.get::<CpuIdle>().rate),
     longest: |keys, _, _| keys.get::<CpuIdle>().duration,
     interval: |keys| Some(keys.get::<CpuIdle>().interval),
     search,
     sections: &[section],
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&CPU_IDLE)
 };
 
 /// The idle time of the busiest core.
@@ -198,7 +195,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: CPU_IDLE.key,
     device: "has cores that are idle for 60, 2 and 30 %",
     truth: Some(20_000),
-    unit: "ppm",
     error: EXACT,
     point: || {
         let idle = [600_000, 20_000, 300_000].map(Ratio::from_ppm).to_vec();

@@ -16,8 +16,6 @@ use std::fmt::Debug;
 /// Entry of latency.
 pub static LATENCY_PROCEDURE: Procedure = Procedure {
     key: "latency",
-    title: LATENCY.title,
-    reference: LATENCY.reference,
     summary: "median and 99.9th percentile of the delays of tagged frames at the throughput",
     metrics: &[
         LATENCY,
@@ -28,9 +26,8 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
         LATENCY.part("latency_lost_tags_forward", "Lost tags, left to right", Unit::Frames, LOST_TAGS),
         LATENCY.part("latency_lost_tags_reverse", "Lost tags, right to left", Unit::Frames, LOST_TAGS),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<Latency>("latency")],
-    rate: |keys| keys.get::<Latency>().rate,
+    rate: Some(|keys| keys.get::<Latency>().rate),
     longest: |keys, _, _| keys.get::<Latency>().duration,
     check: |asked| {
         let keys = asked.keys.get::<Latency>();
@@ -50,7 +47,6 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
             metric: "latency_typical_forward",
             device: "delays each frame by 12,345 ns",
             truth: Some(12_345),
-            unit: "ns",
             error: EXACT,
             point: || known_point(TAGS, Truth { delay: Nanos(12_345), ..known::simulated() }),
         },
@@ -58,12 +54,11 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
             metric: "latency_worst_case_forward",
             device: UNEVEN,
             truth: Some(19_990),
-            unit: "ns",
             error: (5, 5),
             point: || known_point(TAGS, uneven()),
         },
     ],
-    ..Procedure::USUAL
+    ..Procedure::of(&LATENCY)
 };
 
 const NS: Unit = Unit::Nanoseconds;
@@ -103,8 +98,6 @@ key::table! {
 /// Entry of the packet delay variation.
 pub static PDV_PROCEDURE: Procedure = Procedure {
     key: "pdv",
-    title: PDV.title,
-    reference: PDV.reference,
     summary: "99.9th percentile minus minimum of the delays of all frames at the throughput",
     metrics: &[
         PDV,
@@ -113,9 +106,8 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         PDV.part("pdv_late_forward", "Lost or late frames, left to right", Unit::PartsPerMillion, LATE),
         PDV.part("pdv_late_reverse", "Lost or late frames, right to left", Unit::PartsPerMillion, LATE),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<Pdv>("pdv")],
-    rate: |keys| keys.get::<Pdv>().rate,
+    rate: Some(|keys| keys.get::<Pdv>().rate),
     longest: |keys, _, _| keys.get::<Pdv>().duration,
     check: |asked| {
         let keys = asked.keys.get::<Pdv>();
@@ -130,11 +122,10 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         metric: "pdv_forward",
         device: UNEVEN,
         truth: Some(9_990),
-        unit: "ns",
         error: (5, 5),
         point: || known_point(Pdv { duration: LENGTH, timeout: None, rate: None }, uneven()),
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&PDV)
 };
 
 /// Packet delay variation at the throughput.
@@ -165,8 +156,6 @@ key::table! {
 /// Entry of the inter packet delay variation.
 pub static IPDV_PROCEDURE: Procedure = Procedure {
     key: "ipdv",
-    title: IPDV.title,
-    reference: IPDV.reference,
     summary: "minimum, median and maximum difference of the delays of successive frames at the throughput",
     metrics: &[
         IPDV,
@@ -177,9 +166,8 @@ pub static IPDV_PROCEDURE: Procedure = Procedure {
         IPDV.part("ipdv_max_forward", "Largest IPDV, left to right", NS, LARGEST),
         IPDV.part("ipdv_max_reverse", "Largest IPDV, right to left", NS, LARGEST),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<Ipdv>("ipdv")],
-    rate: |keys| keys.get::<Ipdv>().rate,
+    rate: Some(|keys| keys.get::<Ipdv>().rate),
     longest: |keys, _, _| keys.get::<Ipdv>().duration,
     check: |asked| {
         let keys = asked.keys.get::<Ipdv>();
@@ -190,11 +178,10 @@ pub static IPDV_PROCEDURE: Procedure = Procedure {
         metric: "ipdv_max_forward",
         device: UNEVEN,
         truth: Some(10_000),
-        unit: "ns",
         error: (100, 0),
         point: || known_point(Ipdv { duration: LENGTH, rate: None }, uneven()),
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&IPDV)
 };
 
 /// Inter packet delay variation at the throughput.

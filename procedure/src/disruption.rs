@@ -17,8 +17,6 @@ use std::fmt::Debug;
 /// Entry of the reset.
 pub static RESET_PROCEDURE: Procedure = Procedure {
     key: "reset",
-    title: RESET.title,
-    reference: RESET.reference,
     summary: "frames lost because of a reset in mid-trial, divided by their rate",
     metrics: &[
         RESET,
@@ -29,9 +27,8 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         counted(RESET, "reset_survived", "Connections that survive the reset", SURVIVED),
         counted(RESET, "reset_moved", "Connections on another port after the reset", MOVED),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<Reset>("reset")],
-    rate: |keys| keys.get::<Reset>().rate,
+    rate: Some(|keys| keys.get::<Reset>().rate),
     longest: |keys, _, _| keys.get::<Reset>().duration,
     check: |asked| {
         let Reset { at, duration, .. } = *asked.keys.get();
@@ -47,14 +44,13 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         metric: "reset_gap_forward",
         device: "is dark for 1.7 s after a reset",
         truth: Some(1_700_000_000),
-        unit: "ns",
         error: FRAME_DISTANCE,
         point: || {
             let control = ControlTruth { reset: Nanos::from_millis(1_700), ..ControlTruth::default() };
             known_point(Reset { duration: LENGTH, at: AT, off: Nanos(0), rate: None }, control)
         },
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&RESET)
 };
 
 const NS: Unit = Unit::Nanoseconds;
@@ -101,8 +97,6 @@ key::table! {
 /// Entry of the failover.
 pub static FAILOVER_PROCEDURE: Procedure = Procedure {
     key: "failover",
-    title: FAILOVER.title,
-    reference: FAILOVER.reference,
     summary: "longest time without frames while a standby takes over, and the connections that survive",
     metrics: &[
         FAILOVER,
@@ -112,9 +106,8 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
         counted(FAILOVER, "failover_moved", "Connections on another port after the failover", MOVED),
     ],
     stateful: true,
-    at_throughput: true,
     tables: &[KeyTable::of::<Failover>("failover"), churn::TABLE],
-    rate: |keys| keys.get::<Failover>().rate,
+    rate: Some(|keys| keys.get::<Failover>().rate),
     longest: |keys, _, _| keys.get::<Failover>().duration,
     check: |asked| {
         let Failover { at, duration, churn, .. } = *asked.keys.get();
@@ -137,7 +130,6 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
             metric: "failover_reverse",
             device: "is dark for 400 ms in reverse after a failover",
             truth: Some(400_000_000),
-            unit: "ns",
             error: FRAME_DISTANCE,
             point: || known_point(FAILED_OVER, taken_over()),
         },
@@ -145,12 +137,11 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
             metric: "failover_survived",
             device: "keeps 90 % of the connections in a failover",
             truth: Some(900_000),
-            unit: "ppm",
             error: EXACT,
             point: || known_point(FAILED_OVER, taken_over()),
         },
     ],
-    ..Procedure::USUAL
+    ..Procedure::of(&FAILOVER)
 };
 
 /// How long a failover interrupts forwarding.

@@ -10,10 +10,7 @@ use method::trial::{Answers, Direction, Observed, Queries};
 /// Entry of DNS64.
 pub static DNS64_PROCEDURE: Procedure = Procedure {
     key: "dns64",
-    title: DNS64_RESOLUTION_RATE.title,
-    reference: DNS64_RESOLUTION_RATE.reference,
     summary: "search for the highest rate of AAAA queries that a DNS64 server answers right and in time",
-    metrics: &[DNS64_RESOLUTION_RATE],
     sends: Sends::Queries,
     tables: &[TABLE],
     search: |context, trials, watch| search(context, context.keys.get::<Dns>().cached_ppm, trials, watch),
@@ -22,11 +19,10 @@ pub static DNS64_PROCEDURE: Procedure = Procedure {
         metric: DNS64_RESOLUTION_RATE.key,
         device: "answers 12,345 queries/s",
         truth: Some(12_345),
-        unit: "queries/s",
         error: of_search(12_345),
         point: || KnownPoint::new(KNOWN_KEYS, Truth::new(Rate(12_345), Rate(1))),
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&DNS64_RESOLUTION_RATE)
 };
 
 /// Resolution performance of a DNS64 server.
@@ -47,7 +43,6 @@ pub static LOAD_PROCEDURE: Procedure = Procedure {
     title: "DNS load",
     reference: "draft-lencse-v6ops-transition-scalability-05 section 5",
     summary: "search for the highest rate of DNS queries through a device that are answered right and in time",
-    metrics: &[DNS_QUERIES_RESOLVED],
     sends: Sends::Queries,
     tables: &[TABLE],
     // An authoritative server has no cache.
@@ -56,11 +51,10 @@ pub static LOAD_PROCEDURE: Procedure = Procedure {
         metric: DNS_QUERIES_RESOLVED.key,
         device: "lets 54,321 queries/s pass",
         truth: Some(54_321),
-        unit: "queries/s",
         error: of_search(54_321),
         point: || KnownPoint::new(KNOWN_KEYS, Truth::new(Rate(54_321), Rate(1))),
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&DNS_QUERIES_RESOLVED)
 };
 
 /// DNS queries through a device.

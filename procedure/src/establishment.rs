@@ -140,7 +140,6 @@ const KNOWN: &[KnownValue] = &[
         metric: MAX_CONN_EST_RATE.key,
         device: "sets up 300,000 connections/s",
         truth: Some(300_000),
-        unit: CONNECTIONS,
         error: of_search(300_000),
         point: || known_point(known::simulated(), None),
     },
@@ -148,7 +147,6 @@ const KNOWN: &[KnownValue] = &[
         metric: MAX_CONN_EST_RATE_VALIDATED.key,
         device: "forwards 100,000 frames/s in reverse, alpha = 50 %",
         truth: Some(200_000),
-        unit: CONNECTIONS,
         error: of_search(200_000),
         point: || {
             let slow = Truth { reverse_capacity: Rate(100_000), ..known::simulated() };

@@ -16,14 +16,12 @@ use std::collections::BTreeMap;
 pub static PROCEDURE: Procedure = Procedure {
     key: "frame-loss",
     title: "Frame loss rate",
-    reference: FRAME_LOSS_RATE.reference,
     summary: "one trial at each of a series of falling loads, until two successive trials lose no frame",
-    metrics: &[FRAME_LOSS_RATE],
     tables: &[KeyTable::of::<FrameLoss>("frame-loss")],
     search,
     sections: &[section, by_kind],
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&FRAME_LOSS_RATE)
 };
 
 /// The loss at each offered load.
@@ -234,7 +232,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: FRAME_LOSS_RATE.key,
     device: "forwards 600,000 of 800,000 frames/s",
     truth: Some(250_000),
-    unit: "ppm",
     error: EXACT,
     point: || {
         let keys = FrameLoss { step_ppm: 100_000, loads: Some(vec![WrittenRate::Frames(800_000)]) };

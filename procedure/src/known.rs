@@ -17,8 +17,6 @@ pub struct KnownValue {
     pub device: &'static str,
     /// Injected value; none where the tester limits every rate.
     pub truth: Option<i64>,
-    /// Unit of the value.
-    pub unit: &'static str,
     /// How far below and above the truth a value is right.
     pub error: (i64, i64),
     /// Function that returns the device and the conditions of the measurement.
@@ -55,6 +53,11 @@ impl KnownValue {
         phase2.into_iter().fold(context, Context::with).measure(&mut SimulatedDut::new(device, 1))
     }
 
+    /// Unit of the value, of one direction.
+    pub fn unit(&self) -> &'static str {
+        by_key(self.metric).map_or("", |metric| metric.unit.symbol()).trim_end_matches(" per direction")
+    }
+
     /// The value of the device; none if the result bounds it from one side only.
     pub fn value(&self, result: &SearchResult) -> Option<i64> {
         let is_known = matches!(result.kind, ResultKind::Exact | ResultKind::Observed);
@@ -63,8 +66,6 @@ impl KnownValue {
 }
 
 pub(crate) const CAPACITY: Rate = Rate(600_000);
-pub(crate) const FRAMES: &str = "frames/s";
-pub(crate) const CONNECTIONS: &str = "connections/s";
 pub(crate) const EXACT: (i64, i64) = (0, 0);
 /// Error of a search: one part of the rate in so many.
 const PRECISION: i64 = 1_000;

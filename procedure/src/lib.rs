@@ -89,14 +89,12 @@ pub struct Procedure {
     pub sends: Sends,
     /// Whether only devices that keep connections have the procedure.
     pub stateful: bool,
-    /// Whether trials run at the throughput of the point, unless the scenario gives a rate.
-    pub at_throughput: bool,
     /// Whether `profile = true` adds its metric, with one repetition.
     pub profiles: bool,
     /// Tables of keys that the procedure reads.
     pub tables: &'static [KeyTable],
-    /// Rate that its keys give in place of the throughput.
-    pub rate: fn(&Keys) -> Option<WrittenRate>,
+    /// Rate that its keys give in place of the throughput of the point; `None` where trials do not run at the throughput.
+    pub rate: Option<fn(&Keys) -> Option<WrittenRate>>,
     /// Length of its longest trial, where others have this length and there are so many connections.
     pub longest: fn(&Keys, Nanos, Count) -> Nanos,
     /// How often the CPU times of the device are sampled, also in trials of other procedures.
@@ -127,10 +125,9 @@ impl Procedure {
         metrics: &[],
         sends: Sends::Frames,
         stateful: false,
-        at_throughput: false,
         profiles: false,
         tables: &[],
-        rate: |_| None,
+        rate: None,
         longest: |_, duration, _| duration,
         interval: |_| None,
         check: |_| (),
@@ -141,6 +138,17 @@ impl Procedure {
         both_ways: &[],
         known: &[],
     };
+
+    /// Title and reference of its metric, which is the only one unless it names others.
+    pub const fn of(metric: &'static Metric) -> Procedure {
+        let (title, reference, metrics) = (metric.title, metric.reference, std::slice::from_ref(metric));
+        Procedure { title, reference, metrics, ..Procedure::USUAL }
+    }
+
+    /// The rate of its trials, where its keys give it.
+    pub fn given_rate(&self, keys: &Keys) -> Option<WrittenRate> {
+        self.rate.and_then(|rate| rate(keys))
+    }
 
     /// The metrics that a scenario can request, without parts.
     pub fn measured(&self) -> impl Iterator<Item = &'static Metric> + use<> {

@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "overload-scalability",
-    title: OVERLOAD_SCALABILITY.title,
-    reference: OVERLOAD_SCALABILITY.reference,
     summary: "a search for the throughput with one flow, or with a few, and one with all flows",
     metrics: &[OVERLOAD_SCALABILITY, OVERLOAD_FEW, OVERLOAD_ALL, OVERLOAD_DEGRADATION],
     stateful: true,
@@ -27,7 +25,7 @@ pub static PROCEDURE: Procedure = Procedure {
     search,
     sections: &[section],
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&OVERLOAD_SCALABILITY)
 };
 
 /// How much less a device forwards with many flows.
@@ -233,7 +231,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: OVERLOAD_DEGRADATION.key,
     device: "needs four times as long for 99 of 100 flows",
     truth: Some(748_120),
-    unit: "ppm",
     // Both searches have an error of their own.
     error: (1_000, 1_000),
     point: || {

@@ -1,7 +1,7 @@
 //! Common imports of the files of procedures.
 
 pub(crate) use crate::keys::LENGTHS;
-pub(crate) use crate::known::{CONNECTIONS, EXACT, HELD, KnownPoint, of_search};
+pub(crate) use crate::known::{EXACT, HELD, KnownPoint, of_search};
 pub(crate) use crate::metric::{Gives, Metric, Origin, TrialKind, Unit};
 pub(crate) use crate::results::{MetricResult, Results, line, names, section_of};
 pub(crate) use crate::{Context, KeyTable, KnownValue, MeasureRequest, Procedure, Sends, Watch, single};

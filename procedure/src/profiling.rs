@@ -15,20 +15,16 @@ use std::collections::BTreeMap;
 /// Entry in the list of procedures.
 pub static PROCEDURE: Procedure = Procedure {
     key: "profiling",
-    title: LOCK_WAIT.title,
-    reference: LOCK_WAIT.reference,
     summary: "functions in which the device spends its time in a trial at the throughput, and its share that waits for locks",
-    metrics: &[LOCK_WAIT],
-    at_throughput: true,
     profiles: true,
     tables: &[KeyTable::of::<Stacks>("profiling")],
-    rate: |keys| keys.get::<Stacks>().rate,
+    rate: Some(|keys| keys.get::<Stacks>().rate),
     longest: |keys, _, _| keys.get::<Stacks>().duration,
     search,
     sections: &[section],
     findings,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&LOCK_WAIT)
 };
 
 /// The time that waits for locks.
@@ -175,7 +171,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: LOCK_WAIT.key,
     device: "waits for locks in 12.5 % of its time",
     truth: Some(125_000),
-    unit: "ppm",
     error: EXACT,
     point: || {
         let keys = Stacks { duration: Nanos::from_secs(10), frequency: 1_000, rate: None };

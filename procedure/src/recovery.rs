@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub static PROCEDURE: Procedure = Procedure {
     key: "system-recovery",
     title: "System recovery",
-    reference: SYSTEM_RECOVERY_TIME.reference,
     summary: "time from the end of an overload to the last frame that is lost",
     metrics: &[
         SYSTEM_RECOVERY_TIME,
@@ -29,16 +28,15 @@ pub static PROCEDURE: Procedure = Procedure {
             OF_DIRECTION,
         ),
     ],
-    at_throughput: true,
     tables: &[KeyTable::of::<SystemRecovery>("system-recovery")],
-    rate: |keys| keys.get::<SystemRecovery>().rate,
+    rate: Some(|keys| keys.get::<SystemRecovery>().rate),
     longest: |keys, _, _| {
         let keys = keys.get::<SystemRecovery>();
         Nanos(keys.overload.0 + keys.after.0)
     },
     search,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&SYSTEM_RECOVERY_TIME)
 };
 
 /// The time to recover from an overload.
@@ -110,7 +108,6 @@ const KNOWN: &[KnownValue] = &[KnownValue {
     metric: SYSTEM_RECOVERY_TIME.key,
     device: "loses frames for 20 ms after an overload",
     truth: Some(20_000_000),
-    unit: "ns",
     // The distance of two frames at 55 % of the throughput.
     error: (3_031, 3_031),
     point: || {

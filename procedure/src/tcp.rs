@@ -2,7 +2,7 @@
 //! are held, and the throughput of segments on held connections. Trials count connections and
 //! exchanges.
 
-use crate::known::{self, FRAMES};
+use crate::known;
 use crate::prelude::*;
 use document::{Cell, number};
 use key::kind::{choice, number, seconds_from, share};
@@ -338,7 +338,6 @@ const KNOWN: &[KnownValue] = &[
         metric: TCP_THROUGHPUT.key,
         device: "forwards 300,000 segments/s in reverse",
         truth: Some(300_000),
-        unit: FRAMES,
         error: of_search(300_000),
         point: || known_point(None, Truth { reverse_capacity: Rate(300_000), ..known::simulated() }),
     },
@@ -346,7 +345,6 @@ const KNOWN: &[KnownValue] = &[
         metric: MAX_TCP_CONN_RATE.key,
         device: "forwards 600,000 segments/s, 4 a connection",
         truth: Some(150_000),
-        unit: CONNECTIONS,
         error: of_search(150_000),
         point: || known_point(None, known::simulated()),
     },
@@ -354,7 +352,6 @@ const KNOWN: &[KnownValue] = &[
         metric: TRANSITORY_TIME.key,
         device: "forgets closed connections after 10 s",
         truth: Some(10_000_000_000),
-        unit: "ns",
         error: EXACT,
         point: || {
             let forgets = Truth { tcp_transitory: Nanos::from_secs(10), ..known::simulated() };

@@ -18,8 +18,6 @@ use std::collections::BTreeMap;
 /// Entry of the tear-down rate.
 pub static PROCEDURE: Procedure = Procedure {
     key: "tear-down",
-    title: CONN_TEAR_DOWN_RATE.title,
-    reference: CONN_TEAR_DOWN_RATE.reference,
     summary: "time to empty the table with all connections, without that to empty an empty one",
     metrics: &[
         CONN_TEAR_DOWN_RATE,
@@ -46,7 +44,6 @@ pub static PROCEDURE: Procedure = Procedure {
         metric: CONN_TEAR_DOWN_RATE.key,
         device: "removes 7,000,000 connections/s, and an empty table in 2 s",
         truth: Some(7_000_000),
-        unit: CONNECTIONS,
         error: (70_000, 70_000),
         point: || {
             let control = ControlTruth {
@@ -59,7 +56,7 @@ pub static PROCEDURE: Procedure = Procedure {
             KnownPoint { phase2, ..KnownPoint::new(Emptying { fills: 3, empty: 5 }, known::controlled(control)) }
         },
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&CONN_TEAR_DOWN_RATE)
 };
 
 /// Rate at which a device removes connections; parts have the keys of published tables.
@@ -93,8 +90,6 @@ key::table! {
 /// Entry of the memory of a connection.
 pub static MEMORY_PROCEDURE: Procedure = Procedure {
     key: "memory",
-    title: MEMORY_PER_CONNTRACK_ENTRY.title,
-    reference: MEMORY_PER_CONNTRACK_ENTRY.reference,
     summary: "memory in use with all connections and without, divided by their number",
     metrics: &[
         MEMORY_PER_CONNTRACK_ENTRY,
@@ -131,14 +126,13 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
         metric: MEMORY_PER_CONNTRACK_ENTRY.key,
         device: "takes 385 octets a connection",
         truth: Some(385),
-        unit: "octets",
         error: EXACT,
         point: || {
             let control = ControlTruth { entry_bytes: 385, ..ControlTruth::default() };
             KnownPoint { phase2: Some(HELD), ..KnownPoint::new((), known::controlled(control)) }
         },
     }],
-    ..Procedure::USUAL
+    ..Procedure::of(&MEMORY_PER_CONNTRACK_ENTRY)
 };
 
 /// Key of the memory of all connections.

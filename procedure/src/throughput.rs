@@ -2,7 +2,7 @@
 //! 26.1), stateless or in phase 2 (RFC 9693 section 4.7). With an acceptance below 1 it is a
 //! conditional throughput and must be printed with its acceptance.
 
-use crate::known::{self, FRAMES};
+use crate::known;
 use crate::prelude::*;
 use method::search::{keep, mlr, probe};
 use method::trial::EarlyEnd;
@@ -10,14 +10,12 @@ use method::trial::EarlyEnd;
 /// Entry in the list.
 pub static PROCEDURE: Procedure = Procedure {
     key: "throughput",
-    title: "Throughput",
-    reference: THROUGHPUT.reference,
     summary: "search for the highest rate per direction at which all frames are received right",
     metrics: &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT],
     check: |asked| asked.needs_whole_phase1(&THROUGHPUT),
     search,
     known: KNOWN,
-    ..Procedure::USUAL
+    ..Procedure::of(&THROUGHPUT)
 };
 
 /// Throughput of the DUT; in phase 2 if it is stateful.
@@ -94,7 +92,6 @@ const KNOWN: &[KnownValue] = &[
         metric: THROUGHPUT.key,
         device: "forwards 600,000 frames/s each way",
         truth: Some(600_000),
-        unit: FRAMES,
         error: of_search(600_000),
         point: || KnownPoint::new((), known::simulated()),
     },
@@ -102,7 +99,6 @@ const KNOWN: &[KnownValue] = &[
         metric: THROUGHPUT.key,
         device: "faster than a slow tester",
         truth: None,
-        unit: FRAMES,
         error: EXACT,
         point: || KnownPoint::new((), Truth { tester_ceiling: Rate(100_000), ..known::simulated() }),
     },

@@ -236,7 +236,7 @@ fn safe_rate(found: &[&Outcome]) -> Option<Rate> {
 
 /// Returns the rate that the scenario gives to the procedure of a measurement.
 fn given(m: &Measurement, scenario: &Scenario) -> Option<Rate> {
-    let rate = (scenario.procedures.of(&m.metric)?.rate)(&scenario.procedures)?;
+    let rate = scenario.procedures.of(&m.metric)?.given_rate(&scenario.procedures)?;
     Some(Rate(rate.frames_per_second(scenario.widest_frame())))
 }
 

@@ -83,7 +83,7 @@ impl Scenario {
         if self.measure.keep_table && is_throughput {
             conditions.phase1.not_empty = Some("the trials of a search in phase 2 share one phase 1".to_owned());
         }
-        conditions.rate_is_given = keys.of(metric.key).is_some_and(|of| (of.rate)(keys).is_some());
+        conditions.rate_is_given = keys.of(metric.key).is_some_and(|of| of.given_rate(keys).is_some());
         conditions
     }
 

@@ -21,7 +21,7 @@ fn check(known: &KnownValue) -> SelfTestCheck {
         name: format!("{}: {}", known.metric, known.device),
         truth: words(known, known.truth) + &tolerance(known),
         measured: found.as_ref().map_or_else(ToString::to_string, |found| words(known, *found)),
-        error: error.map(|error| format!("{}{} {}", sign(error), grouped(error.unsigned_abs()), known.unit)),
+        error: error.map(|error| format!("{}{} {}", sign(error), grouped(error.unsigned_abs()), known.unit())),
         passed: match (&found, error) {
             (Ok(_), Some(error)) => (-known.error.0..=known.error.1).contains(&error),
             (Ok(found), None) => *found == known.truth,
@@ -33,7 +33,7 @@ fn check(known: &KnownValue) -> SelfTestCheck {
 
 fn words(known: &KnownValue, value: Option<i64>) -> String {
     value.map_or("nothing of the device".to_owned(), |value| {
-        format!("{}{} {}", if value < 0 { "-" } else { "" }, grouped(value.unsigned_abs()), known.unit)
+        format!("{}{} {}", if value < 0 { "-" } else { "" }, grouped(value.unsigned_abs()), known.unit())
     })
 }
 

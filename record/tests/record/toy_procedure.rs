@@ -36,10 +36,7 @@ const TOY_RATE: Metric = Metric {
 
 static TOY: Procedure = Procedure {
     key: "toy",
-    title: "Toy",
-    reference: TOY_RATE.reference,
     summary: "one trial at a share of the highest rate",
-    metrics: &[TOY_RATE],
     tables: &[KeyTable::of::<Toy>("toy")],
     check: |asked| {
         if let Some(at) = asked.metric_at(&TOY_RATE).filter(|_| asked.keys.get::<Toy>().share_ppm == 1_000_000) {
@@ -48,7 +45,7 @@ static TOY: Procedure = Procedure {
         }
     },
     search,
-    ..Procedure::USUAL
+    ..Procedure::of(&TOY_RATE)
 };
 
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {

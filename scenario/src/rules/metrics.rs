@@ -79,10 +79,10 @@ impl Check<'_> {
         let metrics = &self.scenario.measure.metrics;
         let needs_phase1_rate =
             self.scenario.is_stateful() && !established && self.scenario.measure.phase1_rate.is_none();
-        let given = (of.rate)(&self.scenario.procedures).is_some();
+        let given = of.given_rate(&self.scenario.procedures).is_some();
         let is_throughput = metric.gives == Some(Gives::Throughput);
         let after_throughput = metrics[..at].iter().any(|key| self.gives(key, Gives::Throughput).is_some());
-        let fault = if of.at_throughput && !given && !after_throughput {
+        let fault = if of.rate.is_some() && !given && !after_throughput {
             let fault = Fault::new(format!("{} is measured at the throughput", metric.key));
             fault
                 .at(path, "no throughput is measured before")
