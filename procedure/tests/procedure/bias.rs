@@ -1,8 +1,9 @@
 //! Bias of the rules of validity: mean results of searches on a noisy host, compared with those on a quiet host, for
 //! simulated devices whose loss begins at one rate (hard edge) or over several percent of rate (soft edge).
 
+use crate::fixture::within;
 use method::simulated::{SimulatedDut, Truth};
-use method::{Nanos, Precision, Rate, Ratio, ResultKind, SearchSettings};
+use method::{Nanos, Rate, Ratio, ResultKind, SearchSettings};
 use procedure::throughput;
 
 const CAPACITY: u64 = 1_000_000;
@@ -22,11 +23,9 @@ fn rate(edge: u64, noise: u64, seed: u64) -> u64 {
         ..Truth::new(Rate(CAPACITY), Rate(1))
     };
     let settings = SearchSettings {
-        hi: Rate(CAPACITY * 3 / 2 + seed * CAPACITY / 10 / SEEDS),
         lo: Rate(CAPACITY / 2),
-        precision: Precision::Absolute(Rate(RESOLUTION)),
         duration: Nanos::from_millis(100),
-        ..SearchSettings::default()
+        ..within(CAPACITY * 3 / 2 + seed * CAPACITY / 10 / SEEDS, RESOLUTION)
     };
     let result = throughput::measure(&mut SimulatedDut::new(truth, seed), &settings, None, &mut |_| ()).unwrap();
     assert!(matches!(result.kind, ResultKind::Exact | ResultKind::Between), "{result:?}");

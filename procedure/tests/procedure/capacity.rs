@@ -1,5 +1,6 @@
 //! The capacity of a connection tracking table (RFC 9693 section 4.9), on simulated devices of known size.
 
+use crate::fixture::altered;
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::{Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -84,15 +85,10 @@ fn a_table_larger_than_the_testers_connections_is_a_lower_bound() {
 /// A tester that drops frames at many connections gives a lower bound, and never a size of the table.
 #[test]
 fn a_tester_that_drops_frames_gives_a_lower_bound() {
-    struct Drops(SimulatedDut);
-    impl Trials for Drops {
-        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            let mut outcome = self.0.run(spec)?;
-            outcome.host.tester_drops = u64::from(spec.connections > 500_000);
-            Ok(outcome)
-        }
-    }
-    let result = search(&mut Drops(SimulatedDut::new(truth(WhenFull::KeepOld), 1)));
+    let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
+        outcome.host.tester_drops = u64::from(spec.connections > 500_000);
+    });
+    let result = search(&mut device);
     assert_eq!((result.kind, result.rate), (ResultKind::TesterLimit, Rate(400_000)));
     assert!(result.at_least());
 }

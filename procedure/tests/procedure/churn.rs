@@ -1,8 +1,9 @@
 //! Churn rate: that of a device of known truth.
 
+use crate::fixture::up_to;
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth};
-use method::{Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use method::{Nanos, Rate, ResultKind, SearchResult, SearchSettings, TrialError};
 use procedure::churn::{CHURN_RATE, Churn, Limits};
 use procedure::{Context, Keys};
 
@@ -21,11 +22,9 @@ fn limits() -> Limits {
 
 fn search(truth: Truth, keys: Churn, connections: u64, seconds: u64) -> Result<SearchResult, TrialError> {
     let settings = SearchSettings {
-        hi: Rate(1_000_000),
-        precision: Precision::Relative(Ratio::from_ppm(1_000)),
         duration: Nanos::from_secs(seconds),
         direction: method::Direction::Forward,
-        ..SearchSettings::default()
+        ..up_to(1_000_000)
     };
     let keys = Keys::of_table(keys);
     let context = Context::new(&CHURN_RATE, &keys, &settings).with(Phase2 { connections, phase1_rate: Rate(10_000) });

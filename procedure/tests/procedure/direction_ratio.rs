@@ -1,11 +1,12 @@
 //! Trials and searches with different rates in both directions.
 
+use crate::fixture::{listening, within};
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth};
 use method::validity::FailReason;
 use method::{
-    Criteria, Direction, DirectionRatio, Fault, Invalid, Leg, Load, Nanos, Precision, Rate, ResultKind, SearchSettings,
-    Spoiler, TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
+    Criteria, Direction, DirectionRatio, Fault, Invalid, Leg, Load, Nanos, Rate, ResultKind, SearchSettings, Spoiler,
+    TrialError, TrialOutcome, TrialSpec, Verdict, judge,
 };
 use procedure::throughput;
 
@@ -67,8 +68,7 @@ fn a_search_recovers_the_capacity_of_the_direction_that_limits_it() {
         (mixed(2, 3), 185_184),
         (Direction::Both, 123_456),
     ] {
-        let precision = Precision::Absolute(Rate(100));
-        let settings = SearchSettings { hi: Rate(10_000_000), precision, direction, ..SearchSettings::default() };
+        let settings = SearchSettings { direction, ..within(10_000_000, 100) };
         let stateless = throughput::measure(&mut SimulatedDut::new(truth.clone(), 1), &settings, None, &mut |_| ());
         let device = &mut SimulatedDut::new(truth.clone(), 1);
         let phase2 = Some(Phase2 { connections: 1_000_000, phase1_rate: Rate(100_000) });
@@ -83,24 +83,17 @@ fn a_search_recovers_the_capacity_of_the_direction_that_limits_it() {
 /// With 10 ms and 1:10, one frame of the slower direction takes a rate of 1,000.
 #[test]
 fn no_trial_leaves_a_direction_without_a_frame() {
-    struct Least(SimulatedDut, Rate);
-    impl Trials for Least {
-        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            self.1 = self.1.min(spec.rate);
-            let outcome = self.0.run(spec)?;
-            assert!(outcome.forward.planned > 0 && outcome.reverse.planned > 0);
-            Ok(outcome)
-        }
-    }
     let settings = SearchSettings {
         hi: Rate(1_000_000),
         duration: Nanos::from_millis(10),
         direction: mixed(1, 10),
         ..SearchSettings::default()
     };
-    let mut device = Least(SimulatedDut::new(Truth::new(Rate(10), Rate(10)), 1), Rate(u64::MAX));
+    let mut device = listening(SimulatedDut::new(Truth::new(Rate(10), Rate(10)), 1));
     let result = throughput::measure(&mut device, &settings, None, &mut |_| ()).unwrap();
-    assert_eq!((result.kind, device.1), (ResultKind::NothingPassed, Rate(1_000)));
+    assert!(device.log.iter().all(|(_, outcome)| outcome.forward.planned > 0 && outcome.reverse.planned > 0));
+    let least = device.specs().iter().map(|spec| spec.rate).min();
+    assert_eq!((result.kind, least), (ResultKind::NothingPassed, Some(Rate(1_000))));
     let low = SearchSettings { hi: Rate(999), ..settings };
     assert!(matches!(throughput::measure(&mut device, &low, None, &mut |_| ()), Err(TrialError::Refused(_))));
 }

@@ -8,6 +8,7 @@ mod cost;
 mod device;
 mod direction_ratio;
 mod dns;
+mod fixture;
 mod frame_loss;
 mod mlr;
 mod overload;

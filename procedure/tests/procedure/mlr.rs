@@ -1,11 +1,9 @@
 //! MLRsearch (RFC 9971): classification of loads by the RFC's example, and searches on simulated devices.
 
+use crate::fixture::{altered, listening};
 use method::search::mlr::{Class, Goal, LoadTrial};
 use method::simulated::{SimulatedDut, Truth};
-use method::{
-    Loop, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec,
-    Trials,
-};
+use method::{Loop, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 use procedure::throughput;
 
 const CAPACITY: Rate = Rate(1_234_567);
@@ -87,23 +85,11 @@ fn settings(goals: &[Goal]) -> SearchSettings {
     SearchSettings { hi: Rate(10_000_000), goals: goals.to_vec(), precision: WIDTH, ..SearchSettings::default() }
 }
 
-/// Adds up the length of all trials.
-struct Timed {
-    device: SimulatedDut,
-    total: Nanos,
-}
-
-impl Trials for Timed {
-    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        self.total.0 += spec.send_time().0;
-        self.device.run(spec)
-    }
-}
-
+/// Returns the length of all trials, too.
 fn search(truth: Truth, seed: u64, settings: &SearchSettings) -> (SearchResult, Nanos) {
-    let mut timed = Timed { device: SimulatedDut::new(truth, seed), total: Nanos(0) };
-    let result = throughput::measure(&mut timed, settings, None, &mut |_| ()).unwrap();
-    (result, timed.total)
+    let mut device = listening(SimulatedDut::new(truth, seed));
+    let result = throughput::measure(&mut device, settings, None, &mut |_| ()).unwrap();
+    (result, Nanos(device.specs().iter().map(|spec| spec.send_time().0).sum()))
 }
 
 fn truth() -> Truth {
@@ -181,18 +167,6 @@ fn a_slow_tester_gives_no_figure_of_the_device() {
 /// Host noise spoils every trial at one load. Loads above it that passed are lower bounds nevertheless.
 #[test]
 fn a_load_that_host_noise_blocks_does_not_bound_the_loads_above_it() {
-    struct Noisy(SimulatedDut, Rate);
-    impl Trials for Noisy {
-        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            let mut outcome = self.0.run(spec)?;
-            if spec.rate == self.1 {
-                let stall = Nanos::from_millis(5);
-                (outcome.host.tester_stall, outcome.host.tester_stalled) = (stall, stall);
-                outcome.host.queue_lasts = Some(Nanos(500_000));
-            }
-            Ok(outcome)
-        }
-    }
     let goals = [rfc2544(), ndr()];
     let (undisturbed, _) = search(truth(), 1, &settings(&goals));
     let mut loads: Vec<Rate> = undisturbed.trace.iter().map(|step| step.rate).filter(|rate| *rate < CAPACITY).collect();
@@ -200,7 +174,13 @@ fn a_load_that_host_noise_blocks_does_not_bound_the_loads_above_it() {
     loads.dedup();
     loads.retain(|load| *load < undisturbed.rate);
     for load in loads {
-        let mut device = Noisy(SimulatedDut::new(truth(), 1), load);
+        let mut device = altered(SimulatedDut::new(truth(), 1), |_, spec, outcome| {
+            if spec.rate == load {
+                let stall = Nanos::from_millis(5);
+                (outcome.host.tester_stall, outcome.host.tester_stalled) = (stall, stall);
+                outcome.host.queue_lasts = Some(Nanos(500_000));
+            }
+        });
         let result = throughput::measure(&mut device, &settings(&goals), None, &mut |_| ()).unwrap();
         recovers(&result, CAPACITY);
     }

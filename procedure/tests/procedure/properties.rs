@@ -1,17 +1,14 @@
 //! Properties of every search, tested with random devices and settings.
 
+use crate::fixture::within;
 use method::search::StepVerdict;
 use method::simulated::{SimulatedDut, Truth};
 use method::{
-    Attempt, Criteria, Decision, Judgement, Nanos, Patience, Precision, Rate, Ratio, ResultKind, SearchResult,
-    SearchSettings, Trials, Verdict, judge, search::binary,
+    Attempt, Criteria, Decision, Judgement, Nanos, Patience, Precision, Rate, Ratio, ResultKind, SearchResult, Trials,
+    Verdict, judge, search::binary,
 };
 use procedure::{establishment, throughput};
 use proptest::prelude::*;
-
-fn settings(hi: u64, error: u64) -> SearchSettings {
-    SearchSettings { hi: Rate(hi), precision: Precision::Absolute(Rate(error)), ..SearchSettings::default() }
-}
 
 /// Every rate in a result was tried, and its verdict in the result is that of the trial.
 fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
@@ -64,7 +61,7 @@ proptest! {
     #[test]
     fn a_steady_device_is_bracketed(capacity in 1u64..50_000_000, hi in 2u64..50_000_000, error in 1u64..10_000) {
         let mut dut = SimulatedDut::new(Truth::new(Rate(capacity), Rate(1)), 0);
-        let result = throughput::measure(&mut dut, &settings(hi, error), None, &mut |_| ()).unwrap();
+        let result = throughput::measure(&mut dut, &within(hi, error), None, &mut |_| ()).unwrap();
         is_honest(&result)?;
         if capacity >= hi {
             prop_assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(hi)));
@@ -78,7 +75,7 @@ proptest! {
     fn set_up_rate_is_bracketed(setup in 1_000u64..5_000_000, n in 1_000_000u64..4_000_000_000) {
         let mut dut = SimulatedDut::new(Truth::new(Rate(10_000_000), Rate(setup)), 0);
         let phase1 = establishment::Phase1 { connections: n, buffered: 0, validate_at_most: None };
-        let result = establishment::measure(&mut dut, &settings(8_000_000, 100), phase1, &mut |_| ()).unwrap();
+        let result = establishment::measure(&mut dut, &within(8_000_000, 100), phase1, &mut |_| ()).unwrap();
         is_honest(&result)?;
         // A rate that is too high by less than one frame in N cannot be told from the truth.
         let blur = setup / n + 1;
@@ -105,7 +102,7 @@ proptest! {
             ..Truth::new(Rate(1_000_000), Rate(1))
         };
         let mut dut = SimulatedDut::new(truth, seed);
-        let result = throughput::measure(&mut dut, &settings(10_000_000, 1_000), None, &mut |_| ()).unwrap();
+        let result = throughput::measure(&mut dut, &within(10_000_000, 1_000), None, &mut |_| ()).unwrap();
         is_honest(&result)?;
         // Never above the capacity of DUT and tester, except for the allowed lateness.
         prop_assert!(result.rate.0 <= 1_200_000u64.min(ceiling + ceiling / 90_000 + 1));
@@ -134,7 +131,7 @@ proptest! {
             ..Truth::new(Rate(1_000_000), Rate(1))
         };
         let dut = SimulatedDut::new(truth, seed);
-        let run = |mut dut: SimulatedDut| throughput::measure(&mut dut, &settings(10_000_000, 100), None, &mut |_| ());
+        let run = |mut dut: SimulatedDut| throughput::measure(&mut dut, &within(10_000_000, 100), None, &mut |_| ());
         prop_assert_eq!(run(dut.clone()), run(dut));
     }
 }

@@ -1,42 +1,22 @@
 //! Tests of resuming from records: the same settings replay the recorded trials and continue after them, with the same
 //! result; other settings are refused.
 
+use crate::fixture::{listening, within};
 use method::simulated::{SimulatedDut, Truth};
 use method::{
-    Criteria, Precision, Rate, Ratio, Replay, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialRecord,
-    TrialSpec, Trials, judge,
+    Criteria, Rate, Ratio, Replay, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialRecord, TrialSpec,
+    Trials, judge,
 };
 use procedure::throughput;
 
 fn settings() -> SearchSettings {
-    SearchSettings { hi: Rate(10_000_000), precision: Precision::Absolute(Rate(100)), ..SearchSettings::default() }
+    within(10_000_000, 100)
 }
 
 fn dut() -> SimulatedDut {
     let jitter = Ratio::from_ppm(5_000);
     let host_stalls = Ratio::from_ppm(200_000);
     SimulatedDut::new(Truth { jitter, host_stalls, ..Truth::new(Rate(1_234_567), Rate(1)) }, 7)
-}
-
-/// Writes every trial as a line of JSON, as a run folder does.
-struct Recording {
-    inner: SimulatedDut,
-    lines: Vec<String>,
-}
-
-impl Trials for Recording {
-    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let outcome = self.inner.run(spec)?;
-        let record = TrialRecord {
-            seq: self.lines.len() as u64,
-            measurement: "throughput/0".to_owned(),
-            spec: spec.clone(),
-            verdict: judge(spec, &outcome, &Criteria::default()),
-            outcome: outcome.clone(),
-        };
-        self.lines.push(serde_json::to_string(&record).unwrap());
-        Ok(outcome)
-    }
 }
 
 /// Trials that must not be run.
@@ -48,11 +28,18 @@ impl Trials for Untouchable {
     }
 }
 
+/// A result, and its trials after they were lines of JSON, as in a run folder.
 fn recorded() -> (SearchResult, Vec<TrialRecord>) {
-    let mut recording = Recording { inner: dut(), lines: Vec::new() };
-    let result = throughput::measure(&mut recording, &settings(), None, &mut |_| ()).unwrap();
-    assert!(recording.lines.iter().all(|line| !line.contains('\n')));
-    (result, recording.lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect())
+    let mut device = listening(dut());
+    let result = throughput::measure(&mut device, &settings(), None, &mut |_| ()).unwrap();
+    let read = |(seq, (spec, outcome)): (usize, (TrialSpec, TrialOutcome))| {
+        let verdict = judge(&spec, &outcome, &Criteria::default());
+        let record = TrialRecord { seq: seq as u64, measurement: "throughput/0".to_owned(), spec, verdict, outcome };
+        let line = serde_json::to_string(&record).unwrap();
+        assert!(!line.contains('\n'));
+        serde_json::from_str(&line).unwrap()
+    };
+    (result, device.log.into_iter().enumerate().map(read).collect())
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod spoiled;
 
+use crate::fixture::{altered, listening, within};
 use method::search::{Phase2, StepVerdict, Verify};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::trial::Leg;
@@ -19,7 +20,7 @@ const ERROR: Rate = Rate(100);
 const N: u64 = 4_000_000;
 
 fn settings() -> SearchSettings {
-    SearchSettings { hi: Rate(10_000_000), precision: Precision::Absolute(ERROR), ..SearchSettings::default() }
+    within(10_000_000, ERROR.0)
 }
 
 fn truth() -> Truth {
@@ -50,27 +51,6 @@ fn recovers(result: &SearchResult, truth: Rate) {
     assert!(result.error <= ERROR, "error {}", result.error);
 }
 
-/// A device whose trials are recorded, and whose outcomes a function alters by the trial's number (from 1) and
-/// specification.
-struct Altered<F> {
-    device: SimulatedDut,
-    specs: Vec<TrialSpec>,
-    alter: F,
-}
-
-fn altered<F: FnMut(usize, &TrialSpec, &mut TrialOutcome)>(device: SimulatedDut, alter: F) -> Altered<F> {
-    Altered { device, specs: Vec::new(), alter }
-}
-
-impl<F: FnMut(usize, &TrialSpec, &mut TrialOutcome)> Trials for Altered<F> {
-    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        self.specs.push(spec.clone());
-        let mut outcome = self.device.run(spec)?;
-        (self.alter)(self.specs.len(), spec, &mut outcome);
-        Ok(outcome)
-    }
-}
-
 /// Both directions of a trial.
 fn legs(outcome: &mut TrialOutcome) -> [&mut Leg; 2] {
     [&mut outcome.forward, &mut outcome.reverse]
@@ -90,10 +70,6 @@ fn once_bad(device: SimulatedDut, trial: usize) -> impl Trials {
             lose_one(outcome);
         }
     })
-}
-
-fn listening(device: SimulatedDut) -> Altered<impl FnMut(usize, &TrialSpec, &mut TrialOutcome)> {
-    altered(device, |_, _, _| ())
 }
 
 /// Phase 2 on N connections.
@@ -242,7 +218,7 @@ fn no_trial_is_without_a_frame() {
         Ok(result) => assert!(result.trace.iter().all(|s| s.verdict != StepVerdict::TesterBound)),
         Err(error) => assert!(matches!(error, TrialError::DutDead(_)), "{error}"),
     }
-    assert!(dut.specs.len() > 5 && dut.specs.iter().all(|spec| spec.frames() > 0));
+    assert!(dut.specs().len() > 5 && dut.specs().iter().all(|spec| spec.frames() > 0));
 }
 
 #[test]
@@ -288,7 +264,7 @@ fn a_dut_that_answers_the_second_trial_of_a_probe_is_not_dead() {
     let result = throughput::measure(&mut dut, &below, None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, below.hi));
     assert_eq!(result.trace[0].trials, 2, "the failed trial, and the one that decides");
-    let frames: Vec<u64> = dut.specs.iter().map(TrialSpec::frames).collect();
+    let frames: Vec<u64> = dut.specs().into_iter().map(TrialSpec::frames).collect();
     assert_eq!(frames, [frames[0], 1_000, 1_000, frames[0]]);
 }
 
@@ -312,7 +288,7 @@ fn a_probe_counts_the_answers_of_both_its_trials() {
 fn a_probe_of_few_connections_lasts_a_second() {
     let mut dut = listening(SimulatedDut::new(Truth::dead(), 1));
     establishment::measure(&mut dut, &settings(), phase1(100), &mut |_| ()).unwrap_err();
-    let probe = &dut.specs[1];
+    let probe = &dut.specs()[1];
     assert_eq!((probe.connections, probe.frames(), probe.rate), (100, 100, Rate(100)));
 }
 
@@ -398,7 +374,7 @@ fn an_incomplete_phase_1_is_repeated_and_then_slowed_down() {
     assert_eq!(result.trace[0].invalid, 9);
     assert!(result.phase1_lost > 0);
     // Later trials start with the rate that worked.
-    assert!(dut.specs[10..].iter().all(|spec| spec.phase1_rate == Some(Rate(218_700))));
+    assert!(dut.specs()[10..].iter().all(|spec| spec.phase1_rate == Some(Rate(218_700))));
 }
 
 #[test]
@@ -412,7 +388,7 @@ fn a_phase_1_that_never_completes_is_an_error() {
 fn every_trial_of_phase_2_has_its_own_phase_1() {
     let mut dut = listening(dut());
     throughput::measure(&mut dut, &settings(), Some(phase2(100_000)), &mut |_| ()).unwrap();
-    assert!(dut.specs.iter().all(|spec| !spec.keep_table));
+    assert!(dut.specs().iter().all(|spec| !spec.keep_table));
 }
 
 #[test]
@@ -507,7 +483,7 @@ fn a_noisy_host_does_not_slow_phase_1_down_without_end() {
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
     let result = establishment::measure(&mut dut, &limited, phase1(N), &mut |_| ()).unwrap();
     assert_eq!(result.kind, ResultKind::NothingMeasured);
-    let slowest = dut.specs.iter().map(|spec| spec.rate.time_for(N)).max().unwrap();
+    let slowest = dut.specs().iter().map(|spec| spec.rate.time_for(N)).max().unwrap();
     assert!(slowest > Nanos::from_secs(2) && slowest <= Nanos::from_secs(5), "{slowest:?}");
 }
 
@@ -519,5 +495,5 @@ fn a_phase_1_that_stays_incomplete_is_slowed_down_until_its_time_is_over() {
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
     let error = throughput::measure(&mut dut, &limited, Some(phase2(1_000)), &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::Phase1(_)));
-    assert_eq!(dut.specs.len(), 5);
+    assert_eq!(dut.specs().len(), 5);
 }

@@ -1,12 +1,13 @@
 //! What searches do to save time, against known truth: warm starts, trials that end early, one phase 1 for many trials, a limit
 //! that ends loss verification, a measured limit of validation, and the one-run capacity.
 
+use crate::fixture::{Altered, altered, listening, within};
 use method::search::{Phase2, Verify, Warm};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::trial::EarlyEnd;
 use method::{
-    Criteria, Direction, Invalid, Nanos, Pace, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
-    StepVerdict, TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
+    Criteria, Direction, Invalid, Nanos, Pace, Rate, Ratio, ResultKind, SearchResult, SearchSettings, StepVerdict,
+    TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
 };
 use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
 use procedure::capacity_known::Policy;
@@ -17,22 +18,11 @@ const ERROR: Rate = Rate(1_000);
 const N: u64 = 1_000_000;
 
 fn settings() -> SearchSettings {
-    SearchSettings { hi: Rate(10_000_000), precision: Precision::Absolute(ERROR), ..SearchSettings::default() }
+    within(10_000_000, ERROR.0)
 }
 
-/// A device whose trials are recorded.
-struct Logged(SimulatedDut, Vec<(TrialSpec, TrialOutcome)>);
-
-impl Trials for Logged {
-    fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let outcome = self.0.run(spec)?;
-        self.1.push((spec.clone(), outcome.clone()));
-        Ok(outcome)
-    }
-}
-
-fn logged(truth: Truth) -> Logged {
-    Logged(SimulatedDut::new(truth, 1), Vec::new())
+fn logged(truth: Truth) -> Altered<impl FnMut(usize, &TrialSpec, &mut TrialOutcome)> {
+    listening(SimulatedDut::new(truth, 1))
 }
 
 fn forwarding(dut: &mut impl Trials, settings: &SearchSettings, phase2: Option<Phase2>) -> SearchResult {
@@ -87,8 +77,8 @@ fn trials_that_end_early_change_no_result() {
     assert_eq!((result.rate, result.error, result.kind), (full.rate, full.error, full.kind));
     assert!(result.evidence.ended_early >= 3, "{}", result.evidence.ended_early);
     let seconds = |log: &[(TrialSpec, TrialOutcome)]| log.iter().map(|(_, o)| o.wall.0).sum::<u64>() / 1_000_000_000;
-    assert!(seconds(&dut.1) < full.trials * 50);
-    for (spec, outcome) in &dut.1 {
+    assert!(seconds(&dut.log) < full.trials * 50);
+    for (spec, outcome) in &dut.log {
         let ended = outcome.observed.ended_early.is_some();
         assert!(!ended || matches!(judge(spec, outcome, &Criteria::default()), Verdict::Fail(_)));
         // A trial that passes is never short.
@@ -102,23 +92,17 @@ fn trials_that_end_early_change_no_result() {
 /// A loss that noise may have touched proves nothing: the trial is repeated at full length.
 #[test]
 fn an_early_end_under_noise_is_repeated_at_full_length() {
-    struct Stalled(SimulatedDut, u32);
-    impl Trials for Stalled {
-        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            let mut outcome = self.0.run(spec)?;
-            if spec.options.early_end.is_some() && outcome.observed.ended_early.is_some() {
-                self.1 += 1;
-                outcome.host.tester_stall = Nanos::from_secs(60);
-                outcome.host.tester_stalled = Nanos::from_secs(60);
-            }
-            Ok(outcome)
+    let mut stalled = 0;
+    let mut dut = altered(SimulatedDut::new(Truth::new(CAPACITY, CAPACITY), 1), |_, spec, outcome| {
+        if spec.options.early_end.is_some() && outcome.observed.ended_early.is_some() {
+            stalled += 1;
+            (outcome.host.tester_stall, outcome.host.tester_stalled) = (Nanos::from_secs(60), Nanos::from_secs(60));
         }
-    }
-    let mut dut = Stalled(SimulatedDut::new(Truth::new(CAPACITY, CAPACITY), 1), 0);
+    });
     let result = forwarding(&mut dut, &SearchSettings { early_end: true, ..settings() }, None);
     recovers(&result);
-    assert!(dut.1 >= 3);
-    assert_eq!(result.evidence.ended_early, u64::from(dut.1));
+    assert!(stalled >= 3);
+    assert_eq!(result.evidence.ended_early, stalled);
     assert!(
         result.trace.iter().filter(|step| step.verdict == StepVerdict::Fail).all(|s| s.trials == 2 || s.invalid == 0)
     );
@@ -159,10 +143,10 @@ fn a_kept_table_has_one_phase_1_and_a_proof() {
     recovers(&result);
     let kept = result.evidence.kept_table.unwrap();
     assert!(kept.is_proven() && kept.phases1 == 1 && kept.sampled == 10_000, "{kept:?}");
-    let emptied: Vec<bool> = dut.1.iter().map(|(spec, _)| !spec.keep_table).collect();
+    let emptied: Vec<bool> = dut.log.iter().map(|(spec, _)| !spec.keep_table).collect();
     assert!(emptied[0] && emptied[1..].iter().all(|emptied| !emptied));
-    for at in [0, dut.1.len() - 1] {
-        assert_eq!(dut.1[at].0.direction, Direction::Reverse);
+    for at in [0, dut.log.len() - 1] {
+        assert_eq!(dut.log[at].0.direction, Direction::Reverse);
     }
     // Without connections there is no table.
     assert!(forwarding(&mut logged(Truth::new(CAPACITY, CAPACITY)), &settings, None).evidence.kept_table.is_none());
@@ -182,16 +166,17 @@ fn a_table_that_loses_connections_is_no_upper_bound() {
 /// A resumed search has an empty table: it opens the connections again.
 #[test]
 fn an_interrupted_kept_table_is_opened_again() {
-    struct Restarted(Logged, usize);
+    struct Restarted(SimulatedDut, usize);
     impl Trials for Restarted {
         fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            if self.0.1.len() == self.1 {
-                self.0.0 = SimulatedDut::new(self.0.0.truth.clone(), 1);
+            self.1 += 1;
+            if self.1 == 6 {
+                self.0 = SimulatedDut::new(self.0.truth.clone(), 1);
             }
             self.0.run(spec)
         }
     }
-    let mut dut = Restarted(logged(Truth::new(CAPACITY, CAPACITY)), 5);
+    let mut dut = Restarted(SimulatedDut::new(Truth::new(CAPACITY, CAPACITY), 1), 0);
     let result = forwarding(&mut dut, &SearchSettings { keep_table: true, ..settings() }, PHASE2);
     recovers(&result);
     assert_eq!(result.evidence.kept_table.unwrap().phases1, 2);
@@ -204,7 +189,7 @@ fn the_limit_of_validation_is_nine_tenths_of_the_reverse_throughput() {
     let cap = validation::measure(&mut dut, &settings(), PHASE2.unwrap(), &mut |_| ()).unwrap();
     assert!(cap.reverse <= Rate(150_000) && cap.reverse.0 > 147_000, "{}", cap.reverse);
     assert_eq!(cap.cap, Rate(cap.reverse.0 * 9 / 10));
-    assert!(dut.1.iter().all(|(spec, _)| spec.direction == Direction::Reverse) && cap.trials == dut.1.len() as u64);
+    assert!(dut.log.iter().all(|(spec, _)| spec.direction == Direction::Reverse) && cap.trials == dut.log.len() as u64);
     assert!(cap.beside(Rate(200_000), Ratio::ONE).limited);
     let later = cap.again().beside(Rate(100_000), Ratio::ONE);
     assert!(!later.limited && later.trials == 0 && later.cap == cap.cap);

@@ -1,9 +1,10 @@
 //! TCP connections: rates and times of a device of known truth.
 
+use crate::fixture::up_to;
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth};
 use method::trial::{Tcp, TcpClose};
-use method::{Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use method::{Nanos, Rate, ResultKind, SearchResult, SearchSettings, TrialError};
 use procedure::tcp::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT, TcpKeys};
 use procedure::{Context, Keys, Metric};
 
@@ -22,12 +23,7 @@ fn measure(
     connections: u64,
     (octets, seconds): (usize, u64),
 ) -> Result<SearchResult, TrialError> {
-    let settings = SearchSettings {
-        hi: Rate(8_000_000),
-        precision: Precision::Relative(Ratio::from_ppm(1_000)),
-        duration: Nanos::from_secs(seconds),
-        ..SearchSettings::default()
-    };
+    let settings = SearchSettings { duration: Nanos::from_secs(seconds), ..up_to(8_000_000) };
     let keys = Keys::of_table(keys);
     let context = Context::new(metric, &keys, &settings).with(Phase2 { connections, phase1_rate: Rate(10_000) });
     Context { frame: [octets; 2], ..context }.measure(&mut SimulatedDut::new(truth, 1))

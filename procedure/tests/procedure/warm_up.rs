@@ -1,10 +1,9 @@
 //! Warm-up: what it does to a device whose caches are cold when a trial begins.
 
+use crate::fixture::up_to;
 use method::simulated::{SimulatedDut, Truth};
 use method::trial::{Observed, PerDirection, WarmUp, WarmUpFrames};
-use method::{
-    Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialOptions, TrialSpec, Trials,
-};
+use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialOptions, TrialSpec, Trials};
 use procedure::throughput::measure;
 
 /// A device of 100,000 frames per second that has a half of it for 100 ms.
@@ -14,13 +13,8 @@ fn cold() -> SimulatedDut {
 }
 
 fn settings(warm_up: Option<WarmUp>) -> SearchSettings {
-    SearchSettings {
-        hi: Rate(1_000_000),
-        precision: Precision::Relative(Ratio::from_ppm(1_000)),
-        duration: Nanos::from_secs(1),
-        options: TrialOptions { warm_up, ..TrialOptions::default() },
-        ..SearchSettings::default()
-    }
+    let options = TrialOptions { warm_up, ..TrialOptions::default() };
+    SearchSettings { duration: Nanos::from_secs(1), options, ..up_to(1_000_000) }
 }
 
 fn search(warm_up: Option<WarmUp>) -> SearchResult {

@@ -1,7 +1,8 @@
 //! Tests of searches with trials that the tester or host noise invalidated: the device is not blamed, and the result
 //! has the known bounds.
 
-use super::{CAPACITY, ERROR, SETUP, altered, dut, forwarding, legs, lose_one, recovers, settings, truth};
+use super::{CAPACITY, ERROR, SETUP, dut, forwarding, legs, lose_one, recovers, settings, truth};
+use crate::fixture::altered;
 use method::search::StepVerdict;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Invalid, Nanos, Precision, Rate, Ratio, ResultKind, SearchSettings, TrialOutcome, TrialSpec, Trials};
