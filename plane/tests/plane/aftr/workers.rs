@@ -27,19 +27,3 @@ fn outer_and_inner_fragments_meet_wherever_they_arrive() {
         }
     }
 }
-
-/// RFC 6888, REQ-4 and REQ-5: one worker has all of a softwire, and allows the whole quota.
-#[test]
-fn a_softwire_has_one_quota_however_many_workers() {
-    for (workers, by_ports, misled) in [(2, true, false), (2, false, true), (3, true, true), (3, false, false)] {
-        let mut c = config();
-        *(if by_ports { &mut c.nat.quota.ports } else { &mut c.nat.quota.sessions }) = Some(9);
-        let mut g = with_workers(&c, workers);
-        g.misled = misled;
-        for p in 0..9 {
-            map(&mut g, b4(1), (HOST, 5000 + p));
-        }
-        g.refused(Customer, &wrap(b4(1), &udp((HOST, 6000), (REMOTE, 80))), "nat44.quota");
-        map(&mut g, b4(2), (HOST, 6000));
-    }
-}

@@ -64,16 +64,6 @@ fn parity_and_range_of_the_port_are_kept() {
 }
 
 #[test]
-fn a_customer_has_one_outside_address() {
-    let mut g = nat64_with(|c| c.nat.pool = vec![AddrRange { first: [192, 0, 2, 1].into(), count: 4 }]);
-    for customer in [A, B] {
-        let seen: std::collections::HashSet<_> =
-            (0..50).map(|p| map(&mut g, (customer, 5000 + p), (REMOTE, 80)).0).collect();
-        assert_eq!(seen.len(), 1);
-    }
-}
-
-#[test]
 fn without_a_binding_nothing_comes_in() {
     let mut g = nat64(&config());
     g.dropped(Internet, &udp((REMOTE, 80), (POOL, 5000)), "nat44.no-session");

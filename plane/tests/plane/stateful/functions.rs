@@ -91,8 +91,8 @@ impl Stateful for nat64 {
         host_of(0, i.into())
     }
 
-    fn subscriber(i: u32) -> IpAddr {
-        host_of(i.into(), 1)
+    fn host(subscriber: u16, i: u8) -> IpAddr {
+        host_of(subscriber.into(), i.into())
     }
 
     fn known(host: IpAddr) -> IpAddr {
@@ -127,6 +127,10 @@ impl Stateful for nat66 {
 
     fn customer(i: u32) -> IpAddr {
         host_of(0, i.into())
+    }
+
+    fn host(subscriber: u16, i: u8) -> IpAddr {
+        host_of(subscriber.into(), i.into())
     }
 
     fn is_bounded(&self) -> bool {
@@ -194,7 +198,12 @@ impl Stateful for ds_lite {
     }
 }
 
-/// The AFTR alone, whose customers are in different homes, each behind the softwire of its number: the third octet.
+/// The softwire of a home, whose number octets two and three of all addresses there are.
+fn home(address: &[u8]) -> Ipv6Addr {
+    tunnels::b4(u16::from_be_bytes([address[1], address[2]]).into())
+}
+
+/// The AFTR alone, whose customers are in different homes, each behind its softwire.
 impl Stateful for aftr {
     const VERSIONS: [u8; 2] = [4, 4];
     const STEERING: [Steering; 2] = [aftr::STEER_CUSTOMER, aftr::STEER_INTERNET];
@@ -217,10 +226,10 @@ impl Stateful for aftr {
     }
 
     fn bed(workers: Vec<Self>) -> Bed<Self> {
-        let enter = |frame: &[u8]| tunnels::wrap(tunnels::b4(frame[28].into()), frame);
+        let enter = |frame: &[u8]| tunnels::wrap(home(&frame[26..30]), frame);
         let leave = |frame: &[u8]| {
             let (from, to, inner) = tunnels::unwrap(frame);
-            assert_eq!((from, to), (tunnels::AFTR6, tunnels::b4(inner[32].into())), "ends of the softwire");
+            assert_eq!((from, to), (tunnels::AFTR6, home(&inner[30..34])), "ends of the softwire");
             inner
         };
         let mut g = Bed::readdressing(workers, Self::STEERING, [6, 4]);
@@ -229,12 +238,16 @@ impl Stateful for aftr {
     }
 
     fn customer(i: u32) -> IpAddr {
-        Ipv4Addr::from_bits(0xc0a8_0014 + (i << 8)).into()
+        Self::host(i as u16, 20)
+    }
+
+    fn host(subscriber: u16, i: u8) -> IpAddr {
+        let [a, b] = subscriber.to_be_bytes();
+        v4(10, a, b, i)
     }
 
     fn written(host: IpAddr) -> String {
-        let IpAddr::V4(address) = host else { panic!("{host} is in no home") };
-        format!("{} {host}", tunnels::b4(address.octets()[2].into()))
+        format!("{} {host}", home(&testbed::prelude::v4(host)))
     }
 
     fn numbered(&self) -> Option<u32> {

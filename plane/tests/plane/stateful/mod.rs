@@ -52,9 +52,9 @@ pub(super) trait Stateful: Function + Sized + 'static {
     /// One of many customers.
     fn customer(i: u32) -> IpAddr;
 
-    /// A customer of one of many subscribers.
-    fn subscriber(i: u32) -> IpAddr {
-        Self::customer(i)
+    /// A host of one of many subscribers.
+    fn host(_subscriber: u16, i: u8) -> IpAddr {
+        Self::customer(i.into())
     }
 
     /// A customer as static mappings write it.

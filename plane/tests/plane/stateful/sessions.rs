@@ -8,6 +8,7 @@ use testbed::prelude::*;
 each! {
     a_packet_and_its_answer: nat44 nat64 nat66 nat46 ds_lite aftr;
     customers_share_an_address_and_are_told_apart_by_port: nat44 nat64 nat66 nat46 ds_lite aftr;
+    a_customer_has_one_outside_address: nat44 nat64 aftr;
     the_mapping_is_endpoint_independent: nat44 nat64 nat66 nat46 ds_lite aftr;
     filtering_is_as_configured: nat44 nat64 nat66 aftr;
     filtering_of_connections_is_as_configured: nat44 nat64 nat66 aftr;
@@ -34,6 +35,15 @@ fn customers_share_an_address_and_are_told_apart_by_port<N: Stateful>() {
     assert_eq!(outside.map(|o| o.0), [N::POOL; 2]);
     assert_ne!(outside[0], outside[1]);
     assert_eq!(outside.map(|o| g.reached((N::REMOTE, 80), o)), [(N::A, 5000), (N::B, 5000)]);
+}
+
+/// RFC 4787, REQ-2; RFC 6888, REQ-2.
+fn a_customer_has_one_outside_address<N: Stateful>() {
+    let mut g = with::<N>(&|c| c.pool[0].count = 4);
+    for i in 1..20 {
+        let outside = [5000, 5001, 5010].map(|port| map(&mut g, (N::customer(i), port), (N::REMOTE, 80)).0);
+        assert_eq!(outside, [outside[0]; 3]);
+    }
 }
 
 /// RFC 4787, REQ-1, and RFC 5382, REQ-1.

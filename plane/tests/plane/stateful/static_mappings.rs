@@ -119,7 +119,7 @@ fn hairpins_find_them<N: Stateful>() {
 /// The worker follows from the inside end point, or from the subscriber where those are counted; the outside port may be another
 /// one's.
 fn every_worker_knows_them<N: Stateful>() {
-    let of = |i: u16| ("udp", 8000 + i, (N::subscriber(i.into()), 5000 + i));
+    let of = |i: u16| ("udp", 8000 + i, (N::host(i, i as u8), 5000 + i));
     let statics: Vec<Static> = (1..60).map(of).chain([("icmp", 7, (N::A, 9))]).collect();
     let counted = |c: &mut Config| c.quota.sessions = Some(400);
     let (kind, code) = port_unreachable(N::A);

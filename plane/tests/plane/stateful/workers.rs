@@ -14,8 +14,8 @@ each! {
     fragments_meet_wherever_they_arrive: nat44 nat64 nat66 nat46 ds_lite aftr;
     errors_of_any_router_reach_the_worker_of_the_customer_they_are_about: nat44 nat64 nat66 nat46 ds_lite;
     identifications_are_shared_out: nat64 nat46;
-    a_subscriber_has_one_quota_however_many_workers: nat64 nat66;
-    quotas_are_the_prefixes: nat64 nat66;
+    a_subscriber_has_one_quota_however_many_workers: nat64 nat66 aftr;
+    quotas_are_the_subscribers: nat64 nat66 aftr;
     subscribers_stay_with_the_worker_that_links_steer_them_to: nat64 nat66;
 }
 
@@ -132,7 +132,7 @@ fn a_subscriber_has_one_quota_however_many_workers<N: Stateful>() {
             let nat = |c: &mut Config| c.quota = of_nine(ports);
             let mut g = bed::<N>(&Setup { nat: &nat, workers, prefix: Some(prefix), ..USUAL });
             g.misled = misled;
-            let own = |p: u16| host_of(0, u128::from(1 + p % hosts));
+            let own = |p: u16| N::host(0, 1 + p as u8 % hosts);
             for p in 0..9 {
                 map(&mut g, (own(p), 5000 + p), (N::REMOTE, 80));
             }
@@ -140,35 +140,37 @@ fn a_subscriber_has_one_quota_however_many_workers<N: Stateful>() {
                 refused(&mut g, Customer, &udp((own(p), 6000 + p), known::<N>((N::REMOTE, 80))), "quota");
             }
             if prefix > 7 {
-                map(&mut g, (ip("2001:db8:2::b"), 5000), (N::REMOTE, 80));
+                map(&mut g, (N::host(0x100, 1), 5000), (N::REMOTE, 80));
             }
         }
     }
 }
 
-/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it (RFC 8981).
-fn quotas_are_the_prefixes<N: Stateful>() {
-    for (len, nets) in [(64, 1), (56, 3)] {
+/// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix (RFC 8981) or a softwire, whatever addresses it uses.
+fn quotas_are_the_subscribers<N: Stateful>() {
+    let prefixes = if N::VERSIONS[0] == 6 { &[(64, 1), (56, 3)][..] } else { &[(64, 1)] };
+    for &(len, nets) in prefixes {
         for by_ports in [true, false] {
             let nat = |c: &mut Config| c.quota = of_nine(by_ports);
             let mut g = bed::<N>(&Setup { nat: &nat, prefix: Some(len), ..USUAL });
             let full = |g: &mut Bed<N>, i| {
-                let e = refused(g, Customer, &udp((host_of(0, i), 6000), known::<N>((N::REMOTE, 80))), "quota");
-                assert_eq!((icmp_type(&e), judge(&e).from.0), ((1, 3), N::OWN[0]));
+                let e = refused(g, Customer, &udp((N::host(0, i), 6000), known::<N>((N::REMOTE, 80))), "quota");
+                assert_eq!((icmp_type(&e), judge(&e).from.0), (kind(N::A, (1, 3), (3, 1)), N::OWN[0]));
             };
-            for i in 0..9 {
-                map(&mut g, (host_of(i % nets, i + 1), 5000), (N::REMOTE, 80));
-            }
+            let fill = |g: &mut Bed<N>| {
+                for i in 0..9 {
+                    map(g, (N::host(u16::from(i) % nets, i + 1), 5000), (N::REMOTE, 80));
+                }
+            };
+            fill(&mut g);
             (1..21).for_each(|i| full(&mut g, i));
-            map(&mut g, (host_of(0x100, 1), 6000), (N::REMOTE, 80));
+            map(&mut g, (N::host(0x100, 1), 6000), (N::REMOTE, 80));
             g.wait(400);
             g.idle(400);
             assert_eq!((g.entries().0, g.workers[0].numbered()), (0, Some(0)));
-            map(&mut g, (host_of(0, 77), 6000), (N::REMOTE, 80));
+            map(&mut g, (N::host(0, 77), 6000), (N::REMOTE, 80));
             g.clear();
-            for i in 0..9 {
-                map(&mut g, (host_of(i % nets, i + 1), 5000), (N::REMOTE, 80));
-            }
+            fill(&mut g);
             full(&mut g, 1);
         }
     }
