@@ -7,10 +7,8 @@ use crate::software::{Software, SoftwareConfig, conntrack};
 use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, IP, Tool};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
-
-const KERNEL: [&str; 3] = ["/proc/sys/kernel/ostype", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version"];
-const PROCESSORS: &str = "/proc/cpuinfo";
 
 /// A fact about the device under test or its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,36 +45,43 @@ pub(crate) fn of_dns(changes: &mut Changes, tools: &[Tool]) -> Vec<Fact> {
     machine().into_iter().chain(versions).collect()
 }
 
+/// Facts of this machine by name, from files only.
+pub fn of_this_machine() -> BTreeMap<String, String> {
+    let readings = Readings::below(Path::new("/"), readings::OF_FACTS);
+    let text = |path: &str| readings.text(path).map(str::to_owned);
+    let listed = |all: Vec<&str>| Some(all.join(", ")).filter(|all| !all.is_empty());
+    let active = |all| listed(all).unwrap_or_else(|| "none active".to_owned());
+    let cores: Vec<String> = port::host::cores().iter().map(usize::to_string).collect();
+    let uname = rustix::system::uname();
+    let [system, release, machine] =
+        [uname.sysname(), uname.release(), uname.machine()].map(|text| text.to_string_lossy().into_owned());
+    let cpu = |key: &str| readings.value(readings::PROCESSORS, key);
+    // aarch64 gives numbers instead of a name.
+    let part = || cpu("CPU part").map(|part| format!("aarch64 part {part}"));
+    let rows = [
+        ("kernel", Some(format!("{system} {release}"))),
+        ("architecture", Some(machine)),
+        ("cpu", cpu("model name").map(str::to_owned).or_else(part)),
+        ("cores", Some(cores.join(", "))),
+        ("memory", readings.value(readings::MEMORY, "MemTotal").map(str::to_owned)),
+        ("governor", listed(readings.governors().into_iter().collect())),
+        ("smt", readings.smt_control().map(str::to_owned)),
+        ("clock source", text(readings::CLOCK_SOURCE)),
+        ("mitigations", readings.mitigations().map(active)),
+        ("huge pages", text(readings::HUGE_PAGES)),
+        ("load at the start", text(readings::LOAD)),
+    ];
+    rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The same, with the build of the kernel and the vulnerabilities of the processor.
 fn machine() -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let readings = Readings::below(Path::new("/"), &[&KERNEL[..], &[PROCESSORS], readings::OF_FACTS].concat());
-    let kernel: Vec<&str> = KERNEL.iter().filter_map(|file| readings.text(file)).collect();
-    facts.push(Fact::new("kernel", kernel.join(" ")));
-    if let Some(model) = readings.value(PROCESSORS, "model name") {
-        facts.push(Fact::new("processor", model));
-    }
-    facts.push(Fact::new("cores", port::host::cores().len().to_string()));
-    if let Some(memory) = readings.value(readings::MEMORY, "MemTotal") {
-        facts.push(Fact::new("memory", memory));
-    }
-    let governors: Vec<&str> = readings.governors().into_iter().collect();
-    if !governors.is_empty() {
-        let bad = governors.iter().any(|g| *g != "performance");
-        let list = governors.join(", ");
-        let why = "the clock of a core follows its load; fix it with `cpupower frequency-set -g performance`";
-        facts.push(Fact::new("governor", list).doubted_if(bad, why));
-    }
-    if let Some(smt) = readings.text(readings::SMT_ACTIVE) {
-        let why =
-            "two threads share a core, so that one slows the other; boot with `nosmt`, or use one thread of each pair";
-        facts.push(Fact::new("simultaneous multithreading", smt).doubted_if(smt == "1", why));
-    }
-    if let Some(source) = readings.text(readings::CLOCK_SOURCE) {
-        facts.push(Fact::new("clock source", source));
-    }
-    let mitigations: Vec<String> = readings.vulnerabilities().map(|(name, state)| format!("{name}: {state}")).collect();
-    facts.push(Fact::new("mitigations", mitigations.join("; ")));
-    facts
+    let readings = Readings::below(Path::new("/"), &[readings::MITIGATIONS]);
+    let build = rustix::system::uname().version().to_string_lossy().into_owned();
+    let states: Vec<String> = readings.vulnerabilities().map(|(name, state)| format!("{name}: {state}")).collect();
+    let more = [("kernel build", build), ("vulnerabilities", states.join("; "))];
+    let more = more.map(|(name, value)| (name.to_owned(), value));
+    of_this_machine().into_iter().chain(more).map(|(name, value)| Fact { name, value, doubt: None }).collect()
 }
 
 fn settings(changes: &mut Changes, software: &Software, config: &SoftwareConfig) -> Vec<Fact> {

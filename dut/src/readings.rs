@@ -8,8 +8,10 @@ use std::io;
 use std::path::Path;
 
 /// Readings for every run; a `*` stands for any part of one name.
-pub const OF_FACTS: &[&str] = &[GOVERNORS, SMT_ACTIVE, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, MEMORY, LOAD];
+pub const OF_FACTS: &[&str] =
+    &[PROCESSORS, GOVERNORS, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, HUGE_PAGES, MEMORY, LOAD];
 
+pub const PROCESSORS: &str = "/proc/cpuinfo";
 pub const GOVERNORS: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
 /// Several threads of a core in use: 1 or 0.
 pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
@@ -17,6 +19,7 @@ const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 /// File with the clock source in use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
+pub const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 pub const MEMORY: &str = "/proc/meminfo";
 pub const LOAD: &str = "/proc/loadavg";
 

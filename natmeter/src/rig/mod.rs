@@ -210,12 +210,9 @@ impl Default for Process {
 /// Failures or doubts in words, which are known only at the end.
 pub type Words = Box<dyn FnOnce() -> Vec<String>>;
 
-/// Returns doubts about results from facts about a device. Skips those that the facts of the tester, on the same
-/// machine, already have.
+/// Returns doubts about results from facts about a device.
 fn doubts_of(facts: &[Fact]) -> Vec<String> {
-    let of_tester = ["governor", "simultaneous multithreading"];
-    let of_device = facts.iter().filter(|fact| !of_tester.contains(&fact.name.as_str()));
-    of_device.filter_map(|fact| fact.doubt.clone()).collect()
+    facts.iter().filter_map(|fact| fact.doubt.clone()).collect()
 }
 
 /// Cost of a frame.
