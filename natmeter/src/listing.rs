@@ -167,7 +167,6 @@ mod tests {
         }
     }
 
-    /// Every back-end is listed with a description.
     #[test]
     fn back_ends_are_spelled_as_in_scenarios() {
         let rows = back_ends();

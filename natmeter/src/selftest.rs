@@ -320,7 +320,6 @@ mod tests {
         assert!(differ(&[404_000, 407_000]));
     }
 
-    /// The trials of failed checks are kept for analysis, those of passed checks are not.
     #[test]
     fn the_trials_of_a_check_that_does_not_pass_are_kept() {
         let process = Process::new();

@@ -43,7 +43,6 @@ fn addresses(side: &Side, ipv6: bool) -> [IpAddr; 2] {
     if ipv6 { [six(1), six(2)] } else { [side.dut, side.tester].map(|four| Ipv4Addr::from(four).into()) }
 }
 
-/// A device that stands.
 pub(crate) struct Standing {
     pub(crate) device: External,
     links: Links,

@@ -83,7 +83,6 @@ fn pass_files(file: &str, left: &[(u32, Vec<u8>)], right: &[(u32, Vec<u8>)]) -> 
     Outcome { left: read("to-left.pcap"), right: read("to-right.pcap"), told: serde_json::from_str(&told).unwrap() }
 }
 
-/// Sides with these keys and a technology.
 fn file(left: &str, right: &str, technology: &str) -> String {
     let mut text = String::new();
     for (name, keys, last) in [("left", left, 1), ("right", right, 2)] {
@@ -172,7 +171,6 @@ fn a_side_in_a_vlan_receives_and_sends_frames_with_its_tag() {
     assert_eq!(outcome.right[0][12..18], [0x81, 0, 0x0f, 0xfe, 8, 0]);
 }
 
-/// Requests come and are answered inside the VLAN.
 #[test]
 fn neighbours_are_answered_inside_the_vlan() {
     let arp =

@@ -176,7 +176,6 @@ fn running(technology: &str, workers: usize, play: Play) {
     running_at(SIDES, technology, workers, play);
 }
 
-/// Runs a gateway on in-process links.
 fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
@@ -221,7 +220,6 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     embedded.stop().unwrap();
 }
 
-/// Replaces words in a file.
 fn edit(file: &Path, from: &str, to: &str) {
     let text = std::fs::read_to_string(file).unwrap();
     assert!(text.contains(from), "{from} in {text}");
@@ -345,7 +343,6 @@ fn another_technology_is_refused() {
     });
 }
 
-/// A change is applied to the stateless part, too.
 #[test]
 fn a_stateless_function_gets_its_new_settings() {
     running(XLAT464, 1, &mut |ends, file, say| {

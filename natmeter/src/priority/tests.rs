@@ -66,7 +66,6 @@ impl Machine {
     fn raise(&self) -> Option<Note> {
         raised(&self.notes(), |to, process| self.apply(to, process))
     }
-    /// A complete run.
     fn run_in(&self, session: u32) {
         self.enter(session);
         self.end_run(self.raise().unwrap());

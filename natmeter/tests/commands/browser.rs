@@ -18,7 +18,6 @@ fn load(url: &str) -> (String, String) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The lines of the console of a page.
 fn console(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.contains("CONSOLE")).collect()
 }

@@ -242,7 +242,6 @@ fn a_report_follows_json_and_format() {
     assert_eq!(report(&[]), report(&["--format", "text"]));
 }
 
-/// Each command shows an example of its own.
 #[test]
 fn every_command_has_an_example() {
     for command in [

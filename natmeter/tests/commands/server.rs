@@ -26,7 +26,6 @@ pub(crate) fn copy(name: &str, runs: &Path, to: &str) -> PathBuf {
     path
 }
 
-/// A folder with two runs.
 pub(crate) fn two_runs() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     copy("version1/map-t", dir.path(), "map-t");
@@ -34,7 +33,6 @@ pub(crate) fn two_runs() -> tempfile::TempDir {
     dir
 }
 
-/// A server.
 pub(crate) struct Server {
     child: Child,
     pub url: String,
@@ -47,7 +45,6 @@ impl Server {
         Server::with(runs, &["--listen", "127.0.0.1:0"])
     }
 
-    /// Starts a server with these options.
     pub(crate) fn with(runs: &Path, options: &[&str]) -> Server {
         let mut command = program::command(runs, &["serve", "--json", "--quiet"]);
         command.arg(runs).args(options);
@@ -95,7 +92,6 @@ impl Drop for Server {
     }
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: u16,
@@ -110,7 +106,6 @@ impl Answer {
         Answer { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    /// Returns a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)

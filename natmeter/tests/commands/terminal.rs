@@ -37,7 +37,6 @@ fn written(mut child: Child) -> Vec<u8> {
     all
 }
 
-/// A terminal of this size.
 fn terminal((lines, columns): (u16, u16)) -> Parser {
     let [lines, columns] = [lines, columns].map(|n| NonZero::new(n).unwrap());
     Parser::new(lines, columns, 0)

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The program.
 pub(crate) const NATMETER: &str = env!("CARGO_BIN_EXE_natmeter");
 
 /// The top folder of the repository, where scenarios are found by their names.

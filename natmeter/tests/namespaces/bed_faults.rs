@@ -118,7 +118,6 @@ fn ports_in_use_are_waited_for() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// The Ethernet address of an end.
 fn mac(bed: &Bed, name: &str) -> String {
     let path = format!("/sys/class/net/{name}/address");
     let output = bed.tester.command("cat", Sight::NetworkAndSysfs).arg(path).output().unwrap();

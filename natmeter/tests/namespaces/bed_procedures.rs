@@ -134,7 +134,6 @@ fn segments_on_tcp_connections_are_more_than_one_a_round_trip() {
     assert!(invalid == 0 && all > 2 * 1_500, "{invalid} of {all} segments are invalid");
 }
 
-/// Packets that the counters of the box have seen.
 fn packets(bed: &Bed) -> Vec<u64> {
     let output = bed.device.command("nft", port::netns::Sight::Network).args(["list", "table", "ip", "user"]).output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();

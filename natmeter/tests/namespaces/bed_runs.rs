@@ -14,7 +14,6 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Scenarios of other devices run over a box that does the same; a hook serves the cores.
 #[test]
 #[ignore = "needs root"]
 fn scenarios_of_other_devices_run_over_a_bed() {
@@ -199,7 +198,6 @@ fn seconds_of_valid_trials(run: &Path) -> f64 {
     valid.map(|trial| trial["outcome"]["wall"].as_f64().unwrap() / 1e9).sum()
 }
 
-/// Measurements of the null device in a report.
 fn null_devices(report: &serde_json::Value) -> usize {
     let results = report["results"].as_array().unwrap();
     results.iter().map(|result| result["null"].as_array().map_or(0, Vec::len)).sum()

@@ -7,7 +7,6 @@ use super::{Running, cable, config, run};
 use port::Netns;
 use serde_json::Value;
 
-/// The technology's table of a scenario.
 pub(super) fn technology(scenario: &str) -> String {
     let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
     let from = text.find("[technology").unwrap();
@@ -20,7 +19,6 @@ fn two_boxes(scenario: &str) {
     has_rates(&between_two(scenario, &Bed::new(), &Netns::new().unwrap(), &[("ce", ""), ("pe", "")], "1"), 2);
 }
 
-/// The customer edge of MAP-T may be two boxes with hooks of their own.
 #[test]
 #[ignore = "needs root"]
 fn three_boxes_with_map_t() {

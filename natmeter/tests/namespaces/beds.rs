@@ -30,7 +30,6 @@ impl Drop for Bed {
     }
 }
 
-/// Names of the ends.
 pub(super) const LEFT: &str = "t-left";
 pub(super) const RIGHT: &str = "t-right";
 
@@ -56,7 +55,6 @@ impl Bed {
         bed
     }
 
-    /// Cables the box in.
     pub(super) fn cable(&self) {
         for (name, far, net) in [(LEFT, "d-left", 18), (RIGHT, "d-right", 19)] {
             two_queues(&self.tester, name, &self.device, far);
@@ -65,7 +63,6 @@ impl Bed {
         }
     }
 
-    /// A kernel that forwards.
     pub(super) fn forwarding() -> Bed {
         let bed = Bed::new();
         bed.forward();
@@ -127,7 +124,6 @@ impl Bed {
         format!("clear = \"{clear}\"\ncount = \"{count}\"")
     }
 
-    /// Writes a program that the box or its hooks run.
     pub(super) fn script(&self, name: &str, text: &str) {
         let path = self.folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -141,7 +137,6 @@ impl Bed {
         command.args(args).current_dir(self.folder.path()).output().unwrap()
     }
 
-    /// Lets the box filter what it forwards by these rules.
     pub(super) fn filter(&self, rules: &[&str]) {
         run(&self.device, "nft add table ip user");
         run(&self.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
@@ -173,7 +168,6 @@ impl Bed {
         lines
     }
 
-    /// The words of the check that fails.
     pub(super) fn failing(&self) -> String {
         let lines = self.check(&[]);
         let failed = lines.iter().find(|(_, grade, _)| grade == "FAILED");
@@ -197,7 +191,6 @@ impl Bed {
         (output.status.code(), program::stderr(&output))
     }
 
-    /// Resumes the only run.
     fn resume(&self) {
         let run = folder_of(self).unwrap();
         let output = self.natmeter(&["resume", run.to_str().unwrap(), "--beside", "--quiet"]);
@@ -250,7 +243,6 @@ pub(super) fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// Waits until something holds.
 pub(super) fn until(holds: impl Fn() -> bool) {
     let end = std::time::Instant::now() + super::PATIENCE * 2;
     while !holds() {
@@ -274,7 +266,6 @@ pub(super) fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     }
 }
 
-/// The path of a scenario of the project.
 pub(super) fn scenario(name: &str) -> String {
     scenarios().join(name).display().to_string()
 }
@@ -407,7 +398,6 @@ fn a_box_that_forgets_its_neighbours_loses_no_frame() {
     }
 }
 
-/// natmeter configures the software of a box over ssh, and restores it.
 #[test]
 #[ignore = "needs root"]
 fn the_software_of_a_box_is_configured_over_ssh() {
@@ -429,7 +419,6 @@ fn the_software_of_a_box_is_configured_over_ssh() {
     assert_eq!(state(), before);
 }
 
-/// A connection that is lost ends the run; `natmeter resume` continues it, and restores the box.
 #[test]
 #[ignore = "needs root"]
 fn a_lost_ssh_connection_ends_the_run_which_is_resumed() {
@@ -480,7 +469,6 @@ pub(super) fn folder_of(bed: &Bed) -> Option<PathBuf> {
     Some(runs.next()?.unwrap().path())
 }
 
-/// A box that stops forwarding in the middle of a run is dead; the run is resumed when it forwards again.
 #[test]
 #[ignore = "needs root"]
 fn a_box_that_dies_ends_the_run_which_is_resumed() {
@@ -500,7 +488,6 @@ fn a_box_that_dies_ends_the_run_which_is_resumed() {
     bed.resume();
 }
 
-/// A cable that is pulled in a trial makes the trial invalid, and the run goes on.
 #[test]
 #[ignore = "needs root"]
 fn a_cable_that_is_pulled_invalidates_a_trial() {
@@ -529,7 +516,6 @@ fn a_cable_that_is_pulled_invalidates_a_trial() {
     assert!(later.iter().any(|trial| !trial["verdict"]["invalid"].is_object()), "the run goes on: {later:?}");
 }
 
-/// A stateless box needs no hooks.
 #[test]
 #[ignore = "needs root"]
 fn a_box_without_hooks_is_measured() {

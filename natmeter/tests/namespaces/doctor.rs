@@ -14,7 +14,6 @@ fn spoil(bed: &Bed) {
     run(&bed.tester, &format!("sysctl -qw net.ipv6.conf.{LEFT}.accept_ra=1"));
 }
 
-/// The spoilt settings as the kernel shows them.
 fn settings(bed: &Bed) -> Vec<String> {
     let read = |program: &str, args: &[&str]| {
         let output = bed.tester.command(program, Sight::NetworkAndSysfs).args(args).output().unwrap();

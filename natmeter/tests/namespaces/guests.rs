@@ -77,7 +77,6 @@ pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
     measured_by(&|args| natmeter(folder, args), folder, scenario, &SOME, rates, &|_, _| ())
 }
 
-/// Runs natmeter with arguments.
 type Natmeter<'a> = &'a dyn Fn(&[&str]) -> Output;
 
 /// A rate that every guest of User-Mode Linux forwards.
@@ -190,7 +189,6 @@ jool -i plat pool4 add 198.19.0.1 1024-65535 --udp
 restore = "jool instance remove plat"
 "#;
 
-/// 464XLAT of two guests: the CLAT translates statelessly, and the PLAT has the connections.
 #[test]
 #[ignore = "needs root and a guest"]
 fn two_guests_with_464xlat_are_measured() {
@@ -385,7 +383,6 @@ fn jool_in_a_guest_over_ssh_is_measured() {
     bed.is_measured_and_counted(nat64(bed.folder.path()), 500);
 }
 
-/// A hook that hangs is killed in the guest, and the error shows it; the guest goes on.
 #[test]
 #[ignore = "needs root and a guest"]
 fn a_hook_that_hangs_in_a_guest_is_killed() {
@@ -399,7 +396,6 @@ fn a_hook_that_hangs_in_a_guest_is_killed() {
     assert!(says.contains("    waits") && says.contains("restored by `echo back`"), "{says}");
 }
 
-/// A guest that ends is named with its last words, and the run can be resumed.
 #[test]
 #[ignore = "needs root and a guest"]
 fn a_guest_that_dies_is_named() {

@@ -11,12 +11,10 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Returns a street whose cables have this many queues.
 fn street(queues: u32) -> Street {
     Street::new(queues, LAN, WAN)
 }
 
-/// The Ethernet addresses of the next hops, left and right.
 fn next_hops(gateway: &Running) -> [String; 2] {
     let status: serde_json::Value = serde_json::from_str(&gateway.status()).unwrap();
     ["left", "right"].map(|side| status["next-hops"][side].as_str().unwrap().to_owned())

@@ -110,7 +110,6 @@ fn a_qemu_guest_is_profiled_by_its_own_perf() {
     box_is_profiled(folder.path(), &text, &SLOW, |args| guests::natmeter(folder.path(), args));
 }
 
-/// Returns a scenario with a box of a bed.
 fn of_a_box() -> String {
     let nat44 = "[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n\
         mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n";

@@ -5,7 +5,6 @@ use super::guests::{LEFT, RIGHT, SLOW, bed_of, natmeter};
 use serde_json::Value;
 use std::fs;
 
-/// Whether a report doubts the spread over the queues on both sides.
 fn has_both_doubts(report: &Value) -> bool {
     let doubts: Vec<&str> = report["facts"]["doubts"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     ["left", "right"].iter().all(|side| {

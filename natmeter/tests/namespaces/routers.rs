@@ -6,7 +6,6 @@ use super::street::{LAN6, Street};
 use super::traffic::traffic;
 use serde_json::Value;
 
-/// A scenario of a device of this kernel.
 fn kernel(more: &str) -> String {
     format!(
         "name = \"routers\"\n[dut.linux-forwarding]\n[dut.linux-ipv6-forwarding]\n{more}[measure]\nmetrics = \"throughput\"\n"
@@ -47,7 +46,6 @@ fn forward_ipv6(bed: &Bed) {
     run(&bed.device, "sysctl -qw net.ipv6.conf.all.forwarding=1");
 }
 
-/// A bed file with IPv6 addresses.
 fn ipv6_file(bed: &Bed, of_box: &str) {
     let side = |side: &str, group: &str| {
         format!(

@@ -19,7 +19,6 @@ const IPV6_ON_THE_LEFT: [&str; 3] = [
     "ip route add default via 2001:2:0:1800::1",
 ];
 
-/// Writes the scenario `box.toml` into a folder.
 fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
     let (more, sweep) = if counts { ("\"max_conn_est_rate\", ", "[sweep]\nconnections = 500") } else { ("", "") };
     let text = format!(

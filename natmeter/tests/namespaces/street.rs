@@ -20,7 +20,6 @@ pub(super) struct Street {
 }
 
 impl Street {
-    /// Builds a street whose cables have this many queues.
     pub(super) fn new(queues: u32, left: End, right: End) -> Street {
         let [host, middle, server] = std::array::from_fn(|_| Netns::new().unwrap());
         let queues = format!("numtxqueues {queues} numrxqueues {queues}");

@@ -8,7 +8,6 @@ use port::Netns;
 const IPV4_WAN: (&str, &str, &str) = ("g-wan", "198.18.5.1", "198.18.5.2");
 const IPV4_LAN: (&str, &str, &str) = ("g-lan", "192.168.2.1", "192.168.2.2");
 
-/// The file of a gateway on TUN devices.
 fn on_tun(plays: &str, left: (&str, &str, &str), right: (&str, &str, &str), technology: &str) -> String {
     config(plays, left, right, technology).replace("[gateway]", "[gateway]\nio = \"tun\"")
 }

@@ -48,7 +48,6 @@ impl Campaign {
         stdout(&output)
     }
 
-    /// Runs a cell, and returns its folder.
     fn cell(&self, cell: &str) -> PathBuf {
         let runs = format!("runs/{}", cell.replace('/', "-"));
         self.said(&["run", "campaign.toml", "--cell", cell, "--runs", &runs, "--beside", "--quiet", "--continue"]);
@@ -191,7 +190,6 @@ fn a_cell_beyond_the_points_is_refused() {
     assert!(stderr(&output).contains("NUMBER/OF"), "{}", stderr(&output));
 }
 
-/// A makefile of all cells measures them, and they merge.
 #[test]
 fn a_makefile_measures_all_cells() {
     let campaign = Campaign::new();

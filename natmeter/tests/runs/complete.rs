@@ -26,7 +26,6 @@ fn the_injected_truth_is_found() {
     }
 }
 
-/// With an absolute error every search ends at the same width, whatever the rate that it finds.
 #[test]
 fn an_absolute_error_ends_every_search_at_the_same_width() {
     let dir = tempfile::tempdir().unwrap();

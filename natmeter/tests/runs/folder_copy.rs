@@ -6,7 +6,6 @@ use record::read::Record;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// The copy of a run folder.
 pub(crate) struct FolderCopy {
     _dir: tempfile::TempDir,
     pub path: PathBuf,
@@ -27,12 +26,10 @@ impl FolderCopy {
         std::fs::read_to_string(self.path.join(file)).unwrap()
     }
 
-    /// Changes the text of a file.
     pub(crate) fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
         std::fs::write(self.path.join(file), change(self.text(file))).unwrap();
     }
 
-    /// Changes the lines of a file.
     pub(crate) fn edit_lines(&self, file: &str, change: impl FnOnce(&mut Vec<String>)) {
         self.edit(file, |text| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -47,7 +44,6 @@ impl FolderCopy {
     }
 }
 
-/// Returns the findings of the audit of a run folder.
 pub(crate) fn findings(folder: &Path) -> Vec<String> {
     audit(&Record::read(folder, tech::ALL).unwrap()).findings.iter().map(ToString::to_string).collect()
 }

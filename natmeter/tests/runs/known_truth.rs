@@ -4,7 +4,6 @@
 use crate::values::{Ended, Injected, finds};
 use method::{Fault, TrialOutcome, TrialRecord, Verdict};
 
-/// A scenario of a device of known truth.
 fn scenario(device: &str, metrics: &str, measure: &str) -> String {
     format!(
         "name = \"truth\"\n[dut.known-truth]\n{device}\n[sweep]\nconnections = \"4000\"\n[measure]\nmetrics = [{metrics}]\n\

@@ -13,7 +13,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Keeps these trials and results only.
 fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str) -> bool) {
     let lines = |name| fs::read_to_string(path.join(name)).unwrap();
     let trials = lines(TRIALS);

@@ -16,7 +16,6 @@ use record::visit::standing;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Keeps the events about repetitions.
 #[derive(Default)]
 struct Repetitions(Vec<(u64, f64)>);
 

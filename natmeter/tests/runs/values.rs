@@ -12,7 +12,6 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Runs a scenario to its end.
     pub(crate) fn of(scenario: &str) -> Ended {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
@@ -20,17 +19,14 @@ impl Ended {
         Ended { folder }
     }
 
-    /// The folder of the run.
     fn run(&self) -> PathBuf {
         only_run(&self.folder.path().join("runs")).unwrap()
     }
 
-    /// Its trials.
     pub(crate) fn trials(&self) -> Vec<TrialRecord> {
         Dir::open(&self.run()).unwrap().lines(TRIALS).unwrap().values
     }
 
-    /// Its report.
     pub(crate) fn report(&self, format: &str) -> String {
         let path = self.run();
         let report = natmeter(self.folder.path(), &["report", "--format", format, path.to_str().unwrap()]);
@@ -60,7 +56,6 @@ pub(crate) fn median(csv: &str, metric: &str) -> f64 {
 /// A value that was injected, and how far from it a right value may be.
 pub(crate) type Injected = (&'static str, f64, f64);
 
-/// Checks that a run of this scenario finds what was injected.
 pub(crate) fn finds(scenario: &str, injected: &[Injected]) {
     let csv = Ended::of(scenario).report("csv");
     for (metric, truth, error) in injected {

@@ -157,7 +157,6 @@ fn short_run_of_two_devices(dir: &Path, runs: &Path) -> Command {
     command
 }
 
-/// Resumes an interrupted run until it is complete.
 fn see_that_it_resumes(run: &Path) {
     let output = natmeter(&["resume", "--beside", "--quiet"], &[run]).output().unwrap();
     see_that_it_is_complete(&output, run);

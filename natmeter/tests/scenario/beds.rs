@@ -4,7 +4,6 @@ use scenario::bed::BedText;
 use scenario::{Options, read};
 use std::path::{Path, PathBuf};
 
-/// A bed whose box has these keys.
 fn bed(of_box: &str) -> BedText {
     let port = |side: &str, net: u8| {
         format!(

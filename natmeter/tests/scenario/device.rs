@@ -11,7 +11,6 @@ fn simulated(measure: &str) -> String {
     complaints(&format!("[dut.simulated]\n[sweep]\nconnections = 1000\n[measure]\nphase1-rate = \"100k\"\n{measure}\n"))
 }
 
-/// Procedures refuse, before a run, what they cannot measure.
 #[test]
 fn procedures_refuse_what_has_no_result() {
     let latency = "metrics = [\"throughput\", \"latency\"]\n[measure.latency]\nduration = \"20 s\"";

@@ -349,7 +349,6 @@ fn descriptions_name_no_values() {
     }
 }
 
-/// A sweep takes the memory of its largest point, not of all points together.
 #[test]
 fn memory_of_a_sweep_is_that_of_its_largest_point() {
     let text = include_str!("../../../scenarios/kernel-nat44.toml");
@@ -400,7 +399,6 @@ fn order_in_the_file_does_not_matter() {
     assert_eq!(scenario_of(&(top + &backwards), false, &[]), expected);
 }
 
-/// A table with its keys in reverse order.
 fn reversed(table: &str) -> String {
     let mut lines: Vec<&str> = table.lines().collect();
     lines[1..].reverse();

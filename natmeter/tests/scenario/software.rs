@@ -44,7 +44,6 @@ const TECHNOLOGIES: [(&str, &str); 9] = [
 const HOSTS: [(&str, [&str; 2]); 3] =
     [("namespace", ["left", "right"]), ("guest", ["left", "right"]), ("ssh:dut", ["eth1", "eth2"])];
 
-/// Programs of a box.
 const PROGRAMS: [&str; 15] = [
     "conntrack",
     "ip",
@@ -153,7 +152,6 @@ fn commands(hooks: &[(String, String)]) -> String {
     text
 }
 
-/// Runs a hook, with its files in a folder.
 fn run(line: &str, folder: &Path, programs: &Path, log: &Path) {
     let own = folder.join("natmeter-dut").display().to_string();
     let line = line.replace("/var/run/natmeter-dut", &own).replace("/run/natmeter-dut", &own);

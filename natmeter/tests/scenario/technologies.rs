@@ -80,7 +80,6 @@ ce = 283
 
 /// Connections of a stateful device: more than the ports of one customer, and several of each subscriber.
 const N: u64 = 12_000;
-/// Frames of phase 2 in each direction.
 const FRAMES: u64 = 8_000;
 
 fn passes(plays: &str, technology: &str, traffic: &str) {
@@ -240,7 +239,6 @@ fn several_mapping_rules() {
     passes("pe", &table, &all.replace("306", "214"));
 }
 
-/// The flows of a test with several rules are spread over the customers of all of them.
 #[test]
 fn flows_are_spread_over_all_rules() {
     let text = format!(
@@ -364,7 +362,6 @@ fn the_well_known_prefix() {
     }
 }
 
-/// A point of a sweep sends frames of its size.
 #[test]
 fn frames_of_a_swept_size() {
     for size in [64, 1024, 9216] {

@@ -37,7 +37,6 @@ fn devices_and_folders_are_no_scenarios() {
     }
 }
 
-/// A file of 1 MiB is read, and one of an octet more is not.
 #[test]
 fn a_scenario_has_1_mib_at_most() {
     const MOST: usize = 1 << 20;
@@ -51,7 +50,6 @@ fn a_scenario_has_1_mib_at_most() {
     assert_says(&path, "the file is longer than 1 MiB");
 }
 
-/// A gateway file is read by the same rules.
 #[test]
 fn a_gateway_file_is_a_regular_file() {
     let error = scenario::gateway::read(Path::new("/dev/zero"), tech::ALL).err().unwrap().to_string();

@@ -26,7 +26,6 @@ fn with_ranges_apart(text: &str, source: &str, destination: &str) -> String {
     with_ranges(text, source, destination).replacen("\n\n[sweep]", "\n\n\n[sweep]", 1)
 }
 
-/// The complaints about a text.
 fn complaints(text: &str) -> String {
     with(text, &Options::default())
 }
@@ -41,13 +40,11 @@ fn but(old: &str, new: &str) -> String {
     complaints(&GOOD.replacen(old, new, 1))
 }
 
-/// The valid scenario with an override.
 fn set(overrides: &[&str]) -> String {
     let set = overrides.iter().map(|&text| text.to_owned()).collect();
     with(&GOOD, &Options { full: false, set, ..Options::default() })
 }
 
-/// A scenario of a few lines.
 fn small(rest: &str) -> String {
     complaints(&format!("name = \"small\"\n{rest}"))
 }
@@ -112,7 +109,6 @@ fn valid_files_are_no_mistake() {
     }
 }
 
-/// A prefix length may begin with a slash.
 #[test]
 fn prefix_lengths_may_have_their_slash() {
     let quota = PLAT.replace("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/128\"\nclat =");
@@ -120,7 +116,6 @@ fn prefix_lengths_may_have_their_slash() {
     assert_eq!(loaded(&quota), loaded(&quota.replace("\"/128\"", "128")));
 }
 
-/// With several workers, a table must be large enough for the fullest worker.
 #[test]
 fn a_table_is_large_enough_for_the_fullest_worker() {
     let text = AFTR.replace("[sweep]", "[sweep]\ncores = [1, 4]").replace("pool =", "table = \"677k\"\npool =");
