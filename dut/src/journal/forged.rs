@@ -14,6 +14,13 @@ fn killed() -> (Machine, String) {
     (m, format!(r#"{{"change":{{"path":"{MAX}","old":"262144","new":"{RAISED}"}}}}"#))
 }
 
+/// The same with its journal.
+fn killed_with_journal() -> Machine {
+    let (m, line) = killed();
+    fs::write(journal(&m), format!("{line}\n")).unwrap();
+    m
+}
+
 fn journal(m: &Machine) -> PathBuf {
     m.dir.path().join(FILE)
 }
@@ -94,13 +101,11 @@ fn files_that_others_could_have_written_are_refused() {
 #[test]
 fn folders_that_others_could_have_written_are_refused() {
     for writable in [0o775, 0o757, 0o777] {
-        let (m, line) = killed();
-        fs::write(journal(&m), format!("{line}\n")).unwrap();
+        let m = killed_with_journal();
         mode(m.dir.path(), writable);
         is_refused(m, "not a folder that only this user can write to");
     }
-    let (m, line) = killed();
-    fs::write(journal(&m), format!("{line}\n")).unwrap();
+    let m = killed_with_journal();
     let elsewhere = m.root.path().join("elsewhere");
     fs::rename(m.dir.path(), &elsewhere).unwrap();
     symlink(&elsewhere, m.dir.path()).unwrap();
@@ -110,12 +115,10 @@ fn folders_that_others_could_have_written_are_refused() {
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn files_and_folders_of_another_user_are_refused() {
-    let (m, line) = killed();
-    fs::write(journal(&m), format!("{line}\n")).unwrap();
+    let m = killed_with_journal();
     chown(journal(&m), Some(12345), None).unwrap();
     is_refused(m, "it belongs to user 12345");
-    let (m, line) = killed();
-    fs::write(journal(&m), format!("{line}\n")).unwrap();
+    let m = killed_with_journal();
     chown(m.dir.path(), Some(12345), None).unwrap();
     is_refused(m, "not a folder that only this user can write to");
 }

@@ -29,6 +29,14 @@ impl Machine {
         machine.set(HASH, "65536");
         machine
     }
+    /// Whose run was killed after it had raised a setting.
+    fn killed() -> Machine {
+        let mut m = Machine::new();
+        let mut journal = m.begin();
+        m.write(&mut journal, MAX, "1000000");
+        m.kill(journal);
+        m
+    }
     pub(super) fn set(&self, path: &str, value: &str) {
         let file = self.root.path().join(&path[1..]);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -76,10 +84,7 @@ fn settings_come_back_in_reverse_order_and_nothing_is_left() {
 
 #[test]
 fn what_a_killed_run_left_is_found_and_restored() {
-    let mut m = Machine::new();
-    let mut journal = m.begin();
-    m.write(&mut journal, MAX, "1000000");
-    m.kill(journal);
+    let mut m = Machine::killed();
     assert!(is_left(&m.dir));
     let restored = m.clean();
     assert_eq!(restored, [Restoration::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
@@ -90,20 +95,14 @@ fn what_a_killed_run_left_is_found_and_restored() {
 
 #[test]
 fn a_run_killed_between_journal_and_change_changed_nothing() {
-    let mut m = Machine::new();
-    let mut journal = m.begin();
-    m.write(&mut journal, MAX, "1000000");
-    m.kill(journal);
+    let mut m = Machine::killed();
     m.set(MAX, "262144");
     assert_eq!(m.clean(), [Restoration::Already { setting: at(MAX), value: "262144".into() }]);
 }
 
 #[test]
 fn an_incomplete_line_describes_a_change_that_was_not_made() {
-    let mut m = Machine::new();
-    let mut journal = m.begin();
-    m.write(&mut journal, MAX, "1000000");
-    m.kill(journal);
+    let mut m = Machine::killed();
     let path = m.dir.path().join(FILE);
     let mut text = fs::read_to_string(&path).unwrap();
     text += r#"{"change":{"path":"/proc/sys/ne"#;

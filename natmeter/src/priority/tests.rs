@@ -16,8 +16,11 @@ fn stat(pid: u32, session: u32, started: u64) -> String {
 }
 
 impl Machine {
-    fn new() -> Machine {
-        Machine { folder: tempfile::tempdir().unwrap() }
+    /// With sessions whose leaders have started at these times.
+    fn with(sessions: &[(u32, u64)]) -> Machine {
+        let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        sessions.iter().for_each(|(session, started)| machine.session(*session, *started));
+        machine
     }
     fn dir(&self) -> RunDir {
         RunDir::at(self.folder.path().join("natmeter"))
@@ -93,9 +96,7 @@ impl Machine {
 
 #[test]
 fn a_session_that_a_killed_run_raised_gets_its_value_back_though_another_session_ran_since() {
-    let m = Machine::new();
-    m.session(31, 100);
-    m.session(32, 200);
+    let m = Machine::with(&[(31, 100), (32, 200)]);
     m.killed_in(31);
     m.run_in(32);
     assert_eq!((m.nice(31), m.nice(32)), (RAISED, 0));
@@ -107,9 +108,7 @@ fn a_session_that_a_killed_run_raised_gets_its_value_back_though_another_session
 
 #[test]
 fn the_value_of_a_killed_run_is_not_taken_for_the_old_one() {
-    let m = Machine::new();
-    m.session(31, 100);
-    m.session(32, 200);
+    let m = Machine::with(&[(31, 100), (32, 200)]);
     m.killed_in(31);
     m.run_in(32);
     m.killed_in(31);
@@ -119,8 +118,7 @@ fn the_value_of_a_killed_run_is_not_taken_for_the_old_one() {
 
 #[test]
 fn the_note_of_an_ended_session_is_removed() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.killed_in(31);
     m.end(31);
     m.session(32, 200);
@@ -138,8 +136,7 @@ fn the_note_of_an_ended_session_is_removed() {
 
 #[test]
 fn a_leader_that_ended_leaves_its_session() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.killed_in(31);
     let member = m.process("77", 31, 300);
     for process in [member, m.proc().join("self")] {
@@ -152,8 +149,7 @@ fn a_leader_that_ended_leaves_its_session() {
 
 #[test]
 fn the_last_of_two_runs_in_a_session_restores_it() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.enter(31);
     let (first, second) = (m.raise().unwrap(), m.raise().unwrap());
     assert_eq!(m.files(), 1);
@@ -167,8 +163,7 @@ fn the_last_of_two_runs_in_a_session_restores_it() {
 
 #[test]
 fn a_value_that_the_user_has_set_since_is_kept() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.killed_in(31);
     Machine::set(&m.proc().join("31"), 31, 5);
     m.run_in(31);
@@ -182,8 +177,7 @@ fn a_value_that_the_user_has_set_since_is_kept() {
 
 #[test]
 fn a_session_that_may_not_be_raised_leaves_no_note_of_its_own() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.enter(31);
     assert!(raised(&m.notes(), |_, _| false).is_none());
     assert!(!m.dir().path().exists());
@@ -194,8 +188,7 @@ fn a_session_that_may_not_be_raised_leaves_no_note_of_its_own() {
 
 #[test]
 fn the_note_of_version_0_1_0_is_honoured() {
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.enter(31);
     Machine::set(&m.proc().join("31"), 31, RAISED);
     m.dir().make().unwrap();
@@ -207,8 +200,7 @@ fn the_note_of_version_0_1_0_is_honoured() {
 #[test]
 fn a_note_that_others_could_have_written_is_ignored() {
     use std::os::unix::fs::PermissionsExt;
-    let m = Machine::new();
-    m.session(31, 100);
+    let m = Machine::with(&[(31, 100)]);
     m.killed_in(31);
     let note = fs::read_dir(m.dir().path()).unwrap().next().unwrap().unwrap().path();
     assert_eq!(fs::metadata(&note).unwrap().permissions().mode() & 0o777, 0o600);
