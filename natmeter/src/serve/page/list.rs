@@ -69,7 +69,7 @@ fn form(filter: &RunFilter<'_>) -> String {
         "<form method=\"get\" action=\"/\" class=\"filter\" role=\"search\">\n\
          <label>Words <input type=\"search\" name=\"q\" value=\"{}\"></label>\n\
          <label>State <select name=\"state\">\n<option value=\"\">all</option>\n{}</select></label>\n\
-         <button>RunFilter</button>\n</form>\n",
+         <button>Filter</button>\n</form>\n",
         e(filter.text),
         State::ALL.map(option).concat()
     )
