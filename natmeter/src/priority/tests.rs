@@ -19,7 +19,9 @@ impl Machine {
     /// With sessions whose leaders have started at these times.
     fn with(sessions: &[(u32, u64)]) -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
-        sessions.iter().for_each(|(session, started)| machine.session(*session, *started));
+        for &(session, started) in sessions {
+            machine.session(session, started);
+        }
         machine
     }
     fn dir(&self) -> RunDir {
