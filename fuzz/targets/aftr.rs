@@ -32,7 +32,7 @@ impl Input {
         let internet = side4(INTERNET, [192, 0, 2, 254], self.mtu[0]);
         let mut c = Config::new(customer, internet, vec![AddrRange { first: [192, 0, 2, 0].into(), count: 4 }]);
         c.customers = 1 + u64::from(self.customers);
-        c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
+        c.outer.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
         if self.softwires {
             c.softwires = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
         }

@@ -44,7 +44,7 @@ impl Input {
         let v6 = side6(CUSTOMER, "2001:db8:9::9", self.mtu[1]);
         let v4 = side4(INTERNET, [192, 0, 2, 254], self.mtu[0]);
         let mut c = Config::new(Side::Customer, v4, v6);
-        c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
+        c.outer.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
         c.hairpinning = self.hairpinning;
         [c.answer_spoofed, c.answer_unknown] = self.answer;
         c.inbound_icmp = [InboundIcmp::All, InboundIcmp::Errors, InboundIcmp::Nothing][usize::from(self.icmp % 3)];

@@ -46,7 +46,7 @@ impl Input {
             c.inside = vec![Prefix6 { addr: ip6("2001:db8:1::"), len: 48 }];
         }
         (c.reassembly.datagrams, c.reassembly.octets) = (1 + u32::from(self.nat.held), 11_000);
-        c.zero_udp_checksum = if self.drop_zero { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
+        c.headers.zero_udp_checksum = if self.drop_zero { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
         self.nat.apply(&mut c.nat, false);
         c
     }

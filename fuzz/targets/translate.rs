@@ -50,12 +50,12 @@ impl Input {
         let v6 = side6(six, GATEWAY, self.mtu6);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
-        c.lowest_ipv6_mtu = if self.lowest { 1280 } else { 1500 };
+        c.headers.lowest_ipv6_mtu = if self.lowest { 1280 } else { 1500 };
         c.hairpinning =
             [Hairpinning::Off, Hairpinning::Simple, Hairpinning::Intrinsic][usize::from(self.hairpinning % 3)];
-        c.zero_udp_checksum = if self.drop_zero { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
+        c.headers.zero_udp_checksum = if self.drop_zero { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
         if let Some(class) = self.fixed_class {
-            (c.traffic_class, c.tos) = (ClassRule::Fixed(class), ClassRule::Fixed(class));
+            (c.headers.traffic_class, c.headers.tos) = (ClassRule::Fixed(class), ClassRule::Fixed(class));
         }
         if self.sources {
             c.icmp_sources = vec![AddrRange { first: [198, 18, 1, 0].into(), count: 5 }];

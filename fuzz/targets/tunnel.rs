@@ -35,10 +35,10 @@ impl Input {
         let v6 = side6(six, "2001:db8:9::1", self.mtu[1]);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
-        c.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
-        c.traffic_class = self.class.map_or(TrafficClass::Copy, |class| TrafficClass::Fixed(class & 63));
-        c.ecn = if self.compatible { Ecn::Compatibility } else { Ecn::Normal };
-        c.flow_label = self.label.map_or(FlowLabel::Hash, |label| FlowLabel::Fixed(label.into()));
+        c.outer.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
+        c.outer.traffic_class = self.class.map_or(TrafficClass::Copy, |class| TrafficClass::Fixed(class & 63));
+        c.outer.ecn = if self.compatible { Ecn::Compatibility } else { Ecn::Normal };
+        c.outer.flow_label = self.label.map_or(FlowLabel::Hash, |label| FlowLabel::Fixed(label.into()));
         c.reassembly.datagrams = 1 + u32::from(self.datagrams);
         c.reassembly.octets = 11_000;
         c.icmp_errors_per_second = u32::from(self.errors) * 10;

@@ -94,7 +94,7 @@ impl Config {
         let inner = Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX };
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
-        t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
+        t.headers.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
         // Outside addresses have no IPv4 address.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;

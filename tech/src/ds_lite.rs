@@ -74,7 +74,7 @@ impl DsLite {
         self.pool.set(&mut c.nat);
         self.state.set(&mut c.nat);
         self.held.set(&mut c.nat);
-        self.tunnel.set_aftr(&mut c);
+        c.outer = self.tunnel.outer();
         self.reassembly.set(&mut c.reassembly);
         c.customers = self.state.addresses();
         c.softwires = if self.b4s.len == 0 { Vec::new() } else { vec![self.b4s] };

@@ -95,7 +95,7 @@ impl MapT {
 
     fn set(&self, c: &mut Config) {
         let Keys { translator, octets, state, .. } = &self.keys;
-        translator.set(c);
+        translator.set(&mut c.headers);
         state.fragments.set(octets, &mut c.fragments);
         c.icmp_errors_per_second = state.errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
     }

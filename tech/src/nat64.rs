@@ -99,7 +99,7 @@ impl Nat {
         self.pool.set(&mut c.nat);
         self.state.set(&mut c.nat);
         self.held.set(&mut c.nat);
-        self.translator.set_nat64(&mut c);
+        self.translator.set(&mut c.headers);
         self.reassembly.set(&mut c.reassembly);
         c.private_behind_well_known = embedding.private.private_behind_well_known;
         c.customers = self.state.addresses();

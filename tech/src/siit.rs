@@ -117,7 +117,7 @@ impl Technology for Siit {
             (Side::Internet, links.left4, links.right6)
         };
         let mut config = Config { icmp_sources: self.icmp_sources.clone(), ..Config::new(side, v4, v6) };
-        self.translator.set(&mut config);
+        self.translator.set(&mut config.headers);
         config.hairpinning = self.hairpinning.unwrap_or(config.hairpinning);
         config.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(config.icmp_errors_per_second);
         let one = |w| {

@@ -12,8 +12,8 @@ use crate::{Functions, ListEntry, Plays};
 use key::{Book, Chapter, Sections, Table};
 use plane::fragment::PartLimits;
 use plane::nat44::config::{Blocks, Config as NatConfig, Filtering, Mapping, Pooling};
-use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, ZeroChecksum};
-use plane::tunnel::config::{Config as TunnelConfig, Ecn, FlowLabel, InboundIcmp, Oversize, TrafficClass};
+use plane::translate::{ClassRule, Config as TranslateConfig, Hairpinning, HeaderRules, ZeroChecksum};
+use plane::tunnel::config::{Config as TunnelConfig, Ecn, FlowLabel, InboundIcmp, Outer, Oversize, TrafficClass};
 use plane::{Side, Side4, Side6, aftr, nat64, nat66};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -73,28 +73,14 @@ const HELD: &[Row<NatConfig>] = &[("fragments-held = 9", |c| c.fragments.held = 
 const INSIDE: &[Row<NatConfig>] = &[("inside = \"10.0.0.0/8\"", |c| c.inside.truncate(1))];
 const PORTS: &[Row<NatConfig>] = &[("pool-ports = \"2000-2999\"", |c| c.ports = PortRange { first: 2000, last: 2999 })];
 
-const TRANSLATOR: &[Row<TranslateConfig>] = &[
-    ("zero-udp-checksum = \"drop\"", |c| c.zero_udp_checksum = ZeroChecksum::Drop),
-    ("tos = 8", |c| c.tos = ClassRule::Fixed(8)),
-    ("traffic-class = 9", |c| c.traffic_class = ClassRule::Fixed(9)),
-    ("lowest-ipv6-mtu = 1400", |c| c.lowest_ipv6_mtu = 1400),
-];
-const TRANSLATOR64: &[Row<nat64::Config>] = &[
+const TRANSLATOR: &[Row<HeaderRules>] = &[
     ("zero-udp-checksum = \"drop\"", |c| c.zero_udp_checksum = ZeroChecksum::Drop),
     ("tos = 8", |c| c.tos = ClassRule::Fixed(8)),
     ("traffic-class = 9", |c| c.traffic_class = ClassRule::Fixed(9)),
     ("lowest-ipv6-mtu = 1400", |c| c.lowest_ipv6_mtu = 1400),
 ];
 
-const TUNNEL: &[Row<TunnelConfig>] = &[
-    ("tunnel-hop-limit = 17", |c| c.hop_limit = 17),
-    ("tunnel-dscp = 46", |c| c.traffic_class = TrafficClass::Fixed(46)),
-    ("tunnel-ecn = \"compatibility\"", |c| c.ecn = Ecn::Compatibility),
-    ("tunnel-flow-label = 0x12345", |c| c.flow_label = FlowLabel::Fixed(0x12345)),
-    ("tunnel-flow-label = \"hash\"", |c| c.flow_label = FlowLabel::Hash),
-    ("tunnel-oversize = \"inner\"", |c| c.oversize = Oversize::Inner),
-];
-const TUNNEL_OF_AFTR: &[Row<aftr::Config>] = &[
+const TUNNEL: &[Row<Outer>] = &[
     ("tunnel-hop-limit = 17", |c| c.hop_limit = 17),
     ("tunnel-dscp = 46", |c| c.traffic_class = TrafficClass::Fixed(46)),
     ("tunnel-ecn = \"compatibility\"", |c| c.ecn = Ecn::Compatibility),
@@ -258,7 +244,7 @@ fn keys_of_a_siit_arrive() {
         ("icmp-sources = \"198.19.0.1-198.19.0.4\"", |c| c.icmp_sources = pool()),
         ("hairpinning = \"simple\"", |c| c.hairpinning = Hairpinning::Simple),
     ];
-    proof.rows(own).rows(TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS).prove();
+    proof.rows(own).part(|c| &mut c.headers, TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS).prove();
 }
 
 #[test]
@@ -267,7 +253,7 @@ fn keys_of_a_clat_arrive() {
     let usual = TranslateConfig { seed: 7, ..TranslateConfig::new(Side::Internet, V4, V6) };
     let of = |text: &str| config_of!(Clat, crate::xlat464::ENTRY, Ce, text);
     let proof = Proof::new("CLAT", BASE, (crate::xlat464::ENTRY.chapters)("x"), usual, &of);
-    proof.rows(TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS).prove();
+    proof.part(|c| &mut c.headers, TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS).prove();
 }
 
 #[test]
@@ -278,7 +264,7 @@ fn keys_of_a_map_t_br_arrive() {
     let of = |text: &str| config_of!(MapTBr, crate::map_t::ENTRY, Pe, text);
     let proof = Proof::new("MAP-T BR", BASE, (crate::map_t::ENTRY.chapters)("x"), usual, &of);
     let own: &[Row<TranslateConfig>] = &[("hairpinning = false", |c| c.hairpinning = Hairpinning::Off)];
-    let proof = proof.rows(own).rows(TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS);
+    let proof = proof.rows(own).part(|c| &mut c.headers, TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS);
     proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS).prove();
 }
 
@@ -288,7 +274,7 @@ fn keys_of_a_b4_arrive() {
     let usual = TunnelConfig { inner_address: [192, 0, 0, 2].into(), ..TunnelConfig::new(Side::Internet, V4, V6) };
     let of = |text: &str| config_of!(B4, crate::ds_lite::ENTRY, Ce, text);
     let proof = Proof::new("B4", BASE, (crate::ds_lite::ENTRY.chapters)("x"), usual, &of);
-    let proof = proof.rows(TUNNEL).part(|c| &mut c.icmp_errors_per_second, ERRORS);
+    let proof = proof.part(|c| &mut c.outer, TUNNEL).part(|c| &mut c.icmp_errors_per_second, ERRORS);
     proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.reassembly, REASSEMBLY).prove();
 }
 
@@ -309,7 +295,7 @@ fn keys_of_a_provider_edge_with_tunnels_arrive() {
     for (name, base, entry, of) in ends {
         let usual = TunnelConfig::new(Side::Customer, V4, V6);
         let proof = Proof::new(name, base, (entry.chapters)("x"), usual, &*of);
-        let proof = proof.rows(TUNNEL).rows(BORDER).part(|c| &mut c.icmp_errors_per_second, ERRORS);
+        let proof = proof.part(|c| &mut c.outer, TUNNEL).rows(BORDER).part(|c| &mut c.icmp_errors_per_second, ERRORS);
         let proof = proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS);
         proof.part(|c| &mut c.reassembly, REASSEMBLY).prove();
     }
@@ -352,7 +338,7 @@ fn keys_of_a_nat64_arrive() {
         nat.pool.set(&mut c.nat);
         nat.state.set(&mut c.nat);
         nat.held.set(&mut c.nat);
-        nat.translator.set_nat64(&mut c);
+        nat.translator.set(&mut c.headers);
         nat.reassembly.set(&mut c.reassembly);
         c.subscriber_prefix = nat.subscriber.length();
         c
@@ -360,7 +346,7 @@ fn keys_of_a_nat64_arrive() {
     let usual = nat64::Config { nat: usual_nat(&new().nat), ..new() };
     let proof = Proof::new("NAT64", BASE, (crate::nat64::ENTRY.chapters)("x"), usual, &of);
     let own: &[Row<nat64::Config>] = &[("subscriber-prefix = 56", |c| c.subscriber_prefix = 56)];
-    let proof = proof.rows(own).rows(TRANSLATOR64).part(|c| &mut c.reassembly, REASSEMBLY);
+    let proof = proof.rows(own).part(|c| &mut c.headers, TRANSLATOR).part(|c| &mut c.reassembly, REASSEMBLY);
     let proof = proof.part(|c| &mut c.nat, PORTS).part(|c| &mut c.nat, STATE);
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }
@@ -374,13 +360,13 @@ fn keys_of_an_aftr_arrive() {
         ds_lite.pool.set(&mut c.nat);
         ds_lite.state.set(&mut c.nat);
         ds_lite.held.set(&mut c.nat);
-        ds_lite.tunnel.set_aftr(&mut c);
+        c.outer = ds_lite.tunnel.outer();
         ds_lite.reassembly.set(&mut c.reassembly);
         c
     };
     let usual = aftr::Config { nat: usual_nat(&new().nat), ..new() };
     let proof = Proof::new("AFTR", BASE, (crate::ds_lite::ENTRY.chapters)("x"), usual, &of);
-    let proof = proof.rows(TUNNEL_OF_AFTR).part(|c| &mut c.reassembly, REASSEMBLY);
+    let proof = proof.part(|c| &mut c.outer, TUNNEL).part(|c| &mut c.reassembly, REASSEMBLY);
     let proof = proof.part(|c| &mut c.nat, PORTS).part(|c| &mut c.nat, STATE);
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }

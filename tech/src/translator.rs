@@ -2,9 +2,8 @@
 
 use key::kind::{Choice, choice, maybe, number, or_word, yes_or_no};
 use key::{Fault, computed, or};
-use plane::nat64;
 use plane::translate::prefix::{WELL_KNOWN, is_global};
-use plane::translate::{ClassRule, Config, Pref64, ZeroChecksum};
+use plane::translate::{ClassRule, HeaderRules, Pref64, ZeroChecksum};
 use wire::{AddrRange, Prefix6};
 
 const CHECKSUMS: &[Choice<bool>] = &[("compute", false, "fragments are reassembled for it"), ("drop", true, "")];
@@ -41,22 +40,11 @@ key::table! {
 }
 
 impl Translator {
-    pub(crate) fn set(&self, c: &mut Config) {
-        c.zero_udp_checksum = self.zero_udp_checksum();
-        c.tos = class(self.tos);
-        c.traffic_class = class(self.traffic_class);
-        c.lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
-    }
-
-    pub(crate) fn set_nat64(&self, c: &mut nat64::Config) {
-        c.zero_udp_checksum = self.zero_udp_checksum();
-        c.tos = class(self.tos);
-        c.traffic_class = class(self.traffic_class);
-        c.lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
-    }
-
-    fn zero_udp_checksum(&self) -> ZeroChecksum {
-        if self.drop_zero_udp_checksum { ZeroChecksum::Drop } else { ZeroChecksum::Compute }
+    pub(crate) fn set(&self, headers: &mut HeaderRules) {
+        let zero_udp_checksum = if self.drop_zero_udp_checksum { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
+        let lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(headers.lowest_ipv6_mtu);
+        let (traffic_class, tos) = (class(self.traffic_class), class(self.tos));
+        *headers = HeaderRules { lowest_ipv6_mtu, traffic_class, tos, zero_udp_checksum };
     }
 }
 

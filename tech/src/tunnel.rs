@@ -3,8 +3,7 @@
 use crate::fragments::{Errors, FragmentOctets, Fragments, Reassembly};
 use key::kind::{Choice, Simple, ValueKind, choice, number, or_word, own, yes_or_no};
 use key::{Value, Wrong, computed, or};
-use plane::aftr;
-use plane::tunnel::config::{Config, Ecn, FlowLabel, InboundIcmp, Oversize, TrafficClass};
+use plane::tunnel::config::{Config, Ecn, FlowLabel, InboundIcmp, Outer, Oversize, TrafficClass};
 use serde_json::json;
 
 const ECNS: &[Choice<Ecn>] = &[
@@ -70,28 +69,17 @@ const fn flow_label() -> Simple<FlowLabel> {
 }
 
 impl TunnelEnd {
-    fn dscp(&self) -> TrafficClass {
-        self.dscp.map_or(TrafficClass::Copy, TrafficClass::Fixed)
+    pub(crate) fn outer(&self) -> Outer {
+        let TunnelEnd { hop_limit, dscp, ecn, flow_label, oversize } = *self;
+        let traffic_class = dscp.map_or(TrafficClass::Copy, TrafficClass::Fixed);
+        Outer { hop_limit, traffic_class, ecn, flow_label, oversize }
     }
 
     pub(crate) fn set(&self, fragments: &Fragments, reassembly: &Reassembly, errors: &Errors, c: &mut Config) {
-        c.hop_limit = self.hop_limit;
-        c.traffic_class = self.dscp();
-        c.ecn = self.ecn;
-        c.flow_label = self.flow_label;
-        c.oversize = self.oversize;
+        c.outer = self.outer();
         fragments.set(&FragmentOctets { fragment_octets: None }, &mut c.fragments);
         reassembly.set(&mut c.reassembly);
         c.icmp_errors_per_second = errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
-    }
-
-    /// An AFTR sends no errors to unknown senders and forwards all ICMP.
-    pub(crate) fn set_aftr(&self, c: &mut aftr::Config) {
-        c.hop_limit = self.hop_limit;
-        c.traffic_class = self.dscp();
-        c.ecn = self.ecn;
-        c.flow_label = self.flow_label;
-        c.oversize = self.oversize;
     }
 }
 

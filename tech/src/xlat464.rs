@@ -43,7 +43,7 @@ impl Xlat464 {
         let private = self.embedding.private.private_behind_well_known;
         let addressing = Clat::new(hosts, Pref64::new(self.embedding.first(), private).map_err(why)?)?;
         let mut config = Config::new(Side::Internet, job.links.left4, job.links.right6);
-        self.nat.translator.set(&mut config);
+        self.nat.translator.set(&mut config.headers);
         let errors = self.nat.state.errors.icmp_errors_per_second;
         config.icmp_errors_per_second = errors.unwrap_or(config.icmp_errors_per_second);
         job.translate(config, addressing, worker)

@@ -5,7 +5,7 @@ use crate::nat_behind;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::InsideAddress;
 use crate::side::{Side4, Side6};
-use crate::tunnel::config::{Ecn, FlowLabel, Oversize, PartLimits, TrafficClass};
+use crate::tunnel::config::{Outer, PartLimits};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{AddrRange, Prefix4, Prefix6};
 
@@ -42,16 +42,8 @@ pub struct Config {
     pub customers: u64,
     /// Static mappings to hosts behind softwires.
     pub statics: Vec<StaticMapping<Host>>,
-    /// Hop limit of the outer header.
-    pub hop_limit: u8,
-    /// Traffic class of the outer header.
-    pub traffic_class: TrafficClass,
-    /// ECN field of the outer header.
-    pub ecn: Ecn,
-    /// Flow label of the outer header.
-    pub flow_label: FlowLabel,
-    /// Packets larger than a tunnel.
-    pub oversize: Oversize,
+    /// The outer header of its tunnels.
+    pub outer: Outer,
     /// Limits for fragmented tunnel packets (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
     /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`)
@@ -68,11 +60,7 @@ impl Config {
             inner: Vec::new(),
             customers: 1 << 16,
             statics: Vec::new(),
-            hop_limit: 64,
-            traffic_class: TrafficClass::default(),
-            ecn: Ecn::default(),
-            flow_label: FlowLabel::Fixed(0),
-            oversize: Oversize::default(),
+            outer: Outer::default(),
             reassembly: PartLimits::WHOLE,
             nat: nat44::Config::new(internet, internet, Vec::new(), pool),
         }

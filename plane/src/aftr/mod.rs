@@ -152,11 +152,7 @@ impl Config {
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);
         t.inner_address = AFTR;
         t.hop = false;
-        t.hop_limit = self.hop_limit;
-        t.traffic_class = self.traffic_class;
-        t.ecn = self.ecn;
-        t.flow_label = self.flow_label;
-        t.oversize = self.oversize;
+        t.outer = self.outer;
         t.reassembly = self.reassembly;
         // Packets between customers pass through the NAT.
         t.hairpinning = false;

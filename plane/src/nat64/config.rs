@@ -6,7 +6,7 @@ use crate::fragment::PartLimits;
 use crate::nat_behind;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::side::{Side4, Side6};
-use crate::translate::{ClassRule, ZeroChecksum};
+use crate::translate::HeaderRules;
 use std::net::Ipv6Addr;
 use wire::{AddrRange, Prefix6};
 
@@ -30,15 +30,9 @@ pub struct Config {
     /// Length of subscribers' prefixes, 0 to 128: one worker counts quotas and port blocks for all
     /// addresses of a prefix.
     pub subscriber_prefix: u8,
-    /// Fragment size of IPv6 packets (RFC 7915, section 4.1).
-    pub lowest_ipv6_mtu: u16,
-    /// Traffic class of IPv6 packets.
-    pub traffic_class: ClassRule,
-    /// Type of service of IPv4 packets.
-    pub tos: ClassRule,
-    /// UDP over IPv4 without checksum.
-    pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for fragments of such datagrams (RFC 6146, section 3.4), for at most `nat.fragments.lifetime` (15 s).
+    /// What becomes of headers.
+    pub headers: HeaderRules,
+    /// Limits for fragments of UDP datagrams without checksum (RFC 6146, section 3.4), for at most `nat.fragments.lifetime` (15 s).
     pub reassembly: PartLimits,
     /// The NAT, whose settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used.
     pub nat: nat44::Config,
@@ -58,10 +52,7 @@ impl Config {
             customers: 1 << 16,
             statics: Vec::new(),
             subscriber_prefix: SUBSCRIBER_PREFIX,
-            lowest_ipv6_mtu: 1280,
-            traffic_class: ClassRule::default(),
-            tos: ClassRule::default(),
-            zero_udp_checksum: ZeroChecksum::default(),
+            headers: HeaderRules::default(),
             reassembly: PartLimits::WHOLE,
             nat,
         }

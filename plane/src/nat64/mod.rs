@@ -184,10 +184,7 @@ impl Config {
         t.hop = false;
         // Packets between customers pass through the NAT.
         t.hairpinning = translate::Hairpinning::Off;
-        t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
-        t.traffic_class = self.traffic_class;
-        t.tos = self.tos;
-        t.zero_udp_checksum = self.zero_udp_checksum;
+        t.headers = self.headers;
         // Independent of the checksum rule, which may change while fragments wait. Later fragments
         // with the same identification belong to another datagram.
         let lifetime = self.reassembly.lifetime.min(self.nat.fragments.lifetime);

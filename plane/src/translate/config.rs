@@ -51,6 +51,26 @@ pub enum Hairpinning {
     Intrinsic,
 }
 
+/// What becomes of headers (RFC 7915).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderRules {
+    /// Fragment size of IPv6 packets (section 4.1).
+    pub lowest_ipv6_mtu: u16,
+    /// Traffic class of IPv6 packets.
+    pub traffic_class: ClassRule,
+    /// Type of service of IPv4 packets.
+    pub tos: ClassRule,
+    /// UDP over IPv4 without checksum.
+    pub zero_udp_checksum: ZeroChecksum,
+}
+
+impl Default for HeaderRules {
+    fn default() -> HeaderRules {
+        let (class, zero_udp_checksum) = (ClassRule::default(), ZeroChecksum::default());
+        HeaderRules { lowest_ipv6_mtu: 1280, traffic_class: class, tos: class, zero_udp_checksum }
+    }
+}
+
 /// A translator between IPv4 and IPv6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -62,14 +82,8 @@ pub struct Config {
     pub v6: Side6,
     /// Whether it decrements the time to live; not if a chained function does.
     pub hop: bool,
-    /// Fragment size of IPv6 packets (RFC 7915, section 4.1).
-    pub lowest_ipv6_mtu: u16,
-    /// Traffic class of IPv6 packets.
-    pub traffic_class: ClassRule,
-    /// Type of service of IPv4 packets.
-    pub tos: ClassRule,
-    /// UDP over IPv4 without checksum.
-    pub zero_udp_checksum: ZeroChecksum,
+    /// What becomes of headers.
+    pub headers: HeaderRules,
     /// Hairpinning between explicitly mapped hosts.
     pub hairpinning: Hairpinning,
     /// Sources for ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
@@ -94,10 +108,7 @@ impl Config {
             v4,
             v6,
             hop: true,
-            lowest_ipv6_mtu: 1280,
-            traffic_class: ClassRule::default(),
-            tos: ClassRule::default(),
-            zero_udp_checksum: ZeroChecksum::default(),
+            headers: HeaderRules::default(),
             hairpinning: Hairpinning::default(),
             icmp_sources: Vec::new(),
             fragments: PartLimits::FRAGMENTS,
@@ -132,7 +143,7 @@ impl Config {
         if self.v4.mtu < 68 {
             return bad("mtu of the IPv4 side", "at least 68, the smallest of any IPv4 link (RFC 791)");
         }
-        if self.lowest_ipv6_mtu < 1280 {
+        if self.headers.lowest_ipv6_mtu < 1280 {
             return bad("lowest-ipv6-mtu", "at least 1280 (RFC 7915, section 4.1)");
         }
         let whole = |r: &AddrRange| r.count > 0 && u32::from(r.first).checked_add(r.count - 1).is_some();

@@ -57,12 +57,12 @@ impl Plan {
         let (v4, v6) = (usize::from(c.v4.mtu), usize::from(c.v6.mtu));
         Plan {
             most_df: v6 - GROWTH,
-            most: v6.min(c.lowest_ipv6_mtu.into()) - GROWTH,
+            most: v6.min(c.headers.lowest_ipv6_mtu.into()) - GROWTH,
             most_payload: v4 - header::IPV4,
             hop: c.hop.into(),
             least: 1 + u8::from(c.hop),
-            class: Octet::new(c.traffic_class),
-            tos: Octet::new(c.tos),
+            class: Octet::new(c.headers.traffic_class),
+            tos: Octet::new(c.headers.tos),
             own4: c.v4.address.into(),
             own6: c.v6.address.to_bits(),
             simple: c.hairpinning == Hairpinning::Simple,

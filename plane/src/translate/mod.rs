@@ -19,7 +19,7 @@ mod to6;
 mod zero;
 
 pub use clat::{Clat, Hosts};
-pub use config::{ClassRule, Config, ConfigError, Hairpinning, ZeroChecksum};
+pub use config::{ClassRule, Config, ConfigError, Hairpinning, HeaderRules, ZeroChecksum};
 pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
 pub use siit::Siit;

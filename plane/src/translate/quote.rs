@@ -52,7 +52,7 @@ impl<A: Addressing> Translate<A> {
         let inner = Write6 {
             src: inner_src,
             dst: inner_dst,
-            class: self.config.traffic_class.apply(q.tos),
+            class: self.config.headers.traffic_class.apply(q.tos),
             hop_limit: q.ttl,
             protocol: rewrite::protocol_to6(q.protocol),
             payload: q.end - q.l4,
@@ -72,7 +72,7 @@ impl<A: Addressing> Translate<A> {
         let write = Write6 {
             src: outer_src,
             dst,
-            class: self.config.traffic_class.apply(h.tos),
+            class: self.config.headers.traffic_class.apply(h.tos),
             hop_limit: h.ttl.saturating_sub(u8::from(self.config.hop)),
             protocol: ICMPV6,
             payload: o.len() - header::ETH - header::IPV6,
@@ -133,7 +133,7 @@ impl<A: Addressing> Translate<A> {
         let inner = Write4 {
             src: inner_src,
             dst: inner_dst,
-            tos: self.config.tos.apply(q.class),
+            tos: self.config.headers.tos.apply(q.class),
             ttl: q.hop_limit,
             protocol: rewrite::protocol_to4(q.protocol),
             payload: q.end.saturating_sub(q.l4).min(usize::from(u16::MAX) - header::IPV4),
@@ -155,7 +155,7 @@ impl<A: Addressing> Translate<A> {
         let write = Write4 {
             src,
             dst,
-            tos: self.config.tos.apply(h.class),
+            tos: self.config.headers.tos.apply(h.class),
             ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: ICMP,
             payload,

@@ -36,7 +36,7 @@ impl<A: Addressing> Translate<A> {
         let write = Write4 {
             src,
             dst,
-            tos: self.config.tos.apply(h.class),
+            tos: self.config.headers.tos.apply(h.class),
             // Hairpinned packets lose their hop on the way back.
             ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: rewrite::protocol_to4(h.protocol),

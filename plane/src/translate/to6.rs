@@ -52,7 +52,7 @@ impl<A: Addressing> Translate<A> {
     ) -> Result<Side, Event> {
         let b = p.bytes();
         if h.offset == 0 && h.protocol == PROTO_UDP && be16(b, h.l4 + 6) == 0 {
-            let compute = self.config.zero_udp_checksum == ZeroChecksum::Compute && !h.more;
+            let compute = self.config.headers.zero_udp_checksum == ZeroChecksum::Compute && !h.more;
             if !compute {
                 return Err(Event::UdpChecksumZero);
             }
@@ -62,7 +62,7 @@ impl<A: Addressing> Translate<A> {
         let mut write = Write6 {
             src,
             dst,
-            class: self.config.traffic_class.apply(h.tos),
+            class: self.config.headers.traffic_class.apply(h.tos),
             hop_limit: h.ttl.saturating_sub(u8::from(self.config.hop)),
             protocol: rewrite::protocol_to6(h.protocol),
             payload,
@@ -74,7 +74,7 @@ impl<A: Addressing> Translate<A> {
         }
         transport(&mut p.bytes_mut()[h.l4..h.end], h, &write);
         let whole = write.len() + payload;
-        let limit = usize::from(self.config.lowest_ipv6_mtu).min(most);
+        let limit = usize::from(self.config.headers.lowest_ipv6_mtu).min(most);
         let cut = !h.df && whole > limit;
         if cut && write.part.is_none() {
             write.part = Some(Cut { offset: 0, more: false, id: h.id.into() });

@@ -40,7 +40,7 @@ impl<A: Addressing> Translate<A> {
         }
         let key = h.key(0);
         let wanted = if h.offset == 0 {
-            self.config.zero_udp_checksum == ZeroChecksum::Compute && be16(b, h.l4 + 6) == 0
+            self.config.headers.zero_udp_checksum == ZeroChecksum::Compute && be16(b, h.l4 + 6) == 0
         } else {
             unsummed.knows(&key)
         };

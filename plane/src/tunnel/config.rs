@@ -71,6 +71,33 @@ pub enum InboundIcmp {
     Nothing,
 }
 
+/// The outer header of a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outer {
+    /// Hop limit (RFC 2473, section 6.3).
+    pub hop_limit: u8,
+    /// Traffic class.
+    pub traffic_class: TrafficClass,
+    /// ECN.
+    pub ecn: Ecn,
+    /// Flow label.
+    pub flow_label: FlowLabel,
+    /// Packets larger than the tunnel.
+    pub oversize: Oversize,
+}
+
+impl Default for Outer {
+    fn default() -> Outer {
+        Outer {
+            hop_limit: 64,
+            traffic_class: TrafficClass::default(),
+            ecn: Ecn::default(),
+            flow_label: FlowLabel::Fixed(0),
+            oversize: Oversize::default(),
+        }
+    }
+}
+
 /// A tunnel end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "switches that an operator sets one by one")]
@@ -86,16 +113,8 @@ pub struct Config {
     pub inner_address: Ipv4Addr,
     /// Whether this end decrements the TTL (RFC 2473, section 3.1); not if a chained function does.
     pub hop: bool,
-    /// Hop limit of the outer header (RFC 2473, section 6.3).
-    pub hop_limit: u8,
-    /// Traffic class of the outer header.
-    pub traffic_class: TrafficClass,
-    /// ECN of the outer header.
-    pub ecn: Ecn,
-    /// Flow label of the outer header.
-    pub flow_label: FlowLabel,
-    /// Packets larger than the tunnel.
-    pub oversize: Oversize,
+    /// The outer header.
+    pub outer: Outer,
     /// Whether packets between two customers are hairpinned (RFC 7596, section 6.2).
     pub hairpinning: bool,
     /// Whether a wrong source inside gets ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
@@ -144,11 +163,7 @@ impl Config {
             v6,
             inner_address: v4.address,
             hop: true,
-            hop_limit: 64,
-            traffic_class: TrafficClass::Copy,
-            ecn: Ecn::Normal,
-            flow_label: FlowLabel::Fixed(0),
-            oversize: Oversize::Outer,
+            outer: Outer::default(),
             hairpinning: true,
             answer_spoofed: true,
             answer_unknown: true,
@@ -183,13 +198,13 @@ impl Config {
         if self.v4.mtu < 68 {
             return Err(ConfigError::Mtu4(self.v4.mtu));
         }
-        if self.hop_limit == 0 {
+        if self.outer.hop_limit == 0 {
             return Err(ConfigError::HopLimit);
         }
-        if let TrafficClass::Fixed(dscp @ 64..) = self.traffic_class {
+        if let TrafficClass::Fixed(dscp @ 64..) = self.outer.traffic_class {
             return Err(ConfigError::Dscp(dscp));
         }
-        if let FlowLabel::Fixed(label) = self.flow_label
+        if let FlowLabel::Fixed(label) = self.outer.flow_label
             && label >> 20 != 0
         {
             return Err(ConfigError::FlowLabel(label));

@@ -210,7 +210,7 @@ impl<S: Softwires> Tunnel<S> {
         if turn.is_some()
             && head.total() > self.plan.room
             && head.df
-            && self.config.oversize != super::config::Oversize::OuterAlways
+            && self.config.outer.oversize != super::config::Oversize::OuterAlways
         {
             return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }

@@ -160,7 +160,7 @@ impl<S: Softwires> Tunnel<S> {
     ) -> Result<Verdict, Refusal> {
         let total = head.total();
         let large = total > self.plan.room;
-        if large && head.df && self.config.oversize != Oversize::OuterAlways {
+        if large && head.df && self.config.outer.oversize != Oversize::OuterAlways {
             return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
         if S::RENAMES {
@@ -174,7 +174,7 @@ impl<S: Softwires> Tunnel<S> {
         if !p.set_len(L3 + total) {
             return Err(Event::NoMemory.into());
         }
-        if large && self.config.oversize == Oversize::Inner {
+        if large && self.config.outer.oversize == Oversize::Inner {
             self.cut4(p, self.plan.room, Some((first, wrap.src, wrap.dst)), spare)?;
             return Ok(Verdict::Forward(self.config.ipv6));
         }

@@ -152,7 +152,7 @@ impl<S: Softwires> Tunnel<S> {
         let first = if self.plan.hash_flows { first | self.flow_label(h, l3, true) } else { first };
         h[..L3].copy_from_slice(&self.plan.v6.leaving);
         let rest = u64::from(first) << 32 | u64::from(total) << 16 | u64::from(next::IPV4) << 8;
-        h[L3..L3 + 8].copy_from_slice(&(rest | u64::from(self.config.hop_limit)).to_be_bytes());
+        h[L3..L3 + 8].copy_from_slice(&(rest | u64::from(self.config.outer.hop_limit)).to_be_bytes());
         h[L3 + 8..L3 + 24].copy_from_slice(&src.to_be_bytes());
         h[L3 + 24..L3 + 40].copy_from_slice(&dst.to_be_bytes());
         if old != new {

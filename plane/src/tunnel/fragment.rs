@@ -25,7 +25,7 @@ impl<S: Softwires> Tunnel<S> {
         put32(b, L3, first);
         put16(b, L3 + 4, total);
         b[L3 + 6] = next::IPV4;
-        b[L3 + 7] = self.config.hop_limit;
+        b[L3 + 7] = self.config.outer.hop_limit;
         put128(b, L3 + 8, src);
         put128(b, L3 + 24, dst);
     }

@@ -73,9 +73,9 @@ struct Plan {
 
 impl Plan {
     fn new(config: &Config) -> Plan {
-        let dscp = if let config::TrafficClass::Fixed(d) = config.traffic_class { d << 2 } else { 0 };
-        let label = if let config::FlowLabel::Fixed(l) = config.flow_label { l } else { 0 };
-        let copy_dscp = if config.traffic_class == config::TrafficClass::Copy { 0xfc } else { 0 };
+        let dscp = if let config::TrafficClass::Fixed(d) = config.outer.traffic_class { d << 2 } else { 0 };
+        let label = if let config::FlowLabel::Fixed(l) = config.outer.flow_label { l } else { 0 };
+        let copy_dscp = if config.outer.traffic_class == config::TrafficClass::Copy { 0xfc } else { 0 };
         Plan {
             v4: Link::new(config.v4.mac, config.v4.next_hop, TYPE_IPV4),
             v6: Link::new(config.v6.mac, config.v6.next_hop, TYPE_IPV6),
@@ -85,8 +85,8 @@ impl Plan {
             mtu6: config.v6.mtu.into(),
             last_hop: config.hop.into(),
             first_word: 6 << 28 | u32::from(dscp) << 20 | label,
-            copied: copy_dscp | ecn::enter(config.ecn, 3),
-            hash_flows: config.flow_label == config::FlowLabel::Hash,
+            copied: copy_dscp | ecn::enter(config.outer.ecn, 3),
+            hash_flows: config.outer.flow_label == config::FlowLabel::Hash,
         }
     }
 }

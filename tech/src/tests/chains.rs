@@ -50,7 +50,7 @@ fn keys_of_a_nat46_arrive() {
     let of = |text: &str| config_of!(Nat46.internet, entry, Pe, text);
     let usual = usual.internet.config().clone();
     let proof = Proof::new("NAT46, translator", NAT46, (entry.chapters)("x"), usual, &of);
-    let lowest: &[Row<TranslateConfig>] = &[("lowest-ipv6-mtu = 1400", |c| c.lowest_ipv6_mtu = 1400)];
+    let lowest: &[Row<TranslateConfig>] = &[("lowest-ipv6-mtu = 1400", |c| c.headers.lowest_ipv6_mtu = 1400)];
     let translator = proof.rows(lowest).part(|c| &mut c.icmp_errors_per_second, ERRORS).prove();
 
     assert_complete(entry, &[nat, translator], &["eam", "pref64", "hairpinning"]);
@@ -140,7 +140,7 @@ fn prove_tunnel(ce: &Ce<'_, TunnelConfig>) -> Keys {
     let proof = Proof::new(ce.entry.names.name(Plays::Ce), ce.base, (ce.entry.chapters)("x"), EDGE.tunnel(), ce.behind);
     // The NAT44 hairpins packets between customers.
     let border = BORDER.iter().filter(|(line, _)| key_of(line) != "hairpinning");
-    let proof = proof.rows(TUNNEL).rows(border).part(|c| &mut c.icmp_errors_per_second, ERRORS);
+    let proof = proof.part(|c| &mut c.outer, TUNNEL).rows(border).part(|c| &mut c.icmp_errors_per_second, ERRORS);
     let proof = proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS);
     proof.part(|c| &mut c.reassembly, REASSEMBLY).prove()
 }
@@ -195,7 +195,7 @@ fn keys_of_a_map_t_ce_arrive() {
     let nat = prove_nat(&ce, Edge::nat_before_translator, RULE);
     let usual = TranslateConfig { seed: 7, ..EDGE.translator() };
     let proof = Proof::new("MAP-T CE, translator", ce.base, (entry.chapters)("x"), usual, ce.behind);
-    let proof = proof.rows(TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS);
+    let proof = proof.part(|c| &mut c.headers, TRANSLATOR).part(|c| &mut c.icmp_errors_per_second, ERRORS);
     let translator = proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS).prove();
     assert_complete(entry, &[nat, translator], &["dmr", "ipv6-prefix", "forwarding", "private-behind-well-known"]);
 }

@@ -83,26 +83,19 @@ fn cut(functions: Vec<AnyFunction<Frame>>) -> Vec<[u8; 4]> {
 /// RFC 8200, section 4.5: different identifications, whichever worker fragments.
 #[test]
 fn workers_of_a_b4_are_told_apart() {
-    let table = "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
-    let (ds_lite, ce) = technology("ce", table);
+    let (ds_lite, ce) = technology("ce", DS_LITE);
     let ids = cut(build(ds_lite.as_ref(), ce, 2).unwrap());
     assert_ne!(ids[0], ids[1]);
 }
 
 #[test]
 fn edges_with_state_are_steered_by_their_ports() {
-    let table = |name: &str, relay: &str| {
-        let prefixes =
-            "ipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 4\n";
-        format!("[technology.{name}]\n{relay}\n{prefixes}")
-    };
     let set = PortSet { offset: 4, len: 4, psid: 0 };
-    for (name, relay, at) in [("map-e", "br = \"2001:2:0:100::2\"", 76), ("map-t", "dmr = \"2001:2:0:1000::/96\"", 56)]
-    {
+    for (table, at) in [(map_e(), 76), (map_t(), 56)] {
         for (plays, at) in [("ce", at), ("dual", 36)] {
-            let (technology, plays) = technology(plays, &table(name, relay));
+            let (technology, plays) = technology(plays, &table);
             let wanted = [Nat44::STEER_CUSTOMER, Nat44::steer_ports(at, set, 2)];
-            assert_eq!(steering(technology.as_ref(), plays, 2), wanted, "{name}");
+            assert_eq!(steering(technology.as_ref(), plays, 2), wanted, "{table}");
         }
     }
 }

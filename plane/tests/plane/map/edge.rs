@@ -284,7 +284,7 @@ fn rfc792_errors_of_the_tunnel_quote_the_identification_that_the_customer_gave()
 fn rfc792_errors_of_the_translator_quote_the_identification_that_the_customer_gave() {
     for shared in [true, false] {
         let c = whose(shared);
-        let mut ce = c.map_t(|t| t.zero_udp_checksum = translate::ZeroChecksum::Drop);
+        let mut ce = c.map_t(|t| t.headers.zero_udp_checksum = translate::ZeroChecksum::Drop);
         let mut frame = identified([203, 0, 113, 7], 80, b"without checksum");
         frame[40..42].fill(0);
         for _ in 0..2 {

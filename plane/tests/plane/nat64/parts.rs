@@ -87,7 +87,7 @@ fn a_datagram_put_together_is_cut_again_where_it_is_too_large() {
 
 #[test]
 fn fragments_without_checksum_are_dropped_where_none_is_computed() {
-    let mut g = nat64_with(|c| c.zero_udp_checksum = ZeroChecksum::Drop);
+    let mut g = nat64_with(|c| c.headers.zero_udp_checksum = ZeroChecksum::Drop);
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
     let parts = unsummed(outside, &PAYLOAD, 1);
     let _told = g.send(Internet, &parts[0]);

@@ -150,7 +150,7 @@ proptest! {
     /// Whatever is cut for IPv6 comes together again.
     #[test]
     fn what_is_cut_comes_together(payload in proptest::collection::vec(any::<u8>(), 1225..8000), lowest in 1280u16..1500) {
-        let mut b = bed(|c| (c.lowest_ipv6_mtu, c.v4.mtu) = (lowest, 9000));
+        let mut b = bed(|c| (c.headers.lowest_ipv6_mtu, c.v4.mtu) = (lowest, 9000));
         let out = b.send(false, &udp4(&payload));
         prop_assert!(out.iter().all(|(_, f)| f.len() <= 14 + usize::from(lowest)));
         let seen: Vec<IpPacket> = out.iter().map(|(_, f)| judge(f)).collect();

@@ -25,7 +25,7 @@ fn rfc7915_5_1_the_header() {
 
 #[test]
 fn rfc7915_5_1_the_traffic_class_may_be_ignored() {
-    let mut b = bed(|c| c.tos = ClassRule::Fixed(0x10));
+    let mut b = bed(|c| c.headers.tos = ClassRule::Fixed(0x10));
     for frame in [udp6(b"fast"), with_extension(&udp6(b"slow"), DESTINATION, &[0, 0, 1, 4, 0, 0, 0, 0])] {
         assert_eq!(judge(&b.to4(&with6(frame, 14, &[0x6b, 0x90]))).class, 0x10);
     }

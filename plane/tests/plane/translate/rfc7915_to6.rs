@@ -20,7 +20,7 @@ fn rfc7915_4_1_the_header() {
 
 #[test]
 fn rfc7915_4_1_the_type_of_service_may_be_ignored() {
-    let mut b = bed(|c| c.traffic_class = ClassRule::Fixed(0));
+    let mut b = bed(|c| c.headers.traffic_class = ClassRule::Fixed(0));
     for frame in [udp4(b"fast"), with_options(&udp4(b"slow"), &[1; 4])] {
         assert_eq!(judge(&b.to6(&with4(frame, 15, &[0xb9]))).class, 0);
     }
@@ -113,7 +113,7 @@ fn rfc7915_4_1_a_fragment_is_cut_further() {
 
 #[test]
 fn rfc7915_4_1_the_lowest_mtu_can_be_raised() {
-    let mut b = bed(|c| c.lowest_ipv6_mtu = 1400);
+    let mut b = bed(|c| c.headers.lowest_ipv6_mtu = 1400);
     assert_eq!(judge(&b.to6(&udp4(&[1; 1352]))).part, None, "1400 octets");
     assert_eq!(b.send(false, &udp4(&[1; 1353])).len(), 2);
     let mut b = bed(|_| {});
@@ -272,7 +272,7 @@ fn rfc7915_4_5_udp_without_checksum_gets_one() {
 
 #[test]
 fn rfc7915_4_5_udp_without_checksum_may_be_dropped() {
-    let mut b = bed(|c| c.zero_udp_checksum = ZeroChecksum::Drop);
+    let mut b = bed(|c| c.headers.zero_udp_checksum = ZeroChecksum::Drop);
     let back = b.refused(false, &with6(udp4(b"x"), 40, &[0, 0]), "udp-checksum-zero");
     let m = judge(&back).payload;
     assert_eq!((m[0], m[1]), (3, 13));

@@ -72,9 +72,9 @@ fn outer_fields_are_as_set() {
     let ping = with(ping(CUSTOMER, REMOTE, 7), |p| p[1] = 0xb8);
     let mut copy = End::b4(|_| {});
     let mut fixed = End::b4(|c| {
-        c.hop_limit = 17;
-        c.traffic_class = TrafficClass::Fixed(10);
-        c.flow_label = FlowLabel::Fixed(0x12345);
+        c.outer.hop_limit = 17;
+        c.outer.traffic_class = TrafficClass::Fixed(10);
+        c.outer.flow_label = FlowLabel::Fixed(0x12345);
     });
     for p in [&p, &ping] {
         let f = copy.enter(p);
@@ -87,7 +87,7 @@ fn outer_fields_are_as_set() {
 /// RFC 6438: all packets of a flow have one label, which is not zero; fragments of a datagram too.
 #[test]
 fn flow_labels_follow_flows() {
-    let mut end = End::b4(|c| c.flow_label = FlowLabel::Hash);
+    let mut end = End::b4(|c| c.outer.flow_label = FlowLabel::Hash);
     let label = |f: &[u8]| u32::from_be_bytes([0, f[15] & 15, f[16], f[17]]);
     let mut of = |port: u16| label(&end.enter(&udp((CUSTOMER, port), (REMOTE, 80), b"hello")));
     let labels: Vec<u32> = (5000..5032).map(&mut of).collect();
@@ -149,7 +149,7 @@ fn too_big_without_df_is_cut_as_ipv6() {
 fn too_big_is_cut_as_ipv4_if_so_set() {
     let mut end = End::b4(|c| {
         c.v6.mtu = 1280;
-        c.oversize = Oversize::Inner;
+        c.outer.oversize = Oversize::Inner;
     });
     let p = udp((CUSTOMER, 5000), (REMOTE, 80), &[7; 3000]);
     let out = end.enter_all(std::slice::from_ref(&p));
@@ -169,7 +169,7 @@ fn too_big_is_cut_as_ipv4_if_so_set() {
 
 #[test]
 fn df_can_be_overruled() {
-    let mut end = End::b4(|c| c.oversize = Oversize::OuterAlways);
+    let mut end = End::b4(|c| c.outer.oversize = Oversize::OuterAlways);
     let p = df(udp((CUSTOMER, 5000), (REMOTE, 80), &[1; 1470]));
     let out = end.enter_all(std::slice::from_ref(&p));
     assert_eq!(joined(&out, 1500), one_hop(&p));

@@ -12,7 +12,7 @@ fn both() -> [Vec<u8>; 2] {
 #[test]
 fn normal_mode_copies_and_compatibility_mode_hides() {
     for (mode, keep) in [(Ecn::Normal, 3), (Ecn::Compatibility, 0)] {
-        let mut end = End::b4(|c| c.ecn = mode);
+        let mut end = End::b4(|c| c.outer.ecn = mode);
         for p in both() {
             for field in 0..4 {
                 let f = end.enter(&with(p.clone(), |p| p[1] = 0x28 | field));
