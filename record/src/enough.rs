@@ -117,19 +117,15 @@ fn insert(sorted: &mut Vec<f64>, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::{Direction, Rate, SearchResult};
     use scenario::{Options, parse};
-    use serde_json::json;
 
     const TEXT: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"10k\"\n[measure]\n\
                         metrics = [\"max_conn_est_rate\"]\nrepetitions = { min = 5, max = 12, until-width = \"2 %\" }\n";
 
-    fn outcome(m: &Measurement, rate: u64, error: u64, kind: &str) -> Outcome {
-        let outcome = json!({
-            "measurement": m, "directions": 2, "shares_core": false, "rate": rate, "kind": kind,
-            "error": error, "one_sided": false, "closed_loop": false, "trace": [], "trials": 1, "invalid_repeats": 0,
-            "phase1_lost": 0, "phase1_rate": null, "table_changes": 0, "lost_at_rate": 0,
-        });
-        serde_json::from_value(outcome).unwrap()
+    fn outcome(m: &Measurement, rate: u64, error: u64, kind: ResultKind) -> Outcome {
+        let result = SearchResult { rate: Rate(rate), error: Rate(error), kind, ..SearchResult::empty() };
+        Outcome::new(m.clone(), Direction::Both, result)
     }
 
     fn plan() -> (Scenario, Vec<Measurement>) {
@@ -140,7 +136,7 @@ mod tests {
     }
 
     /// For these rates and this error of each search: the repetitions, counted from 1, that are needed.
-    fn needed(rates: &[u64], error: u64, kind: &str) -> usize {
+    fn needed(rates: &[u64], error: u64, kind: ResultKind) -> usize {
         let (scenario, plan) = plan();
         let outcomes: Vec<Outcome> = plan.iter().zip(rates).map(|(m, &rate)| outcome(m, rate, error, kind)).collect();
         let enough = StoppingRule::of(&scenario, &outcomes);
@@ -152,33 +148,33 @@ mod tests {
 
     #[test]
     fn repetitions_end_when_the_interval_is_narrow_twice() {
-        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001], 5, "exact"), 12);
-        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001, 1003], 5, "exact"), 6);
-        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001, 1050], 5, "exact"), 12);
+        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001], 5, ResultKind::Exact), 12);
+        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001, 1003], 5, ResultKind::Exact), 6);
+        assert_eq!(needed(&[1000, 1005, 1010, 1002, 1001, 1050], 5, ResultKind::Exact), 12);
         // Of eight values the interval is minimum to maximum, of nine and ten it leaves out both.
-        assert_eq!(needed(&[1000, 1005, 1050, 1002, 1001, 1003, 1004, 1001, 1002], 5, "exact"), 12);
-        assert_eq!(needed(&[1000, 1005, 1050, 1002, 1001, 1003, 1004, 1001, 1002, 1003], 5, "exact"), 10);
+        assert_eq!(needed(&[1000, 1005, 1050, 1002, 1001, 1003, 1004, 1001, 1002], 5, ResultKind::Exact), 12);
+        assert_eq!(needed(&[1000, 1005, 1050, 1002, 1001, 1003, 1004, 1001, 1002, 1003], 5, ResultKind::Exact), 10);
     }
 
     #[test]
     fn the_error_of_the_search_widens_the_interval() {
         // 1.0 % between the rates: with 0.9 % of error below 2 %, with 1.1 % above.
         let rates = [1000, 1005, 1010, 1002, 1001, 1003];
-        assert_eq!(needed(&rates, 9, "exact"), 6);
-        assert_eq!(needed(&rates, 11, "exact"), 12);
-        assert_eq!(needed(&[1000; 6], 21, "exact"), 12);
+        assert_eq!(needed(&rates, 9, ResultKind::Exact), 6);
+        assert_eq!(needed(&rates, 11, ResultKind::Exact), 12);
+        assert_eq!(needed(&[1000; 6], 21, ResultKind::Exact), 12);
     }
 
     #[test]
     fn fewer_than_min_or_bounds_are_never_enough() {
-        assert_eq!(needed(&[1000, 1000, 1000, 1000], 5, "exact"), 12);
-        assert_eq!(needed(&[1000; 6], 5, "tester-limit"), 12);
+        assert_eq!(needed(&[1000, 1000, 1000, 1000], 5, ResultKind::Exact), 12);
+        assert_eq!(needed(&[1000; 6], 5, ResultKind::TesterLimit), 12);
     }
 
     #[test]
     fn a_gap_ends_nothing_and_a_later_result_replaces() {
         let (scenario, plan) = plan();
-        let made = |at: usize, rate: u64| outcome(&plan[at], rate, 5, "exact");
+        let made = |at: usize, rate: u64| outcome(&plan[at], rate, 5, ResultKind::Exact);
         let with_gap: Vec<Outcome> = [0, 1, 2, 3, 5, 6, 7].map(|at| made(at, 1000)).to_vec();
         let mut enough = StoppingRule::of(&scenario, &with_gap);
         assert!(!enough.is_enough(&plan[8]));
@@ -193,7 +189,9 @@ mod tests {
     fn thousands_of_repetitions_are_judged_in_seconds() {
         let (mut scenario, plan) = plan();
         scenario.measure.repetitions.until = Some(Until { least: 5, width_ppm: 1 });
-        let of = |n: u32| outcome(&Measurement { repetition: n, ..plan[0].clone() }, 1000 + u64::from(n), 5, "exact");
+        let of = |n: u32| {
+            outcome(&Measurement { repetition: n, ..plan[0].clone() }, 1000 + u64::from(n), 5, ResultKind::Exact)
+        };
         let outcomes: Vec<Outcome> = (1..=4_000).map(of).collect();
         let began = std::time::Instant::now();
         let enough = StoppingRule::of(&scenario, &outcomes);

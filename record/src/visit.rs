@@ -97,6 +97,7 @@ pub(crate) fn largest_factor(rates: &[f64], reference: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::{Direction, Nanos, SearchResult};
     use serde_json::json;
 
     fn point(connections: u64) -> Point {
@@ -105,14 +106,10 @@ mod tests {
 
     /// A result of throughput.
     fn outcome(connections: u64, repetition: u32, attempt: u32, visit: u32) -> Outcome {
-        let outcome = json!({
-            "measurement":
-                { "point": point(connections), "metric": "throughput", "repetition": repetition, "predicted": 0 },
-            "directions": 2, "shares_core": false, "attempt": attempt, "visit": visit, "rate": 1_000, "kind": "exact",
-            "error": 10, "one_sided": false, "closed_loop": false, "trace": [], "trials": 1, "invalid_repeats": 0,
-            "phase1_lost": 0, "phase1_rate": null, "table_changes": 0, "lost_at_rate": 0,
-        });
-        serde_json::from_value(outcome).unwrap()
+        let measurement =
+            Measurement { point: point(connections), metric: "throughput".to_owned(), repetition, predicted: Nanos(0) };
+        let outcome = Outcome::new(measurement, Direction::Both, SearchResult::empty());
+        Outcome { attempt: Some(attempt), visit: Some(visit), ..outcome }
     }
 
     /// The null device before and after a visit.

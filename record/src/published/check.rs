@@ -141,6 +141,7 @@ fn of_value(table: &'static PublishedTable, values: &[&Value], value: &Value) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::scaling;
 
     /// The documents print 250 derived values; only the slides have a wrong divisor (E02).
     #[test]
@@ -151,5 +152,29 @@ mod tests {
         let of_slide = |metric| ["4", "8", "16"].map(|x| ("001-slide-cpu", metric, x));
         assert_eq!(wrong, [of_slide("max_conn_est_rate"), of_slide("throughput")].concat(), "{}", all.len());
         assert!(all.len() >= 234, "{}", all.len());
+    }
+
+    /// Reports compute ratios of performances as the documents do.
+    #[test]
+    fn ratios_of_performances_are_those_of_reports() {
+        let mut compared = 0;
+        for table in TABLES.iter() {
+            let values: Vec<&Value> = table.values().collect();
+            for value in &values {
+                let Some(check) = of_value(table, &values, value) else { continue };
+                let own = || median(&values, &value.metric, &value.x).unwrap().value;
+                let of_report = match value.stat.as_str() {
+                    "rel_scale_up" => {
+                        let one_core = first(&values, &value.metric).unwrap().value;
+                        scaling::cores(value.place().unwrap() as u32, own(), one_core)
+                    }
+                    "ratio_to_previous" => scaling::to_previous(own(), previous(&values, value).unwrap().value),
+                    _ => continue,
+                };
+                assert!((of_report.unwrap() - check.computed).abs() < 1e-12, "{check:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 100, "{compared}");
     }
 }
