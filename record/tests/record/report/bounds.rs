@@ -6,8 +6,9 @@ use method::validity::Stream;
 use method::{Direction, Invalid, Nanos, Rate, ResultKind};
 use record::doubt::Doubt;
 use record::folder::{Cost, Over, Spread};
+use record::plan::Measurement;
 use record::report::{Screen, number};
-use scenario::{Link, Options, parse};
+use scenario::Link;
 
 #[test]
 fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
@@ -33,11 +34,7 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
 #[test]
 fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
     let mut run = fixture::quickstart();
-    let smallest = |o: &&mut record::folder::Outcome| o.measurement.point.connections == 100_000;
-    for outcome in run.outcomes.iter_mut().filter(smallest) {
-        let result = &mut outcome.result;
-        (result.kind, result.rate, result.error) = (ResultKind::Between, Rate(5_000_000), Rate(5_000_000));
-    }
+    run.end(|m| m.point.connections == 100_000, ResultKind::Between, 5_000_000, 5_000_000);
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
     let text = whole_text(&run);
@@ -50,9 +47,7 @@ fn a_search_that_the_host_ended_is_a_lower_bound_and_scales_in_no_known_way() {
 #[test]
 fn what_failed_is_printed_where_nothing_else_is_known() {
     let mut run = fixture::quickstart();
-    for result in run.outcomes.iter_mut().map(|o| &mut o.result) {
-        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(2_500_000));
-    }
+    run.end(|_| true, ResultKind::Below, 0, 2_500_000);
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.summary.is_none() && record::report::table_value(c) == "< 2,500,000"));
     let first = &report.sentences[0];
@@ -65,15 +60,9 @@ fn what_failed_is_printed_where_nothing_else_is_known() {
 fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     let mut run = fixture::quickstart();
     let first = run.outcomes[0].measurement.clone();
-    let alike =
-        |o: &&mut record::folder::Outcome| o.measurement.point == first.point && o.measurement.metric == first.metric;
-    for outcome in run.outcomes.iter_mut().filter(alike) {
-        let result = &mut outcome.result;
-        (result.kind, result.rate, result.error) = match outcome.measurement.repetition {
-            1 => (ResultKind::Below, Rate(0), Rate(500_000)),
-            _ => (ResultKind::Exact, Rate(1_000_000), Rate(10_000)),
-        };
-    }
+    let alike = |m: &Measurement| m.point == first.point && m.metric == first.metric;
+    run.end(alike, ResultKind::Exact, 1_000_000, 10_000);
+    run.end(|m| alike(m) && m.repetition == 1, ResultKind::Below, 0, 500_000);
     let report = report(&run);
     let cell = &report.results[0];
     let summary = cell.summary.unwrap();
@@ -86,9 +75,7 @@ fn a_repetition_that_failed_lower_than_all_others_counts_with_that_rate() {
     // One of two: the median is between an upper bound and a rate.
     let one = |below: u64| {
         let mut run = run.clone();
-        let mut mine = run.outcomes.iter_mut().filter(alike);
-        let result = &mut mine.next().unwrap().result;
-        (result.kind, result.rate, result.error) = (ResultKind::Below, Rate(0), Rate(below));
+        run.end(|m| alike(m) && m.repetition == 1, ResultKind::Below, 0, below);
         super::report(&run).results[0].summary.unwrap().min
     };
     assert_eq!([one(400_000), one(2_000_000)], [400_000.0, 1_000_000.0], "what says nothing is left out");
@@ -116,8 +103,8 @@ fn the_effect_of_queues_is_a_remark() {
 fn a_repetition_that_measured_nothing_does_not_widen_the_error() {
     let mut run = fixture::quickstart();
     let before = report(&run).results[0].error;
-    let result = &mut run.outcomes[0].result;
-    (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
+    let first = run.outcomes[0].measurement.clone();
+    run.end(|m| *m == first, ResultKind::NothingMeasured, 0, 19_000_000);
     assert!(report(&run).results[0].error <= before);
 }
 
@@ -157,8 +144,7 @@ fn a_given_rate_that_no_trial_had_is_a_doubt() {
              metrics = [\"throughput\", \"back_to_back_frames\"]\nphase1-rate = \"100k\"\nmax-rate = \"{max_rate}\"\n\
              [measure.back-to-back]\nrate = \"2M\"\n"
         );
-        let scenario = parse("s.toml", &file, &Options::default(), tech::ALL).unwrap().scenario;
-        let run = Run::new(scenario).measure(|_| Truth { capacity: 500_000, tester: 40_000_000, noise: 0 });
+        let run = Run::new(fixture::scenario(&file, &[])).measure(|_| Truth::steady(500_000));
         report(&run).doubts.into_iter().filter(|doubt| doubt.starts_with("The trials of")).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -253,11 +239,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         assert!(said.contains("Whether the device was the limit is not shown: ") && said.contains(reason), "{said}");
         assert!(!said.contains("The device was the limit") && !said.contains("not the device, decided"), "{said}");
     }
-    let simulated = fixture::Run::new(fixture::simulated_scenario()).measure(|_| super::Truth {
-        capacity: 4_000_000,
-        tester: 14_000_000,
-        noise: 0,
-    });
+    let simulated = Run::new(fixture::simulated_scenario()).measure(|_| Truth::steady(4_000_000));
     let said = report(&simulated).sentences[0].clone();
     assert!(said.contains("The simulated device was the limit."), "{said}");
 }
@@ -377,9 +359,7 @@ fn advice_follows_from_the_cause_of_invalid_trials() {
 #[test]
 fn what_was_not_measured_has_no_figures() {
     let mut run = fixture::quickstart();
-    for result in run.outcomes.iter_mut().map(|o| &mut o.result) {
-        (result.kind, result.rate, result.error) = (ResultKind::NothingMeasured, Rate(0), Rate(19_000_000));
-    }
+    run.end(|_| true, ResultKind::NothingMeasured, 0, 19_000_000);
     let report = report(&run);
     assert!(report.results.iter().all(|c| c.bound == ResultKind::NothingMeasured));
     let text = whole_text(&run);
@@ -414,8 +394,7 @@ fn several_workers_of_the_tester_are_named() {
 fn columns_of_different_directions_have_their_own_rates() {
     let text = "name = \"x\"\n[dut.embedded]\n[technology.nat44]\npool = \"198.19.0.1\"\n[sweep]\nconnections = \"100k\"\n\
         direction = [\"both\", \"forward\", \"1:10\"]\n[measure]\nmetrics = \"throughput\"\nphase1-rate = \"1M\"\nrepetitions = 2\n";
-    let scenario = scenario::parse("x.toml", text, &scenario::Options::default(), tech::ALL).unwrap().scenario;
-    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
+    let run = Run::new(fixture::scenario(text, &[])).measure(|_| Truth::steady(4_000_000));
     let mut report = report(&run);
     for result in &mut report.results {
         let direction = Direction::of_code(result.axes["direction"]).unwrap();

@@ -10,7 +10,6 @@ use record::report::number::grouped_f64;
 use record::report::result::PointResult;
 use record::report::{KNOWN, Report};
 use roxmltree::{Document, Node};
-use scenario::parse;
 use std::collections::BTreeSet;
 
 /// Names of foreign files with the special characters of all formats.
@@ -269,8 +268,7 @@ fn junit_says_whose_limit_a_value_is() {
     // The device reached all that the scenario asks for.
     let mut run = with(ResultKind::AtUpperLimit);
     let limited = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"10k\"\n[measure]\nmax-rate = \"1k\"\n";
-    let limited = parse("x.toml", limited, &scenario::Options::default(), tech::ALL).unwrap().scenario;
-    run.header.scenario.measure.max_rate = limited.measure.max_rate;
+    run.header.scenario.measure.max_rate = fixture::scenario(limited, &[]).measure.max_rate;
     assert_eq!(named(&run), None);
     run.outcomes.clear();
     assert_eq!(named(&run).as_deref(), Some("error"));

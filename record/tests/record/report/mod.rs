@@ -161,20 +161,15 @@ fn matrix() -> Run {
     scenario.measure.metrics = vec!["throughput".into()];
     scenario.measure.repetitions = 1.into();
     Run::new(scenario).measure(|m| {
-        let capacity = 5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2()));
-        Truth { capacity, tester: 40_000_000, noise: 0 }
+        Truth::steady(5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2())))
     })
 }
 
 /// A further axis beside cores, and a table that is loaded.
 fn softwires() -> Run {
     let file = include_str!("../../../../scenarios/lwaftr-softwires.toml");
-    let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
-    let scenario =
-        parse("s.toml", file, &Options { full: false, set, ..Options::default() }, tech::ALL).unwrap().scenario;
-    let mut run = Run::new(scenario).measure(|m| {
-        let capacity = 7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64);
-        Truth { capacity, tester: 40_000_000, noise: 0 }
+    let mut run = Run::new(fixture::scenario(file, &["sweep.cores=1,2", "repetitions=1"])).measure(|m| {
+        Truth::steady(7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64))
     });
     for outcome in &mut run.outcomes {
         let n = outcome.measurement.point.axes["softwires"] as f64;
@@ -403,10 +398,8 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
 #[test]
 fn a_published_set_up_that_differs_is_named() {
     let file = include_str!("../../../../scenarios/map-t-br.toml");
-    let set = vec!["repetitions=1".to_owned(), "frame-size=128".to_owned()];
-    let scenario =
-        parse("s.toml", file, &Options { full: false, set, ..Options::default() }, tech::ALL).unwrap().scenario;
-    let run = Run::new(scenario).measure(|_| Truth { capacity: 5_000_000, tester: 40_000_000, noise: 0 });
+    let scenario = fixture::scenario(file, &["repetitions=1", "frame-size=128"]);
+    let run = Run::new(scenario).measure(|_| Truth::steady(5_000_000));
     let report = report(&run);
     let closing = report.sentences.iter().find(|s| s.starts_with("For comparison")).unwrap();
     for difference in [
@@ -451,8 +444,10 @@ fn scaling_over_shared_cores_is_always_marked() {
         (report.sentences[0].contains(") the rate on one core"), csv.lines().any(|l| l.contains(",rel_scale_up,")))
     };
     assert_eq!(said(&run), (true, true));
+    assert!(whole_text(&run).contains("\n  S_CPU  "));
     run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
     assert_eq!(said(&run), (false, false));
+    assert!(whole_text(&run).contains("\n  S_CPU (not a scaling result)  "));
 }
 
 #[test]
@@ -475,7 +470,7 @@ fn columns_of_published_tables_are_filled() {
     assert_eq!(column(&run, "setup"), "single DUT");
     assert_eq!(column(&run, "conntrack_table_size"), "8388608");
     let file = include_str!("../../../../scenarios/464xlat.toml");
-    run.header.scenario.duts = parse("s.toml", file, &Options::default(), tech::ALL).unwrap().scenario.duts;
+    run.header.scenario.duts = fixture::scenario(file, &[]).duts;
     assert_eq!(column(&run, "setup"), "dual DUT");
     let mut run = fixture::kernel();
     let figures = &mut run.outcomes[0].figures;
@@ -491,14 +486,6 @@ fn no_text_of_a_device_is_a_formula_in_csv() {
     run.facts.duts.entry("embedded".to_owned()).or_default().insert("software".to_owned(), "=HYPERLINK(1)".to_owned());
     let csv = report(&run).render("csv").unwrap();
     assert!(csv.contains(",'=HYPERLINK(1),") && !csv.contains(",=HYPERLINK(1),"), "{csv}");
-}
-
-#[test]
-fn scaling_over_cores_is_no_result_on_a_shared_core() {
-    let mut run = fixture::cores();
-    assert!(whole_text(&run).contains("\n  S_CPU  "));
-    run.outcomes.iter_mut().for_each(|o| o.shares_core = true);
-    assert!(whole_text(&run).contains("\n  S_CPU (not a scaling result)  "));
 }
 
 /// On two cores, the tester has an isolated core next to a device of one core, but not next to a device of two.
@@ -520,11 +507,7 @@ fn only_points_that_share_a_core_are_marked() {
 
 #[test]
 fn a_simulated_device_is_compared_with_nothing_published() {
-    let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth {
-        capacity: 4_000_000,
-        tester: 14_000_000,
-        noise: 0,
-    });
+    let run = Run::new(fixture::simulated_scenario()).measure(|_| Truth::steady(4_000_000));
     let report = report(&run);
     assert!(report.beside.is_empty());
     assert!(!report.sentences.iter().any(|s| s.contains("comparison")));
