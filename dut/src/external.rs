@@ -52,6 +52,14 @@ pub struct ExternalConfig {
     pub software: Option<Configuration>,
 }
 
+impl ExternalConfig {
+    /// Only these hooks, each with a minute.
+    pub fn of(name: &str, on: On, hooks: Hooks, folder: &Path) -> ExternalConfig {
+        let (name, folder, timeout) = (name.to_owned(), folder.to_owned(), Duration::from_secs(60));
+        ExternalConfig { name, on, ssh_config: None, hooks, folder, timeout, values: Vec::new(), software: None }
+    }
+}
+
 /// Word in place of a hook that the bed file does not have.
 const NONE: &str = "none";
 

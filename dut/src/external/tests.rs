@@ -30,16 +30,8 @@ impl Bed {
         fs::read_to_string(self.folder().join(name)).unwrap_or_default()
     }
     fn config(&self, hooks: Hooks) -> ExternalConfig {
-        ExternalConfig {
-            name: "box".into(),
-            on: On::Local,
-            ssh_config: None,
-            hooks,
-            folder: self.folder(),
-            timeout: Duration::from_secs(60),
-            values: vec![("connections".into(), "1000".into())],
-            software: None,
-        }
+        let values = vec![("connections".into(), "1000".into())];
+        ExternalConfig { values, ..ExternalConfig::of("box", On::Local, hooks, &self.folder()) }
     }
     fn prepare(&self, hooks: Hooks) -> Result<External, DutError> {
         External::prepare(&self.config(hooks), &self.run_dir(), &no_sink())

@@ -12,7 +12,7 @@ use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::{Clock, Pool, PoolConfig, Port, burst};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How frames reach the device.
@@ -65,16 +65,9 @@ impl Standing {
         });
         let quiet = if ipv6 { network::with_ipv6() } else { Vec::new() };
         links.carry_out(0, &[quiet, network::steps(&sides, None)].concat(), dir, sink)?;
-        let config = ExternalConfig {
-            name: "dut".into(),
-            on: On::Namespace(links.boxes()[0].clone()),
-            ssh_config: None,
-            hooks: Hooks::new(),
-            folder: PathBuf::from("/"),
-            timeout: Duration::from_secs(60),
-            values: Vec::new(),
-            software: Some(configuration.clone()),
-        };
+        let on = On::Namespace(links.boxes()[0].clone());
+        let config = ExternalConfig::of("dut", on, Hooks::new(), Path::new("/"));
+        let config = ExternalConfig { software: Some(configuration.clone()), ..config };
         Ok(Standing { device: External::prepare(&config, dir, sink)?, links })
     }
 

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// Its folder has a blank in its path; hooks write into the file `log`.
-fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
+fn config(lab: &Lab, hooks: &[(Hook, &str)]) -> ExternalConfig {
     let log = lab.path("log");
     lab.write("my bed/set it", &format!("#!/bin/sh\necho set $1 in $PWD >>{}\n. ./lib\n", log.display()));
     lab.write("my bed/lib", &format!("echo lib >>{}\n", log.display()));
@@ -18,24 +18,11 @@ fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
     for program in ["my bed/set it", "my bed/restore"] {
         std::fs::set_permissions(lab.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let names = [
-        ("alive", Hook::Alive),
-        ("prepare", Hook::Prepare),
-        ("cores", Hook::Cores),
-        ("clear", Hook::Clear),
-        ("count", Hook::Count),
-        ("restore", Hook::Restore),
-    ];
-    let named = |name: &str| names.iter().find(|(known, _)| *known == name).unwrap().1;
+    let hooks = hooks.iter().map(|(hook, line)| (*hook, (*line).to_owned())).collect();
     ExternalConfig {
-        name: "box".into(),
-        on: On::Ssh(DUT.into()),
         ssh_config: Some(lab.config()),
-        hooks: hooks.iter().map(|(name, line)| (named(name), (*line).to_owned())).collect(),
-        folder: lab.path("my bed"),
-        timeout: Duration::from_secs(60),
-        software: None,
         values: vec![("connections".into(), "1000".into()), ("port".into(), "mgmt".into())],
+        ..ExternalConfig::of("box", On::Ssh(DUT.into()), hooks, &lab.path("my bed"))
     }
 }
 
@@ -59,10 +46,10 @@ fn hooks_run_on_the_host_with_their_files() {
     let config = config(
         &lab,
         &[
-            ("prepare", "'./set it' {connections}; test -f ./lib"),
-            ("count", "ip -o -4 addr show {port} | wc -l"),
-            ("restore", "./restore"),
-            ("alive", "true"),
+            (Hook::Prepare, "'./set it' {connections}; test -f ./lib"),
+            (Hook::Count, "ip -o -4 addr show {port} | wc -l"),
+            (Hook::Restore, "./restore"),
+            (Hook::Alive, "true"),
         ],
     );
     lab.tester_does(|| {
@@ -90,7 +77,7 @@ fn a_line_longer_than_an_argument_reaches_the_host() {
     let file = lab.path("log").display().to_string();
     let customers = "2001:db8::1 198.51.100.1 1024-2047\n".repeat(10_000);
     let prepare_line = format!("cat; cat >>{file} <<'end'\n{customers}end\necho set in $PWD >>{file}");
-    let config = config(&lab, &[("prepare", &prepare_line), ("restore", "./restore")]);
+    let config = config(&lab, &[(Hook::Prepare, &prepare_line), (Hook::Restore, "./restore")]);
     lab.tester_does(|| {
         let external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
         let copies = folder(&lab);
@@ -113,7 +100,7 @@ fn perf_ends_with_the_folder_of_its_samples() {
     }
     let lab = Lab::new();
     let line = format!("echo ' in '$PWD >>{}", lab.path("log").display());
-    let config = config(&lab, &[("prepare", &line), ("restore", "true")]);
+    let config = config(&lab, &[(Hook::Prepare, &line), (Hook::Restore, "true")]);
     lab.tester_does(|| {
         let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
         external.see_that_perf_works().unwrap_or_else(|e| panic!("{e}"));
@@ -133,7 +120,7 @@ fn perf_ends_with_the_folder_of_its_samples() {
 #[ignore = "needs root: run by ./check as root"]
 fn the_last_line_of_a_long_output_is_the_count() {
     let lab = Lab::new();
-    let config = config(&lab, &[("count", "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo 42")]);
+    let config = config(&lab, &[(Hook::Count, "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo 42")]);
     lab.tester_does(|| {
         let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(external.count().unwrap(), Some(42), "100 MB before it");
@@ -145,7 +132,7 @@ fn the_last_line_of_a_long_output_is_the_count() {
 #[ignore = "needs root: run by ./check as root"]
 fn a_device_with_a_hook_that_hangs_is_restored() {
     let lab = Lab::new();
-    let config = config(&lab, &[("clear", "sleep 1000"), ("restore", "./restore")]);
+    let config = config(&lab, &[(Hook::Clear, "sleep 1000"), (Hook::Restore, "./restore")]);
     let config = ExternalConfig { timeout: Duration::from_secs(10), ..config };
     lab.tester_does(|| {
         let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
@@ -163,9 +150,9 @@ fn a_device_with_a_hook_that_hangs_is_restored() {
 fn what_a_lost_connection_left_is_restored_later() {
     let lab = Lab::new();
     let hooks = [
-        ("prepare", "test -f ./lib && './set it' {connections}"),
-        ("clear", "ip link set {port} down; sleep 60"),
-        ("restore", "./restore"),
+        (Hook::Prepare, "test -f ./lib && './set it' {connections}"),
+        (Hook::Clear, "ip link set {port} down; sleep 60"),
+        (Hook::Restore, "./restore"),
     ];
     let config = config(&lab, &hooks);
     lab.tester_does(|| {
@@ -193,7 +180,7 @@ fn what_a_lost_connection_left_is_restored_later() {
 #[ignore = "needs root: run by ./check as root"]
 fn a_resumed_run_restores_first() {
     let lab = Lab::new();
-    let hooks = [("prepare", "test -f ./lib && './set it' {connections}"), ("restore", "./restore")];
+    let hooks = [(Hook::Prepare, "test -f ./lib && './set it' {connections}"), (Hook::Restore, "./restore")];
     let config = config(&lab, &hooks);
     lab.tester_does(|| {
         let external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
@@ -219,7 +206,7 @@ fn a_resumed_run_restores_first() {
 fn a_host_that_refuses_leaves_nothing() {
     let mut lab = Lab::new();
     lab.stop_sshd();
-    let config = config(&lab, &[("restore", "./restore")]);
+    let config = config(&lab, &[(Hook::Restore, "./restore")]);
     let error = lab.tester_does(|| prepare(&lab, &config).err().unwrap());
     assert!(matches!(&error, DutError::Ssh(failure) if failure.kind == SshKind::Refused), "{error}");
     assert_eq!(log(&lab), "");
@@ -232,15 +219,10 @@ fn a_host_that_refuses_leaves_nothing() {
 fn hold_a_device() {
     let Some(dir) = held::given() else { return };
     let dir = std::path::PathBuf::from(dir);
+    let hooks = Hooks::from([(Hook::Restore, "./restore".to_owned())]);
     let config = ExternalConfig {
-        name: "box".into(),
-        on: On::Ssh(DUT.into()),
         ssh_config: Some(dir.join("ssh_config")),
-        hooks: Hooks::from([(Hook::Restore, "./restore".to_owned())]),
-        folder: dir.join("my bed"),
-        timeout: Duration::from_secs(60),
-        software: None,
-        values: Vec::new(),
+        ..ExternalConfig::of("box", On::Ssh(DUT.into()), hooks, &dir.join("my bed"))
     };
     let run_dir = dut::RunDir::at(dir.join("run"));
     let held = External::prepare(&config, &run_dir, &no_sink());
@@ -275,20 +257,12 @@ fn hooks_run_in_a_namespace() {
     let dir = tempfile::tempdir().unwrap();
     let ns = port::netns::Netns::new().unwrap();
     let hook = |hook, line: &str| (hook, line.to_owned());
-    let config = ExternalConfig {
-        name: "box".into(),
-        on: On::Namespace(ns),
-        ssh_config: None,
-        hooks: Hooks::from([
-            hook(Hook::Prepare, "ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
-            hook(Hook::Count, "ls /sys/class/net | wc -l"),
-            hook(Hook::Restore, "ip link del probe"),
-        ]),
-        folder: dir.path().to_owned(),
-        timeout: Duration::from_secs(60),
-        software: None,
-        values: Vec::new(),
-    };
+    let hooks = Hooks::from([
+        hook(Hook::Prepare, "ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
+        hook(Hook::Count, "ls /sys/class/net | wc -l"),
+        hook(Hook::Restore, "ip link del probe"),
+    ]);
+    let config = ExternalConfig::of("box", On::Namespace(ns), hooks, dir.path());
     let run_dir = dut::RunDir::at(dir.path().join("run"));
     let mut external = External::prepare(&config, &run_dir, &no_sink()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(external.count().unwrap(), Some(3), "lo, probe and far");
