@@ -17,6 +17,24 @@ pub(super) struct DoctorRow {
     pub mend: Mend,
 }
 
+impl DoctorRow {
+    const fn look(name: &'static str, of: &'static [Of], read: Read, want: Want) -> DoctorRow {
+        DoctorRow { name, of, read, want, verdict: Verdict::Look, why: "", mend: Mend::Do("") }
+    }
+
+    const fn bad(name: &'static str, of: &'static [Of], read: Read, want: Want) -> DoctorRow {
+        DoctorRow { verdict: Verdict::Bad, ..DoctorRow::look(name, of, read, want) }
+    }
+
+    const fn because(self, why: &'static str) -> DoctorRow {
+        DoctorRow { why, ..self }
+    }
+
+    const fn mend(self, mend: Mend) -> DoctorRow {
+        DoctorRow { mend, ..self }
+    }
+}
+
 pub(super) enum Read {
     /// `{port}` stands for the interface.
     Files(&'static [&'static str]),
@@ -50,6 +68,12 @@ const UDP: &[&str] =
 const NEIGHBOURS: &[&str] =
     &["/proc/sys/net/ipv4/neigh/default/gc_thresh3", "/proc/sys/net/ipv6/neigh/default/gc_thresh3"];
 
+const AUTOCONFIGURATION: &[&str] = &[
+    "/proc/sys/net/ipv6/conf/{port}/accept_ra",
+    "/proc/sys/net/ipv6/conf/{port}/autoconf",
+    "/proc/sys/net/ipv6/conf/{port}/router_solicitations",
+];
+
 /// A `*` stands for any part of one name.
 pub const FILES: &[&str] = &[
     GOVERNORS,
@@ -76,273 +100,118 @@ pub const FILES: &[&str] = &[
     "/proc/sys/net/ipv6/conf/*/router_solicitations",
 ];
 
+const TESTER: &[Of] = &[Of::Tester];
 const MACHINES: &[Of] = &[Of::Tester, Of::Box];
+const PORT: &[Of] = &[Of::Port];
 
 pub(super) const ROWS: &[DoctorRow] = &[
-    DoctorRow {
-        name: "cores",
-        of: &[Of::Tester],
-        read: Read::Machine(|of| Some(cores(of.text(ONLINE)?).to_string())),
-        want: Want::AtLeast(2.0),
-        verdict: Verdict::Look,
-        why: "Tester and device take turns on one core.",
-        mend: Mend::Do("use a machine with more cores"),
-    },
-    DoctorRow {
-        name: "frequency governor",
-        of: MACHINES,
-        read: Read::Files(&[GOVERNORS]),
-        want: Want::One(&["performance"]),
-        verdict: Verdict::Bad,
-        why: "The clock of a core follows its load, so that rates depend on what ran before.",
-        mend: Mend::Write("performance"),
-    },
-    DoctorRow {
-        name: "turbo switched off",
-        of: MACHINES,
-        read: Read::Files(&[NO_TURBO]),
-        want: Want::One(&["1"]),
-        verdict: Verdict::Look,
-        why: "With turbo, the clock depends on temperature and on the number of busy cores.",
-        mend: Mend::Write("1"),
-    },
-    DoctorRow {
-        name: "turbo",
-        of: MACHINES,
-        read: Read::Files(&[BOOST]),
-        want: Want::One(&["0"]),
-        verdict: Verdict::Look,
-        why: "With turbo, the clock depends on temperature and on the number of busy cores.",
-        mend: Mend::Write("0"),
-    },
-    DoctorRow {
-        name: "multithreading",
-        of: MACHINES,
-        read: Read::Files(&[SMT_ACTIVE]),
-        want: Want::One(&["0"]),
-        verdict: Verdict::Look,
-        why: "Two threads share a core, so that one slows the other.",
-        mend: Mend::Boot("nosmt"),
-    },
-    DoctorRow {
-        name: "mitigations",
-        of: MACHINES,
-        read: Read::Machine(mitigations),
-        want: Want::One(&["none active"]),
-        verdict: Verdict::Look,
-        why: "They lower rates; compare only machines with the same ones. Switch them off only where nothing but measurements runs.",
-        mend: Mend::Boot("mitigations=off"),
-    },
-    DoctorRow {
-        name: "clock source",
-        of: MACHINES,
-        read: Read::Files(&[CLOCK_SOURCE]),
-        want: Want::One(&["tsc", "kvm-clock", "arch_sys_counter"]),
-        verdict: Verdict::Bad,
-        why: "Reading this clock takes long; a tester reads it for every batch.",
-        mend: Mend::Boot("clocksource=tsc tsc=reliable"),
-    },
-    DoctorRow {
-        name: "isolated cores",
-        of: &[Of::Tester],
-        read: Read::Machine(|of| {
-            let all = cores(of.text(ONLINE)?);
-            Some(cores(of.text(ISOLATED)?).to_string()).filter(|_| all >= 4)
-        }),
-        want: Want::AtLeast(1.0),
-        verdict: Verdict::Look,
-        why: "The kernel runs other programs and timers on the cores of the tester. Start natmeter with `taskset -c 2,3` then.",
-        mend: Mend::Boot("isolcpus=2,3 nohz_full=2,3 rcu_nocbs=2,3"),
-    },
-    DoctorRow {
-        name: "irqbalance",
-        of: MACHINES,
-        read: Read::Machine(irqbalance),
-        want: Want::One(&["not running"]),
-        verdict: Verdict::Look,
-        why: "It moves the interrupts of cards to other cores during trials.",
-        mend: Mend::Do("systemctl stop irqbalance"),
-    },
-    DoctorRow {
-        name: "load",
-        of: MACHINES,
-        read: Read::Machine(|of| Some(format!("{} processes on average", of.load()?))),
-        want: Want::AtMost(0.5),
-        verdict: Verdict::Look,
-        why: "Other programs take time from the cores, so that trials become invalid.",
-        mend: Mend::Do("stop other programs (top shows them)"),
-    },
-    DoctorRow {
-        name: "processor pressure",
-        of: MACHINES,
-        read: Read::Machine(pressure),
-        want: Want::AtMost(5.0),
-        verdict: Verdict::Look,
-        why: "In this part of the last 10 s some program waited for a core.",
-        mend: Mend::Do("stop other programs (top shows them)"),
-    },
-    DoctorRow {
-        name: "free memory",
-        of: MACHINES,
-        read: Read::Machine(|of| {
-            let kilobytes: u64 = of.value(MEMORY, "MemAvailable")?.split(' ').next()?.parse().ok()?;
-            Some(format!("{} MiB", kilobytes >> 10))
-        }),
-        want: Want::AtLeast(1024.0),
-        verdict: Verdict::Look,
-        why: "Tables of many connections need memory; a machine that swaps measures its disk.",
-        mend: Mend::Do("stop other programs; `natmeter plan FILE` predicts the memory of a scenario"),
-    },
-    DoctorRow {
-        name: "receive backlog",
-        of: MACHINES,
-        read: Read::Files(&[BACKLOG]),
-        want: Want::AtLeast(10_000.0),
-        verdict: Verdict::Look,
-        why: "Frames wait in this queue for a busy core; 1,000 entries overflow within milliseconds.",
-        mend: Mend::Write("10000"),
-    },
-    DoctorRow {
-        name: "connections per hash bucket",
-        of: MACHINES,
-        read: Read::Machine(|of| {
-            let (most, buckets) = (of.number(conntrack::MAX)?, of.number(conntrack::BUCKETS)?.max(1));
-            Some(format!("{:.1} if the table is full: {most} in {buckets}", most as f64 / buckets as f64))
-        }),
-        want: Want::AtMost(1.0),
-        verdict: Verdict::Look,
-        why: "Long chains lower every rate of connection tracking. natmeter sets this for its own kernel devices.",
-        mend: Mend::Set(|of, _| {
-            let most = of.number(conntrack::MAX).map(|most| most.to_string());
-            most.map(|most| (conntrack::buckets(), most)).into_iter().collect()
-        }),
-    },
-    DoctorRow {
-        name: "timeouts of UDP, in s",
-        of: &[Of::Box],
-        read: Read::Files(UDP),
-        want: Want::AtLeast(120.0),
-        verdict: Verdict::Look,
-        why: "Connections of phase 1 must outlive phase 1, the pause and a trial of 60 s.",
-        mend: Mend::Write("300"),
-    },
-    DoctorRow {
-        name: "entries of neighbour tables",
-        of: MACHINES,
-        read: Read::Files(NEIGHBOURS),
-        want: Want::AtLeast(1024.0),
-        verdict: Verdict::Look,
-        why: "Addresses on a link beyond this number are not resolved, so that their frames are lost.",
-        mend: Mend::Write("8192"),
-    },
-    DoctorRow {
-        name: "MTU",
-        of: &[Of::Port],
-        read: Read::Port(|port| Some(port.facts.mtu.to_string())),
-        want: Want::AtLeast(1500.0),
-        verdict: Verdict::Bad,
-        why: "Frames of 1518 octets do not pass.",
-        mend: Mend::Set(|_, port| {
-            let interface = port.facts.name.clone();
-            vec![(Setting::SysfsAttribute { interface, attribute: "mtu".to_owned() }, "1500".to_owned())]
-        }),
-    },
-    DoctorRow {
-        name: "generic receive offload",
-        of: &[Of::Port],
-        read: Read::Port(|port| port.facts.gro.map(on_off)),
-        want: Want::One(&["off"]),
-        verdict: Verdict::Bad,
-        why: "The kernel joins received frames, so that they cannot be counted.",
-        mend: Mend::Set(|_, port| feature(port, "generic-receive-offload")),
-    },
-    DoctorRow {
-        name: "large receive offload",
-        of: &[Of::Port],
-        read: Read::Port(|port| port.facts.lro.map(on_off)),
-        want: Want::One(&["off"]),
-        verdict: Verdict::Bad,
-        why: "The card joins received frames, so that they cannot be counted.",
-        mend: Mend::Set(|_, port| feature(port, "large-receive-offload")),
-    },
-    DoctorRow {
-        name: "removal of VLAN tags",
-        of: &[Of::Port],
-        read: Read::Port(|port| port.facts.rxvlan.map(on_off)),
-        want: Want::One(&["off"]),
-        verdict: Verdict::Look,
-        why: "The card takes tags out of received frames; with `vlan` in the bed file they are missing.",
-        mend: Mend::Set(|_, port| feature(port, "rx-vlan-offload")),
-    },
-    DoctorRow {
-        name: "pause frames (rx, tx)",
-        of: &[Of::Port],
-        read: Read::Port(|port| Some(format!("{}, {}", on_off(port.facts.rx_pause?), on_off(port.facts.tx_pause?)))),
-        want: Want::One(&["off, off"]),
-        verdict: Verdict::Bad,
-        why: "A device that is full stops the tester instead of losing frames: throughput looks too high.",
-        mend: Mend::Set(pause),
-    },
-    DoctorRow {
-        name: "rings (rx, tx)",
-        of: &[Of::Port],
-        read: Read::Port(|port| {
-            let [rx, tx] = [Side::Rx, Side::Tx].map(|side| ring(port, side));
-            let ([rx, most_rx], [tx, most_tx]) = (rx?, tx?);
-            Some(format!(
-                "{} % of the largest: {rx} of {most_rx}, {tx} of {most_tx}",
-                (rx * 100 / most_rx).min(tx * 100 / most_tx)
-            ))
-        }),
-        want: Want::AtLeast(100.0),
-        verdict: Verdict::Look,
-        why: "Small rings overflow while the kernel preempts the tester.",
-        mend: Mend::Set(rings),
-    },
-    DoctorRow {
-        name: "queues",
-        of: &[Of::Port],
-        read: Read::Port(|port| {
-            let (rx, tx) = (port.facts.rx_queues, port.facts.tx_queues);
-            let share = rx.min(tx) * 100 / port.queues.max(1);
-            Some(format!("{share} % of what the bed file wants: {rx} receive, {tx} transmit, {} wanted", port.queues))
-        }),
-        want: Want::AtLeast(100.0),
-        verdict: Verdict::Bad,
-        why: "Each lane of the tester needs one queue of each port.",
-        mend: Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file"),
-    },
-    DoctorRow {
-        name: "fields of the queue hash",
-        of: &[Of::Port],
-        read: Read::Port(hash_fields),
-        want: Want::One(&["addresses and ports"]),
-        verdict: Verdict::Bad,
-        why: "Without ports, all connections between two addresses arrive at one queue.",
-        mend: Mend::Do("ethtool -N {port} rx-flow-hash udp4 sdfn; ethtool -N {port} rx-flow-hash udp6 sdfn"),
-    },
-    DoctorRow {
-        name: "spread of hash values",
-        of: &[Of::Port],
-        read: Read::Port(spread),
-        want: Want::AtLeast(50.0),
-        verdict: Verdict::Bad,
-        why: "A queue with fewer hash values than others receives fewer frames.",
-        mend: Mend::Do("ethtool -X {port} equal N, with the number of queues in use"),
-    },
-    DoctorRow {
-        name: "IPv6 autoconfiguration",
-        of: &[Of::Port],
-        read: Read::Files(&[
-            "/proc/sys/net/ipv6/conf/{port}/accept_ra",
-            "/proc/sys/net/ipv6/conf/{port}/autoconf",
-            "/proc/sys/net/ipv6/conf/{port}/router_solicitations",
-        ]),
-        want: Want::One(&["0"]),
-        verdict: Verdict::Look,
-        why: "The kernel asks for routers and takes addresses and routes from their answers.",
-        mend: Mend::Write("0"),
-    },
+    DoctorRow::look("cores", TESTER, Read::Machine(|of| Some(cores(of.text(ONLINE)?).to_string())), Want::AtLeast(2.0))
+        .because("Tester and device take turns on one core.")
+        .mend(Mend::Do("use a machine with more cores")),
+    DoctorRow::bad("frequency governor", MACHINES, Read::Files(&[GOVERNORS]), Want::One(&["performance"]))
+        .because("The clock of a core follows its load, so that rates depend on what ran before.")
+        .mend(Mend::Write("performance")),
+    DoctorRow::look("turbo switched off", MACHINES, Read::Files(&[NO_TURBO]), Want::One(&["1"]))
+        .because("With turbo, the clock depends on temperature and on the number of busy cores.")
+        .mend(Mend::Write("1")),
+    DoctorRow::look("turbo", MACHINES, Read::Files(&[BOOST]), Want::One(&["0"]))
+        .because("With turbo, the clock depends on temperature and on the number of busy cores.")
+        .mend(Mend::Write("0")),
+    DoctorRow::look("multithreading", MACHINES, Read::Files(&[SMT_ACTIVE]), Want::One(&["0"]))
+        .because("Two threads share a core, so that one slows the other.")
+        .mend(Mend::Boot("nosmt")),
+    DoctorRow::look("mitigations", MACHINES, Read::Machine(mitigations), Want::One(&["none active"]))
+        .because(
+            "They lower rates; compare only machines with the same ones. Switch them off only where nothing \
+             but measurements runs.",
+        )
+        .mend(Mend::Boot("mitigations=off")),
+    DoctorRow::bad(
+        "clock source",
+        MACHINES,
+        Read::Files(&[CLOCK_SOURCE]),
+        Want::One(&["tsc", "kvm-clock", "arch_sys_counter"]),
+    )
+    .because("Reading this clock takes long; a tester reads it for every batch.")
+    .mend(Mend::Boot("clocksource=tsc tsc=reliable")),
+    DoctorRow::look("isolated cores", TESTER, Read::Machine(isolated), Want::AtLeast(1.0))
+        .because(
+            "The kernel runs other programs and timers on the cores of the tester. Start natmeter with \
+             `taskset -c 2,3` then.",
+        )
+        .mend(Mend::Boot("isolcpus=2,3 nohz_full=2,3 rcu_nocbs=2,3")),
+    DoctorRow::look("irqbalance", MACHINES, Read::Machine(irqbalance), Want::One(&["not running"]))
+        .because("It moves the interrupts of cards to other cores during trials.")
+        .mend(Mend::Do("systemctl stop irqbalance")),
+    DoctorRow::look(
+        "load",
+        MACHINES,
+        Read::Machine(|of| Some(format!("{} processes on average", of.load()?))),
+        Want::AtMost(0.5),
+    )
+    .because("Other programs take time from the cores, so that trials become invalid.")
+    .mend(Mend::Do("stop other programs (top shows them)")),
+    DoctorRow::look("processor pressure", MACHINES, Read::Machine(pressure), Want::AtMost(5.0))
+        .because("In this part of the last 10 s some program waited for a core.")
+        .mend(Mend::Do("stop other programs (top shows them)")),
+    DoctorRow::look("free memory", MACHINES, Read::Machine(free_memory), Want::AtLeast(1024.0))
+        .because("Tables of many connections need memory; a machine that swaps measures its disk.")
+        .mend(Mend::Do("stop other programs; `natmeter plan FILE` predicts the memory of a scenario")),
+    DoctorRow::look("receive backlog", MACHINES, Read::Files(&[BACKLOG]), Want::AtLeast(10_000.0))
+        .because("Frames wait in this queue for a busy core; 1,000 entries overflow within milliseconds.")
+        .mend(Mend::Write("10000")),
+    DoctorRow::look("connections per hash bucket", MACHINES, Read::Machine(full_table), Want::AtMost(1.0))
+        .because(
+            "Long chains lower every rate of connection tracking. natmeter sets this for its own kernel \
+             devices.",
+        )
+        .mend(Mend::Set(more_buckets)),
+    DoctorRow::look("timeouts of UDP, in s", &[Of::Box], Read::Files(UDP), Want::AtLeast(120.0))
+        .because("Connections of phase 1 must outlive phase 1, the pause and a trial of 60 s.")
+        .mend(Mend::Write("300")),
+    DoctorRow::look("entries of neighbour tables", MACHINES, Read::Files(NEIGHBOURS), Want::AtLeast(1024.0))
+        .because("Addresses on a link beyond this number are not resolved, so that their frames are lost.")
+        .mend(Mend::Write("8192")),
+    DoctorRow::bad("MTU", PORT, Read::Port(|port| Some(port.facts.mtu.to_string())), Want::AtLeast(1500.0))
+        .because("Frames of 1518 octets do not pass.")
+        .mend(Mend::Set(full_mtu)),
+    DoctorRow::bad("generic receive offload", PORT, Read::Port(|port| port.facts.gro.map(on_off)), Want::One(&["off"]))
+        .because("The kernel joins received frames, so that they cannot be counted.")
+        .mend(Mend::Set(|_, port| feature(port, "generic-receive-offload"))),
+    DoctorRow::bad("large receive offload", PORT, Read::Port(|port| port.facts.lro.map(on_off)), Want::One(&["off"]))
+        .because("The card joins received frames, so that they cannot be counted.")
+        .mend(Mend::Set(|_, port| feature(port, "large-receive-offload"))),
+    DoctorRow::look(
+        "removal of VLAN tags",
+        PORT,
+        Read::Port(|port| port.facts.rxvlan.map(on_off)),
+        Want::One(&["off"]),
+    )
+    .because("The card takes tags out of received frames; with `vlan` in the bed file they are missing.")
+    .mend(Mend::Set(|_, port| feature(port, "rx-vlan-offload"))),
+    DoctorRow::bad(
+        "pause frames (rx, tx)",
+        PORT,
+        Read::Port(|port| Some(format!("{}, {}", on_off(port.facts.rx_pause?), on_off(port.facts.tx_pause?)))),
+        Want::One(&["off, off"]),
+    )
+    .because("A device that is full stops the tester instead of losing frames: throughput looks too high.")
+    .mend(Mend::Set(pause)),
+    DoctorRow::look("rings (rx, tx)", PORT, Read::Port(fill_of_rings), Want::AtLeast(100.0))
+        .because("Small rings overflow while the kernel preempts the tester.")
+        .mend(Mend::Set(rings)),
+    DoctorRow::bad("queues", PORT, Read::Port(|port| Some(queues(port))), Want::AtLeast(100.0))
+        .because("Each lane of the tester needs one queue of each port.")
+        .mend(Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file")),
+    DoctorRow::bad("fields of the queue hash", PORT, Read::Port(hash_fields), Want::One(&["addresses and ports"]))
+        .because("Without ports, all connections between two addresses arrive at one queue.")
+        .mend(Mend::Do("ethtool -N {port} rx-flow-hash udp4 sdfn; ethtool -N {port} rx-flow-hash udp6 sdfn")),
+    DoctorRow::bad("spread of hash values", PORT, Read::Port(spread), Want::AtLeast(50.0))
+        .because("A queue with fewer hash values than others receives fewer frames.")
+        .mend(Mend::Do("ethtool -X {port} equal N, with the number of queues in use")),
+    DoctorRow::look("IPv6 autoconfiguration", PORT, Read::Files(AUTOCONFIGURATION), Want::One(&["0"]))
+        .because("The kernel asks for routers and takes addresses and routes from their answers.")
+        .mend(Mend::Write("0")),
 ];
 
 fn on_off(is_on: bool) -> String {
@@ -356,6 +225,46 @@ fn cores(list: &str) -> usize {
 fn mitigations(of: &Readings) -> Option<String> {
     let active = of.mitigations()?.len();
     Some(if active == 0 { "none active".to_owned() } else { format!("{active} active") })
+}
+
+fn isolated(of: &Readings) -> Option<String> {
+    let all = cores(of.text(ONLINE)?);
+    Some(cores(of.text(ISOLATED)?).to_string()).filter(|_| all >= 4)
+}
+
+fn free_memory(of: &Readings) -> Option<String> {
+    let kilobytes: u64 = of.value(MEMORY, "MemAvailable")?.split(' ').next()?.parse().ok()?;
+    Some(format!("{} MiB", kilobytes >> 10))
+}
+
+fn full_table(of: &Readings) -> Option<String> {
+    let (most, buckets) = (of.number(conntrack::MAX)?, of.number(conntrack::BUCKETS)?.max(1));
+    Some(format!("{:.1} if the table is full: {most} in {buckets}", most as f64 / buckets as f64))
+}
+
+fn more_buckets(of: &Readings, _: &Port) -> Vec<(Setting, String)> {
+    let most = of.number(conntrack::MAX).map(|most| most.to_string());
+    most.map(|most| (conntrack::buckets(), most)).into_iter().collect()
+}
+
+fn full_mtu(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
+    let interface = port.facts.name.clone();
+    vec![(Setting::SysfsAttribute { interface, attribute: "mtu".to_owned() }, "1500".to_owned())]
+}
+
+fn fill_of_rings(port: &Port) -> Option<String> {
+    let [rx, tx] = [Side::Rx, Side::Tx].map(|side| ring(port, side));
+    let ([rx, most_rx], [tx, most_tx]) = (rx?, tx?);
+    Some(format!(
+        "{} % of the largest: {rx} of {most_rx}, {tx} of {most_tx}",
+        (rx * 100 / most_rx).min(tx * 100 / most_tx)
+    ))
+}
+
+fn queues(port: &Port) -> String {
+    let (rx, tx) = (port.facts.rx_queues, port.facts.tx_queues);
+    let share = rx.min(tx) * 100 / port.queues.max(1);
+    format!("{share} % of what the bed file wants: {rx} receive, {tx} transmit, {} wanted", port.queues)
 }
 
 fn irqbalance(of: &Readings) -> Option<String> {

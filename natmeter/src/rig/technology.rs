@@ -82,7 +82,7 @@ pub fn build_on(
 }
 
 /// Host 1 on each (RFC 2544, appendix C.2.2.1), with an MTU for every frame size.
-fn links() -> Links {
+pub fn links() -> Links {
     let side4 =
         |n: u8, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: MTU };
     let side6 = |n: u8, host: u16| Side6 {

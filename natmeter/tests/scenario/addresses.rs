@@ -6,14 +6,14 @@ use method::{Fault, Leg, Load, Loop, Nanos, Rate, TrialOutcome, TrialSpec, Trial
 use natmeter::rig::cores::Cores;
 use natmeter::rig::embedded::assemble;
 use natmeter::rig::files::open;
-use natmeter::rig::{Process, Rig, mac, settings, technology};
-use plane::{DynFunction, Packet, Side, Side4, Side6, Spare, Verdict, Wrapper};
+use natmeter::rig::{Process, Rig, settings, technology};
+use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
-use tech::{Job, Links};
+use tech::Job;
 use wire::checksum::update16;
 
 const NAT44: &str = "plays = \"pe\"\n[technology.nat44]\npool = \"198.19.0.101 - 198.19.0.108\"";
@@ -183,19 +183,9 @@ fn device(
     addresses: [u64; 2],
 ) -> Rig {
     let (plays, technology) = scenario.duts[0].technology().unwrap();
-    let side4 = |n, address: [u8; 4]| Side4 { mac: mac(n, 1), next_hop: mac(n, 2), address: address.into(), mtu: 9216 };
-    let side6 = |n: u8| {
-        let address = Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, n.into());
-        Side6 { mac: mac(n, 1), next_hop: mac(n, 2), address, mtu: 9216 }
-    };
-    let links = Links {
-        left4: side4(1, [198, 18, 0, 1]),
-        left6: side6(1),
-        right4: side4(2, [198, 19, 255, 254]),
-        right6: side6(2),
-    };
     let view = technology::view(scenario, plays, technology, point).unwrap();
-    let job = Job { plays, links, workers: 1, seed: scenario.traffic.seed, open: &open, live: None };
+    let job =
+        Job { plays, links: technology::links(), workers: 1, seed: scenario.traffic.seed, open: &open, live: None };
     let function = technology.build(&job).unwrap().functions.boxed().remove(0);
     let [inside, outside] = addresses;
     let witness = Witness { seen: Arc::clone(seen), astray, inside, outside };
