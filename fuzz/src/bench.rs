@@ -6,7 +6,7 @@ use crate::checksum::Ipv4;
 use crate::six::{self, Draft6, Host6, Ipv6};
 use arbitrary::Arbitrary;
 use plane::function::BATCH;
-use plane::{Function, Packet, Side, Steering, Verdict};
+use plane::{Function, Input, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 use testbed::{Frame, Outbox};
 
@@ -203,7 +203,7 @@ impl<F: Function> Bench<'_, F> {
         let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
         let mut verdicts = vec![Verdict::Drop; batch.len()];
         let mut made = Outbox::new(self.memory, usize::MAX);
-        self.workers[w].process(self.now, from, &mut batch, &mut verdicts, &mut made);
+        self.workers[w].process(Input::new(self.now, from, &mut batch, &mut verdicts), &mut made);
         self.memory = made.memory;
         let mut handed: Vec<_> = made.handed.iter().map(|(to, s, f)| (*to, *s, f.bytes().to_vec())).collect();
         for ((f, v), input) in batch.iter().zip(&verdicts).zip(frames) {

@@ -5,13 +5,13 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
-use plane::{Function, Pool6, Side, Side4, Side6};
-use wire::{Mac, Prefix4, Prefix6};
+use plane::{Function, Pool6, Side};
+use wire::{Prefix4, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -24,12 +24,8 @@ struct Input {
 
 impl Input {
     fn config(&self) -> Config {
-        let mtu4 = [1500, 576, 68, 9000][usize::from(self.mtu[0] & 3)];
-        let mtu6 = [1500, 1280, 9000, 1400][usize::from(self.mtu[1] & 3)];
-        let address = [10, 255, 255, 254].into();
-        let customer = Side4 { mac: Mac(CUSTOMER.0), next_hop: Mac(CUSTOMER.1), address, mtu: mtu4 };
-        let internet =
-            Side6 { mac: Mac(INTERNET.0), next_hop: Mac(INTERNET.1), address: ip6("2001:db8:9::1"), mtu: mtu6 };
+        let customer = side4(CUSTOMER, [10, 255, 255, 254], self.mtu[0]);
+        let internet = side6(INTERNET, "2001:db8:9::1", self.mtu[1]);
         let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
         let four = |a: [u8; 4], len| Prefix4 { addr: a.into(), len };
         // In a larger prefix it would take long to see that there is no room for the numbers.

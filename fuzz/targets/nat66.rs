@@ -5,12 +5,12 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
+use natmeter_fuzz::build::{CUSTOMER, INTERNET, side6};
 use natmeter_fuzz::ip6;
 use natmeter_fuzz::nat::{MOST, Settings};
 use plane::nat66::{Config, Nat66};
-use plane::{Function, Pool6, Side, Side6};
-use wire::{Mac, Prefix6};
+use plane::{Function, Pool6, Side};
+use wire::Prefix6;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -26,9 +26,8 @@ struct Input {
 
 impl Input {
     fn config(&self) -> Config {
-        let mtu = |i: usize| [1500, 1280, 9000, 1400][usize::from(self.mtu[i] & 3)];
-        let side = |i: usize, (own, hop), address| Side6 { mac: Mac(own), next_hop: Mac(hop), address, mtu: mtu(i) };
-        let (customer, internet) = (side(0, CUSTOMER, ip6("2001:db8:9::1")), side(1, INTERNET, ip6("2001:db8:8::1")));
+        let customer = side6(CUSTOMER, "2001:db8:9::1", self.mtu[0]);
+        let internet = side6(INTERNET, "2001:db8:8::1", self.mtu[1]);
         let pool = Pool6::new(Prefix6 { addr: ip6("2001:db8:64::"), len: 126 }).expect("four addresses");
         let mut c = Config::new(customer, internet, pool);
         (c.customers, c.remotes) = (1 + u64::from(self.customers), 1 + u64::from(self.remotes));

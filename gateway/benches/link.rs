@@ -6,7 +6,7 @@
 //! and the best in parentheses.
 
 use gateway::{EmbeddedConfig, EmbeddedGateway};
-use plane::{Function, Packet, Side, Spare, Verdict};
+use plane::{Function, Input, Packet, Spare, Verdict};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::time::{Duration, Instant};
@@ -33,23 +33,16 @@ enum Work {
 struct Doing(Work);
 
 impl Function for Doing {
-    fn process<P: Packet>(
-        &mut self,
-        _: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        _: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, input: Input<P>, _: &mut dyn Spare<P>) {
         if self.0 != Work::Nothing && self.0 != Work::Write {
-            for p in batch.iter() {
+            for p in input.packets.iter() {
                 arena::prefetch_to_write(&p.bytes()[0]);
                 if self.0 == Work::Grow {
                     arena::prefetch_beside(&p.bytes()[0], -20);
                 }
             }
         }
-        for (p, v) in batch.iter_mut().zip(verdicts) {
+        for (p, v) in input.packets.iter_mut().zip(input.verdicts) {
             match self.0 {
                 Work::Nothing => {}
                 Work::Write | Work::Prefetched => swap(p),
@@ -62,10 +55,10 @@ impl Function for Doing {
                     swap(p);
                 }
             }
-            *v = Verdict::Forward(from.other());
+            *v = Verdict::Forward(input.from.other());
         }
     }
-    testbed::without_state!(Doing);
+    testbed::nothing_to_adopt!(Doing);
 }
 
 /// Exchange the Ethernet addresses.

@@ -451,14 +451,14 @@ impl Rounds {
 mod tests {
     use super::*;
     use crate::wired::wired;
-    use plane::{Function, Packet, Side, Spare, Verdict};
+    use plane::{Function, Input, Packet, Spare};
 
     /// A function whose entries are the frames that it has received.
     struct Counting(u64);
 
     impl Function for Counting {
-        fn process<P: Packet>(&mut self, _: u64, _: Side, batch: &mut [P], _: &mut [Verdict], _: &mut dyn Spare<P>) {
-            self.0 += batch.len() as u64;
+        fn process<P: Packet>(&mut self, input: Input<P>, _: &mut dyn Spare<P>) {
+            self.0 += input.packets.len() as u64;
         }
         fn clear(&mut self) {
             self.0 = 0;

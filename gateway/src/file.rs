@@ -4,7 +4,7 @@
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
-use plane::{Drops, DynFunction, Packet, Side, Spare, Verdict};
+use plane::{Drops, DynFunction, Input, Packet, Side, Spare, Verdict};
 use port::middleware::vlan::Tag;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -417,7 +417,8 @@ impl Replay<'_> {
 
     fn timed(&mut self, clock: u64) {
         self.function.idle(clock);
-        self.function.process(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
+        let nothing = Input::new(clock, Side::Customer, &mut [], &mut []);
+        self.function.process(nothing, &mut self.spare);
         self.queue.append(&mut self.spare.emitted);
         self.drop_late();
     }
@@ -435,7 +436,8 @@ impl Replay<'_> {
             return;
         }
         let mut verdict = [Verdict::Drop; 1];
-        self.function.process(clock, from, &mut batch, &mut verdict, &mut self.spare);
+        let input = Input::new(clock, from, &mut batch, &mut verdict);
+        self.function.process(input, &mut self.spare);
         let [mut packet] = batch;
         self.drop_late();
         match verdict[0] {

@@ -2,7 +2,7 @@
 //! in a device's workers in place of its function, so its rate is that of the same path without the
 //! device's work.
 
-use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
+use plane::{DynFunction, Input, Packet, Spare, Verdict, Wrapper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,29 +25,21 @@ impl Switch {
 const ADDRESSES: usize = 12;
 
 /// The addresses are 0, as on the tester's plain cable.
-fn forward<P: Packet>(from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
-    for packet in batch {
+fn forward<P: Packet>(input: Input<P>) {
+    for packet in input.packets {
         if let Some(addresses) = packet.bytes_mut().get_mut(..ADDRESSES) {
             addresses.fill(0);
         }
     }
-    verdicts.fill(Verdict::Forward(from.other()));
+    input.verdicts.fill(Verdict::Forward(input.from.other()));
 }
 
 impl Wrapper for Switch {
-    fn process<P: Packet>(
-        &mut self,
-        function: &mut dyn DynFunction<P>,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>) {
         if self.is_null() {
-            forward(from, batch, verdicts);
+            forward(input);
         } else {
-            function.process(now, from, batch, verdicts, spare);
+            function.process(input, spare);
         }
     }
 }
@@ -64,10 +56,10 @@ mod tests {
     struct Closed;
 
     impl Function for Closed {
-        fn process<P: Packet>(&mut self, _: u64, _: Side, _: &mut [P], verdicts: &mut [Verdict], _: &mut dyn Spare<P>) {
-            verdicts.fill(Verdict::Drop);
+        fn process<P: Packet>(&mut self, input: Input<P>, _: &mut dyn Spare<P>) {
+            input.verdicts.fill(Verdict::Drop);
         }
-        testbed::without_state!(Closed);
+        testbed::nothing_to_adopt!(Closed);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod spells;
 mod table;
 
-use plane::{Drops, DynFunction, Packet, Side, Spare, Verdict, Wrapper};
+use plane::{Drops, DynFunction, Input, Packet, Side, Spare, Verdict, Wrapper};
 use spells::Spells;
 use std::time::{Duration, Instant};
 use table::FlowTable;
@@ -267,25 +267,19 @@ impl Truth {
 }
 
 impl Wrapper for Truth {
-    fn process<P: Packet>(
-        &mut self,
-        function: &mut dyn DynFunction<P>,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets, verdicts } = input;
         self.let_go(spare);
-        let frames = batch.len();
+        let frames = packets.len();
         let by_system = if self.is_timed() { self.began.elapsed().as_nanos() as u64 + 1 } else { 0 };
-        for (packet, verdict) in batch.iter_mut().zip(verdicts) {
+        for (packet, verdict) in packets.iter_mut().zip(verdicts) {
             if self.takes(by_system, from, packet.bytes()) {
                 self.lost += 1;
                 *verdict = Verdict::Drop;
                 continue;
             }
-            function.process(now, from, std::slice::from_mut(packet), std::slice::from_mut(verdict), spare);
+            let (packets, verdicts) = (std::slice::from_mut(packet), std::slice::from_mut(verdict));
+            function.process(Input::new(now, from, packets, verdicts), spare);
             let Verdict::Forward(to) = *verdict else { continue };
             if self.has_left(to, packet.bytes()) {
                 self.lost += 1;
@@ -382,7 +376,8 @@ mod tests {
         // A frame an hour of the caller's clock; all of them within a second of the system's.
         for hour in 1..=600 {
             let now = hour * 3_600_000_000_000;
-            truth.process(&mut router, now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
+            let input = Input::new(now, Side::Customer, &mut batch, &mut verdicts);
+            truth.process(&mut router, input, &mut NoSpare);
         }
         assert_eq!(verdicts[0], Verdict::Drop, "an hour of the caller's clock gives no token");
         assert!(truth.lost > 0, "more were sent than the bucket lends");

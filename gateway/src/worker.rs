@@ -3,7 +3,7 @@
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
-use plane::{AnyFunction, Side, Spare, Verdict};
+use plane::{AnyFunction, Input, Side, Spare, Verdict};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
@@ -206,7 +206,8 @@ impl Worker {
         let (after, mail) = (&mut self.after, &mut self.mail);
         let mut spare = BatchOutput { pool: &mut self.pool, after, mail, counters: &mut self.counters };
         let n = self.batch.len();
-        self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
+        let input = Input::new(nanos, from, &mut self.batch, &mut verdicts[..n]);
+        self.function.process(input, &mut spare);
         match verdicts[..n].first() {
             // Usually the batch is passed on as a whole.
             Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
@@ -300,25 +301,18 @@ mod tests {
     struct Echoing;
 
     impl Function for Echoing {
-        fn process<P: Packet>(
-            &mut self,
-            _: u64,
-            from: Side,
-            batch: &mut [P],
-            verdicts: &mut [Verdict],
-            spare: &mut dyn Spare<P>,
-        ) {
-            for (p, v) in batch.iter().zip(verdicts) {
+        fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+            for (p, v) in input.packets.iter().zip(input.verdicts) {
                 for to in [Side::Internet, Side::Customer] {
                     let mut copy = spare.fresh(p.bytes().len()).unwrap();
                     copy.bytes_mut().copy_from_slice(p.bytes());
                     copy.bytes_mut()[1] = 0xee;
                     spare.emit(to, copy);
                 }
-                *v = Verdict::Forward(from.other());
+                *v = Verdict::Forward(input.from.other());
             }
         }
-        testbed::without_state!(Echoing);
+        testbed::nothing_to_adopt!(Echoing);
     }
 
     fn one(clock: Clock, mut config: crate::EmbeddedConfig, function: AnyFunction<Frame>) -> Worker {

@@ -10,7 +10,7 @@ mod timing;
 use plane::map::{Domain, MapEBr, MapTBr, Rule};
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Function, NoSpare, Side, Side4, Side6, Verdict};
+use plane::{Function, Input, NoSpare, Side, Side4, Side6, Verdict};
 use std::hint::black_box;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ fn run(f: &mut impl Function, from: Side, count: u64, seed: u64, addresses: u32,
         let start = cpu_time();
         for batch in frames.chunks_mut(BATCH) {
             clock += 4000;
-            f.process(clock, from, batch, &mut verdicts, &mut NoSpare);
+            f.process(Input::new(clock, from, batch, &mut verdicts), &mut NoSpare);
             assert!(matches!(verdicts[BATCH - 1], Verdict::Forward(_)), "every frame is forwarded");
         }
         spent += cpu_time() - start;

@@ -9,7 +9,7 @@ mod timing;
 
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::{Function, NoSpare, Packet, Side, Verdict};
+use plane::{Function, Input, NoSpare, Packet, Side, Verdict};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
 use wire::{AddrRange, Flow, FlowSpace, FramePurpose, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
@@ -113,7 +113,7 @@ impl Bench {
             let start = cpu_time();
             for batch in self.frames[..group].chunks_mut(BATCH) {
                 self.clock += 4000;
-                self.nat.process(self.clock, from, batch, &mut self.verdicts, &mut NoSpare);
+                self.nat.process(Input::new(self.clock, from, batch, &mut self.verdicts), &mut NoSpare);
             }
             spent += cpu_time() - start;
             if learn {

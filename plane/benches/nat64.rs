@@ -12,7 +12,7 @@ mod timing;
 use pair::{Bench, inside, side4, side6};
 use plane::nat64::{Config, Nat64};
 use plane::router::{Hop, Router};
-use plane::{Chain, Side};
+use plane::{Chain, Function, Input, NoSpare, Side};
 use wire::Prefix6;
 
 /// An IPv6 UDP frame of a customer, to 198.19.0.2 behind 2001:2:64::/96.
@@ -56,7 +56,7 @@ fn overhead() {
             |f, _| four(f),
             |now, batch, v| {
                 for r in &mut alone {
-                    plane::Function::process(r, now, Side::Customer, batch, v, &mut plane::NoSpare);
+                    r.process(Input::new(now, Side::Customer, batch, v), &mut NoSpare);
                 }
             },
         );
@@ -64,7 +64,7 @@ fn overhead() {
             2_000_000,
             |f, _| four(f),
             |now, batch, v| {
-                plane::Function::process(&mut chained, now, Side::Customer, batch, v, &mut plane::NoSpare);
+                chained.process(Input::new(now, Side::Customer, batch, v), &mut NoSpare);
             },
         );
         results[0].push(one);

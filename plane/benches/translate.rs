@@ -9,7 +9,7 @@ mod timing;
 
 use plane::hash::splitmix;
 use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, End, Function, NoSpare, Point4, Side, Side4, Side6, Verdict};
+use plane::{Addressing, End, Function, Input, NoSpare, Point4, Side, Side4, Side6, Verdict};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::checksum::Sum;
 use wire::{Mac, Prefix4, Prefix6};
@@ -82,7 +82,7 @@ impl<A: Addressing> Case<A> {
             }
             let start = cpu_time();
             for (i, batch) in frames.chunks_mut(BATCH).enumerate() {
-                self.engine.process(1 << 40 | i as u64, from, batch, &mut verdicts, &mut NoSpare);
+                self.engine.process(Input::new(1 << 40 | i as u64, from, batch, &mut verdicts), &mut NoSpare);
             }
             spent += cpu_time() - start;
             done += GROUP as u64;

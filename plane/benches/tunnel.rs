@@ -11,7 +11,7 @@ mod timing;
 use plane::hash::splitmix;
 use plane::lw4o6::{Builder, Live, Softwire, read};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
-use plane::{Function, NoSpare, Side, Side4, Side6, Softwires, Verdict};
+use plane::{Function, Input, NoSpare, Side, Side4, Side6, Softwires, Verdict};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use timing::{BATCH, Frame, Words, cpu_time, spread};
@@ -87,7 +87,7 @@ fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: 
         }
         let start = cpu_time();
         for batch in frames.chunks_mut(BATCH) {
-            end.process(1 << 40, from, batch, &mut verdicts, &mut NoSpare);
+            end.process(Input::new(1 << 40, from, batch, &mut verdicts), &mut NoSpare);
         }
         spent += cpu_time() - start;
         done += frames.len() as u64;

@@ -1,7 +1,7 @@
 //! Pins each IPv6 customer, or all customers of a prefix, to one worker, which alone has their state.
 
 use crate::chain::{gather, scatter};
-use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Function, Input, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
@@ -81,17 +81,14 @@ impl Affinity {
     pub(crate) fn process<F: Function, P: Packet>(
         &mut self,
         function: &mut F,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
+        mut input: Input<P>,
         spare: &mut dyn Spare<P>,
     ) {
-        if self.workers == 1 || from == Side::Internet {
-            return function.process(now, from, batch, verdicts, spare);
+        if self.workers == 1 || input.from == Side::Internet {
+            return function.process(input, spare);
         }
-        let n = batch.len().min(verdicts.len()).min(BATCH);
-        let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
+        let n = input.packets.len().min(input.verdicts.len()).min(BATCH);
+        let Input { packets: batch, verdicts, .. } = input.part(0..n);
         batch.iter().filter_map(|p| p.bytes().first()).for_each(arena::prefetch);
         let mut ours = 0;
         for (p, v) in batch.iter().zip(verdicts.iter_mut()) {
@@ -100,11 +97,11 @@ impl Affinity {
         }
         self.handed_over += (n - ours) as u64;
         if ours == n {
-            return function.process(now, from, batch, verdicts, spare);
+            return function.process(input.part(0..n), spare);
         }
         let order = gather(batch, verdicts, Verdict::Local);
-        function.process(now, from, &mut batch[..ours], &mut verdicts[..ours], spare);
-        scatter(batch, verdicts, &order[..ours]);
+        function.process(input.part(0..ours), spare);
+        scatter(input.packets, input.verdicts, &order[..ours]);
     }
 
     pub(crate) fn counter(&self) -> (&'static str, u64) {

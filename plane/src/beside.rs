@@ -1,6 +1,6 @@
 //! A router for native IPv6 in parallel to another function (RFC 8219, section 5.3).
 
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Function, Input, Packet, Side, Spare};
 use crate::ip6::be128;
 use crate::object::DynFunction;
 use crate::router6::Router6;
@@ -29,37 +29,24 @@ impl NativeIpv6 {
     }
 
     /// Forwards leading native packets; returns their number, and how many others follow.
-    fn forward_first<P: Packet>(
-        &mut self,
-        (now, from): (u64, Side),
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) -> (usize, usize) {
-        let native = batch.iter().take_while(|packet| self.has(from, *packet)).count();
-        let others = batch[native..].iter().take_while(|packet| !self.has(from, *packet)).count();
-        Function::process(&mut self.router, now, from, &mut batch[..native], &mut verdicts[..native], spare);
+    fn forward_first<P: Packet>(&mut self, mut input: Input<P>, spare: &mut dyn Spare<P>) -> (usize, usize) {
+        let (from, packets) = (input.from, &input.packets);
+        let native = packets.iter().take_while(|packet| self.has(from, *packet)).count();
+        let others = packets[native..].iter().take_while(|packet| !self.has(from, *packet)).count();
+        Function::process(&mut self.router, input.part(0..native), spare);
         (native, others)
     }
 }
 
 impl Wrapper for NativeIpv6 {
-    fn process<P: Packet>(
-        &mut self,
-        function: &mut dyn DynFunction<P>,
-        now: u64,
-        from: Side,
-        mut batch: &mut [P],
-        mut verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, mut input: Input<P>, spare: &mut dyn Spare<P>) {
+        let (mut done, n) = (0, input.packets.len());
         // In runs of one kind, to keep their order.
         loop {
-            let (native, others) = self.forward_first((now, from), batch, verdicts, spare);
-            (batch, verdicts) = (&mut batch[native..], &mut verdicts[native..]);
-            function.process(now, from, &mut batch[..others], &mut verdicts[..others], spare);
-            (batch, verdicts) = (&mut batch[others..], &mut verdicts[others..]);
-            if batch.is_empty() {
+            let (native, others) = self.forward_first(input.part(done..n), spare);
+            done += native + others;
+            function.process(input.part(done - others..done), spare);
+            if done == n {
                 return;
             }
         }

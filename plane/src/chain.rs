@@ -7,7 +7,7 @@
 //! NAT44 has marks there (`original_id`). Chains nest: each outer chain adds a step to the mark,
 //! and all use the marks of the outermost one ([`Function::nest`]).
 
-use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
+use crate::function::{BATCH, Drops, Function, Input, Packet, Side, Spare, TableEntry, Verdict};
 pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nesting};
 use crate::inner_link::{Half, Marks};
 use std::collections::HashSet;
@@ -122,10 +122,11 @@ impl<A: Function, B: Function> Chain<A, B> {
     fn half<P: Packet>(&mut self, run: &mut Run<P>, half: Half, from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
         let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
         let behind = run.behind.as_mut();
+        let input = Input::new(run.now, from, batch, verdicts);
         let mut inner = Inner { spare: &mut *run.spare, across, behind, half, marks: self.marks, handed_over: 0 };
         match half {
-            Half::Customer => self.customer.process(run.now, from, batch, verdicts, &mut inner),
-            Half::Internet => self.internet.process(run.now, from, batch, verdicts, &mut inner),
+            Half::Customer => self.customer.process(input, &mut inner),
+            Half::Internet => self.internet.process(input, &mut inner),
         }
         self.count.handed_over += inner.handed_over;
     }
@@ -242,16 +243,10 @@ impl<A: Function, B: Function> Chain<A, B> {
 }
 
 impl<A: Function, B: Function> Function for Chain<A, B> {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
-        let n = batch.len().min(verdicts.len()).min(BATCH);
-        let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets, verdicts } = input;
+        let n = packets.len().min(verdicts.len()).min(BATCH);
+        let (batch, verdicts) = (&mut packets[..n], &mut verdicts[..n]);
         let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new(), behind: None };
         let near = Half::facing(from);
         match self.marks {

@@ -24,6 +24,32 @@ pub enum Verdict {
     Held,
 }
 
+/// At most [`BATCH`] packets that came in together.
+pub struct Input<'a, P> {
+    /// Nanoseconds of any monotonic clock.
+    pub now: u64,
+    /// The side where they came in.
+    pub from: Side,
+    /// The packets.
+    pub packets: &'a mut [P],
+    /// The verdict on each, to be written.
+    pub verdicts: &'a mut [Verdict],
+}
+
+impl<'a, P> Input<'a, P> {
+    /// Packets with as many verdicts.
+    #[inline]
+    pub fn new(now: u64, from: Side, packets: &'a mut [P], verdicts: &'a mut [Verdict]) -> Input<'a, P> {
+        Input { now, from, packets, verdicts }
+    }
+
+    /// The packets in these places.
+    #[inline]
+    pub fn part(&mut self, places: Range<usize>) -> Input<'_, P> {
+        Input::new(self.now, self.from, &mut self.packets[places.clone()], &mut self.verdicts[places])
+    }
+}
+
 /// Packets outside the batch: fragments, ICMP errors.
 pub trait Spare<P> {
     /// A packet of `len` undefined bytes; `None` without memory.
@@ -127,26 +153,20 @@ pub type Drops = Vec<(&'static str, u64)>;
 
 /// One worker's share of a technology.
 pub trait Function: Send {
-    /// Works on at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any
-    /// monotonic clock). Without traffic, an empty batch is needed from time to time: packets due
+    /// Works on packets. Without traffic, an empty input is needed from time to time: packets due
     /// later are emitted through `spare`.
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    );
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>);
 
     /// Background work (timers), when idle or every few batches.
-    fn idle(&mut self, now: u64);
+    fn idle(&mut self, _now: u64) {}
 
     /// Forgets all state, in constant time.
-    fn clear(&mut self);
+    fn clear(&mut self) {}
 
     /// Sessions and mappings; `None` for stateless functions.
-    fn entries(&self) -> Option<(u64, u64)>;
+    fn entries(&self) -> Option<(u64, u64)> {
+        None
+    }
 
     /// Counters with drop reasons.
     fn counters(&self) -> Drops;
@@ -182,7 +202,7 @@ pub trait Function: Send {
         Self: Sized;
 
     /// Becomes part of a [`crate::Chain`]. Functions that hold others pass it on.
-    fn nest(&mut self, nested: Nesting);
+    fn nest(&mut self, _nested: Nesting) {}
 }
 
 /// An entry of a state table, for display.

@@ -43,7 +43,7 @@ pub mod wrapper;
 
 pub use beside::NativeIpv6;
 pub use chain::Chain;
-pub use function::{Drops, Function, NoSpare, Packet, Spare, TableEntry, Verdict};
+pub use function::{Drops, Function, Input, NoSpare, Packet, Spare, TableEntry, Verdict};
 pub use ip6::Pool6;
 pub use object::{AnyFunction, DynFunction};
 pub use router::{Hop, Router};

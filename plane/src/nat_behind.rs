@@ -3,7 +3,7 @@
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nesting};
 use crate::customers::{Customers, Key};
-use crate::function::{Drops, Function, Packet, SESSIONS, Side, Spare, TableEntry, Verdict, unchanged};
+use crate::function::{Drops, Function, Input, Packet, SESSIONS, Spare, TableEntry, unchanged};
 use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::InsideAddress;
@@ -92,15 +92,8 @@ impl<H: Numbering> NumberedNat<H> {
 }
 
 impl<H: Numbering> Function for NumberedNat<H> {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
-        self.affinity.process(&mut self.pair, now, from, batch, verdicts, spare);
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        self.affinity.process(&mut self.pair, input, spare);
         self.tidy(false);
     }
 

@@ -1,13 +1,13 @@
 //! Functions as trait objects, called once a batch, so that their callers are compiled only once.
 
-use crate::function::{Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
+use crate::function::{Drops, Function, Input, Packet, Spare, TableEntry};
 use std::any::Any;
 use std::ops::Range;
 
 /// A [`Function`] for packets of one type, with its methods.
 #[allow(missing_docs, reason = "each method is documented at Function")]
 pub trait DynFunction<P>: Any + Send {
-    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>);
+    fn process(&mut self, input: Input<P>, spare: &mut dyn Spare<P>);
     fn idle(&mut self, now: u64);
     fn clear(&mut self);
     fn entries(&self) -> Option<(u64, u64)>;
@@ -35,8 +35,8 @@ pub type AnyFunction<P> = Box<dyn DynFunction<P>>;
 const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
 
 impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
-    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {
-        Function::process(self, now, from, batch, verdicts, spare);
+    fn process(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        Function::process(self, input, spare);
     }
 
     fn idle(&mut self, now: u64) {

@@ -1,7 +1,6 @@
 //! A plain IPv4 router: the forwarding baseline, and the core of the known-truth device.
 
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
-use crate::inner_link::Nesting;
+use crate::function::{Drops, Function, Input, Packet, Side, Spare, Verdict};
 use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{TYPE_IPV4, be16};
@@ -53,27 +52,14 @@ impl Router {
 }
 
 impl Function for Router {
-    fn process<P: Packet>(
-        &mut self,
-        _now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        _spare: &mut dyn Spare<P>,
-    ) {
-        for (packet, verdict) in batch.iter_mut().zip(verdicts) {
-            *verdict = self.forward(from, packet.bytes_mut());
+    fn process<P: Packet>(&mut self, input: Input<P>, _spare: &mut dyn Spare<P>) {
+        for (packet, verdict) in input.packets.iter_mut().zip(input.verdicts) {
+            *verdict = self.forward(input.from, packet.bytes_mut());
         }
-    }
-    fn idle(&mut self, _now: u64) {}
-    fn clear(&mut self) {}
-    fn entries(&self) -> Option<(u64, u64)> {
-        None
     }
     fn can_adopt(&self, _: &Router) -> Result<(), String> {
         Ok(())
     }
-    fn nest(&mut self, _: Nesting) {}
     fn adopt(&mut self, new: &mut Router) -> Result<(), String> {
         std::mem::swap(self, new);
         (self.forwarded, self.ttl_expired, self.not_ipv4) = (new.forwarded, new.ttl_expired, new.not_ipv4);

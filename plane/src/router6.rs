@@ -1,10 +1,9 @@
 //! A plain IPv6 router (RFC 8200): the forwarding baseline of IPv6 functions (RFC 5180).
 
 use crate::count::events;
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict, fresh};
+use crate::function::{Drops, Function, Input, Packet, Side, Spare, Verdict, fresh};
 use crate::icmp_error::{Error, HEADERS6, Limiter, QUOTE6};
 use crate::icmp_type::v6;
-use crate::inner_link::Nesting;
 use crate::ip6::{Head6, be128, is_link_local, is_martian};
 use crate::side::{OwnMac, Side6, leaving};
 use crate::steer::Steering;
@@ -191,14 +190,8 @@ impl Router6 {
 }
 
 impl Function for Router6 {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets: batch, verdicts } = input;
         self.now = self.now.max(now);
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
@@ -226,12 +219,6 @@ impl Function for Router6 {
         self.now = self.now.max(now);
     }
 
-    fn clear(&mut self) {}
-
-    fn entries(&self) -> Option<(u64, u64)> {
-        None
-    }
-
     fn counters(&self) -> Drops {
         self.count.all()
     }
@@ -245,6 +232,4 @@ impl Function for Router6 {
         (self.addresses, self.icmp_errors_per_second) = (new.addresses, new.icmp_errors_per_second);
         Ok(())
     }
-
-    fn nest(&mut self, _: Nesting) {}
 }

@@ -76,6 +76,18 @@ impl OwnMac {
     }
 }
 
+/// A link: our address, and destination and source of frames that leave.
+pub(crate) struct Link {
+    pub(crate) own: OwnMac,
+    pub(crate) leaving: [u8; 12],
+}
+
+impl Link {
+    pub(crate) fn new(own: Mac, next_hop: Mac) -> Link {
+        Link { own: OwnMac::new(own), leaving: leaving(own, next_hop) }
+    }
+}
+
 /// Destination and source of leaving frames.
 pub fn leaving(own: Mac, next_hop: Mac) -> [u8; 12] {
     let mut m = [0; 12];

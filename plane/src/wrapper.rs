@@ -1,21 +1,13 @@
 //! Functions around another function.
 
-use crate::function::{Drops, Packet, Side, Spare, TableEntry, Verdict};
+use crate::function::{Drops, Input, Packet, Spare, TableEntry};
 use crate::object::{AnyFunction, DynFunction};
 use std::ops::Range;
 
 /// What is put around a function.
 pub trait Wrapper: Send + Sized + 'static {
     /// Works on a batch as [`Function::process`](crate::Function::process) does.
-    fn process<P: Packet>(
-        &mut self,
-        function: &mut dyn DynFunction<P>,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    );
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>);
 
     /// The wrapper's own counters, which follow those of the function inside.
     fn counters(&self) -> Drops {
@@ -38,8 +30,8 @@ struct WrappedFunction<P, W> {
 }
 
 impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
-    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {
-        self.wrapper.process(&mut *self.function, now, from, batch, verdicts, spare);
+    fn process(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        self.wrapper.process(&mut *self.function, input, spare);
     }
 
     fn idle(&mut self, now: u64) {
@@ -90,16 +82,8 @@ mod tests {
     struct PassesOn;
 
     impl Wrapper for PassesOn {
-        fn process<P: Packet>(
-            &mut self,
-            function: &mut dyn DynFunction<P>,
-            now: u64,
-            from: Side,
-            batch: &mut [P],
-            verdicts: &mut [Verdict],
-            spare: &mut dyn Spare<P>,
-        ) {
-            function.process(now, from, batch, verdicts, spare);
+        fn process<P: Packet>(&mut self, inner: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>) {
+            inner.process(input, spare);
         }
     }
 

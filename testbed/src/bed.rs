@@ -5,7 +5,7 @@ use crate::link::{LINKS, Link};
 use crate::packets::{self, At};
 use crate::{Frame, Outbox};
 use plane::function::BATCH;
-use plane::{Function, Packet, Side, Steering, Verdict};
+use plane::{Function, Input, Packet, Side, Steering, Verdict};
 use std::collections::VecDeque;
 
 /// Nanoseconds.
@@ -187,7 +187,8 @@ impl<F: Function> Bed<F> {
         let mut made = Outbox::new(self.memory, self.largest);
         // A verdict that is not written would be noticed.
         let mut verdicts = vec![Verdict::HandOver(u16::MAX); batch.len()];
-        self.workers[worker].process(self.now, from, &mut batch, &mut verdicts, &mut made);
+        let input = Input::new(self.now, from, &mut batch, &mut verdicts);
+        self.workers[worker].process(input, &mut made);
         let mut own = Vec::new();
         for (f, v) in batch.into_iter().zip(verdicts) {
             match v {

@@ -4,7 +4,6 @@
 #[macro_export]
 macro_rules! nothing_to_adopt {
     ($name:ty) => {
-        fn idle(&mut self, _: u64) {}
         fn counters(&self) -> plane::Drops {
             plane::Drops::default()
         }
@@ -14,18 +13,5 @@ macro_rules! nothing_to_adopt {
         fn adopt(&mut self, _: &mut $name) -> Result<(), String> {
             Ok(())
         }
-        fn nest(&mut self, _: plane::chain::Nesting) {}
-    };
-}
-
-/// All methods but `process` of a function without state.
-#[macro_export]
-macro_rules! without_state {
-    ($name:ty) => {
-        fn clear(&mut self) {}
-        fn entries(&self) -> Option<(u64, u64)> {
-            None
-        }
-        $crate::nothing_to_adopt!($name);
     };
 }

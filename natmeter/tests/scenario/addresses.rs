@@ -7,7 +7,7 @@ use natmeter::rig::cores::Cores;
 use natmeter::rig::embedded::assemble;
 use natmeter::rig::files::open;
 use natmeter::rig::{Process, Rig, settings, technology};
-use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
+use plane::{DynFunction, Input, Packet, Side, Spare, Verdict, Wrapper};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
 use std::collections::BTreeSet;
@@ -100,25 +100,17 @@ fn lead_astray(f: &mut [u8], source: bool, first: u16, count: u64) {
 }
 
 impl Wrapper for Witness {
-    fn process<P: Packet>(
-        &mut self,
-        function: &mut dyn DynFunction<P>,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, mut input: Input<P>, spare: &mut dyn Spare<P>) {
         let seen = Arc::clone(&self.seen);
         let mut seen = seen.lock().unwrap();
-        if from == Side::Customer {
-            for p in batch.iter() {
+        if input.from == Side::Customer {
+            for p in input.packets.iter() {
                 let (src, _, len, _) = places(p.bytes());
                 seen.inside.insert(address(p.bytes(), src, len));
             }
         }
-        function.process(now, from, batch, verdicts, spare);
-        for (p, v) in batch.iter_mut().zip(verdicts) {
+        function.process(input.part(0..input.packets.len()), spare);
+        for (p, v) in input.packets.iter_mut().zip(input.verdicts) {
             let Verdict::Forward(to) = *v else { continue };
             let f = p.bytes_mut();
             let (src, _, len, _) = places(f);

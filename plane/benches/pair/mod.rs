@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each benchmark uses most of it")]
 
 use crate::timing::{BATCH, Frame, Words, cpu_time, spread};
-use plane::{Function, NoSpare, Packet, Side, Side4, Side6, Verdict};
+use plane::{Function, Input, NoSpare, Packet, Side, Side4, Side6, Verdict};
 use std::net::Ipv6Addr;
 use wire::checksum::Sum;
 use wire::{AddrRange, Mac, Permutation};
@@ -192,8 +192,11 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
         let mut total = 0.0;
         for _ in 0..fills {
             f.clear();
-            total +=
-                b.run(n, |flow, _| frame(flow), |now, batch, v| f.process(now, Side::Customer, batch, v, &mut NoSpare));
+            total += b.run(
+                n,
+                |flow, _| frame(flow),
+                |now, batch, v| f.process(Input::new(now, Side::Customer, batch, v), &mut NoSpare),
+            );
         }
         new.push(total / fills as f64);
     }
@@ -203,7 +206,7 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
     for i in 0..n {
         one[0].set(&frame(b.flow(i)));
         let mut v = [Verdict::Drop];
-        f.process(b.clock, Side::Customer, &mut one, &mut v, &mut NoSpare);
+        f.process(Input::new(b.clock, Side::Customer, &mut one, &mut v), &mut NoSpare);
         assert_eq!(v[0], Verdict::Forward(Side::Internet));
         b.outer[i as usize] = outside(one[0].bytes());
     }
@@ -214,13 +217,13 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
             options.frames,
             |flow, _| frame(flow),
             |now, batch, v| {
-                f.process(now, Side::Customer, batch, v, &mut NoSpare);
+                f.process(Input::new(now, Side::Customer, batch, v), &mut NoSpare);
                 check(Side::Customer, v);
             },
         ));
         let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| answer(flow, addr, u16::from_be_bytes(port));
         back.push(b.run(options.frames, answer, |now, batch, v| {
-            f.process(now, Side::Internet, batch, v, &mut NoSpare);
+            f.process(Input::new(now, Side::Internet, batch, v), &mut NoSpare);
             check(Side::Internet, v);
         }));
     }

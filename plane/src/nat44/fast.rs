@@ -6,7 +6,7 @@ use super::counters::Event;
 use super::rewrite::{End, hop};
 use super::session::{HAIRPIN, UNANSWERED, addr, endpoint, port};
 use super::{Nat44, Workers, tcp};
-use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Input, Packet, Side, Spare, Verdict};
 use crate::ip4::is_ordinary;
 use crate::original_id;
 use crate::table::{Guess, Index, NONE};
@@ -42,12 +42,8 @@ impl Work {
 impl Nat44 {
     /// Processes packets from the customers (`OUT`) or the Internet.
     #[inline]
-    pub(super) fn batch<const OUT: bool, P: Packet>(
-        &mut self,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    pub(super) fn batch<const OUT: bool, P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { packets: batch, verdicts, .. } = input;
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
                 arena::prefetch_to_write(first);
@@ -182,7 +178,7 @@ impl Nat44 {
     #[inline(always)]
     fn parse<const OUT: bool>(&self, b: &[u8]) -> Option<(u64, u64)> {
         let h = b.first_chunk::<42>()?;
-        let mac = if OUT { self.macs.customer } else { self.macs.internet };
+        let mac = self.links[usize::from(!OUT)].own;
         let total = be16(h, 16) as usize;
         let protocol = h[23];
         let l4 = if protocol == header::PROTO_UDP {
@@ -288,9 +284,9 @@ impl Nat44 {
         let refresh = OUT || self.config.inbound_refresh;
         let s = &mut self.sessions.slab[e];
         let (end, to, macs) = if OUT {
-            (End::Source, s.outside, &self.macs.to_internet)
+            (End::Source, s.outside, &self.links[1].leaving)
         } else {
-            (End::Destination, s.inside, &self.macs.to_customer)
+            (End::Destination, s.inside, &self.links[0].leaving)
         };
         if b[23] == header::PROTO_UDP {
             if refresh && s.seen != tick {

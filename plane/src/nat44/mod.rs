@@ -27,17 +27,16 @@ mod subscriber;
 pub(crate) mod tcp;
 mod timers;
 
-use crate::function::{Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
+use crate::function::{Drops, Function, Input, Packet, Side, Spare, TableEntry};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nesting;
 use crate::original_id;
-use crate::side::{OwnMac, leaving};
+use crate::side::Link;
 use crate::steer::Steering;
 use crate::table::{SessionTable, bytes_for};
 use arena::{ArenaError, AtomicArray};
 use census::Census;
-use config::{Config, ConfigError, Mapping, SideConfig};
+use config::{Config, ConfigError, Mapping};
 use counters::Counters;
 use fragment::Fragments;
 use identification::Identifications;
@@ -69,14 +68,6 @@ struct Workers {
     count: u32,
 }
 
-/// Ours on each side, and those of frames that leave.
-struct Macs {
-    customer: OwnMac,
-    internet: OwnMac,
-    to_customer: [u8; 12],
-    to_internet: [u8; 12],
-}
-
 struct Mtu {
     customer: usize,
     internet: usize,
@@ -86,7 +77,7 @@ struct Mtu {
 pub struct Nat44 {
     config: Config,
     workers: Workers,
-    macs: Macs,
+    links: [Link; 2],
     mtu: Mtu,
     hasher: Hasher,
     lifetimes: Lifetimes,
@@ -139,7 +130,7 @@ impl Nat44 {
         let sessions = SessionTable::new("the session table", config.sessions_per_worker(workers), Session::FREE)?;
         Ok(Nat44 {
             workers: Workers { own: worker as u32, count: workers as u32 },
-            macs: Macs::new(&config.customer, &config.internet),
+            links: links(&config),
             mtu: Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() },
             hasher,
             lifetimes: Lifetimes::new(&config.timeouts),
@@ -219,11 +210,16 @@ impl Nat44 {
 
     /// Changes to a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
-        self.macs = Macs::new(&config.customer, &config.internet);
+        self.links = links(&config);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
         self.lifetimes = Lifetimes::new(&config.timeouts);
         // The tables keep their sizes.
         self.config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
+    }
+
+    #[inline(always)]
+    fn link_of(&self, side: Side) -> &Link {
+        &self.links[usize::from(side == Side::Internet)]
     }
 
     #[inline(always)]
@@ -248,15 +244,8 @@ impl Nat44 {
     }
 }
 
-impl Macs {
-    fn new(customer: &SideConfig, internet: &SideConfig) -> Macs {
-        Macs {
-            customer: OwnMac::new(customer.mac),
-            internet: OwnMac::new(internet.mac),
-            to_customer: leaving(customer.mac, customer.next_hop),
-            to_internet: leaving(internet.mac, internet.next_hop),
-        }
-    }
+fn links(config: &Config) -> [Link; 2] {
+    [config.customer, config.internet].map(|side| Link::new(side.mac, side.next_hop))
 }
 
 /// A group address, which no sender may have (IEEE 802.3, 3.2.3), with 40 bits that cannot be guessed.
@@ -270,20 +259,13 @@ const SWEEP_BATCH: u32 = 16;
 const SWEEP_IDLE: u32 = 256;
 
 impl Function for Nat44 {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
-        self.set_time(now);
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        self.set_time(input.now);
         self.answer_pending_syns(spare);
         self.expire_fragments();
-        match from {
-            Side::Customer => self.batch::<true, P>(batch, verdicts, spare),
-            Side::Internet => self.batch::<false, P>(batch, verdicts, spare),
+        match input.from {
+            Side::Customer => self.batch::<true, P>(input, spare),
+            Side::Internet => self.batch::<false, P>(input, spare),
         }
         self.sweep_some(SWEEP_BATCH);
     }
@@ -335,6 +317,4 @@ impl Function for Nat44 {
         self.reconfigure(new.config.clone());
         Ok(())
     }
-
-    fn nest(&mut self, _: Nesting) {}
 }

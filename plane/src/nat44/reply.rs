@@ -49,8 +49,8 @@ impl Nat44 {
             self.count.add(Event::NoMemory);
             return None;
         };
-        let macs = if side == Side::Customer { &self.macs.to_customer } else { &self.macs.to_internet };
         self.identification = self.identification.wrapping_add(1);
+        let macs = &self.link_of(side).leaving;
         let b = p.bytes_mut();
         b[..12].copy_from_slice(macs);
         put16(b, 12, header::TYPE_IPV4);

@@ -64,7 +64,7 @@ impl Nat44 {
         if b.len() < header::ETH {
             return Err(Event::Short);
         }
-        let own = if from == Side::Customer { self.macs.customer } else { self.macs.internet };
+        let own = self.link_of(from).own;
         let group = b[0] & 1 == 1;
         if !group && !own.receives(b) {
             return Err(Event::OtherMac);
@@ -270,7 +270,7 @@ impl Nat44 {
     }
 
     pub(super) fn depart<P: Packet>(&mut self, p: &mut P, to: Side, event: Event) -> Verdict {
-        let macs = if to == Side::Customer { &self.macs.to_customer } else { &self.macs.to_internet };
+        let macs = &self.link_of(to).leaving;
         leave(p.bytes_mut(), macs);
         self.count.add(event);
         Verdict::Forward(to)

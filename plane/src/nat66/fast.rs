@@ -6,7 +6,7 @@ use super::Nat66;
 use super::config::{Config, POOL};
 use super::event::Event;
 use super::rewrite::{End, hop};
-use crate::function::{BATCH, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Input, Packet, Side, Spare, Verdict};
 use crate::icmp_type::v6 as icmp;
 use crate::ip6::{be128, is_common};
 use crate::nat44::core::Point;
@@ -66,12 +66,8 @@ impl Names {
 impl Nat66 {
     /// Processes packets from the customers (`OUT`) or the Internet.
     #[inline]
-    pub(super) fn batch<const OUT: bool, P: Packet>(
-        &mut self,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    pub(super) fn batch<const OUT: bool, P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { packets: batch, verdicts, .. } = input;
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
                 arena::prefetch_to_write(first);

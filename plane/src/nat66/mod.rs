@@ -17,13 +17,12 @@ pub use config::Config;
 use crate::affinity;
 use crate::customers::Customers;
 use crate::fragment::{Tracker, WaitingDatagrams};
-use crate::function::{Drops, Function, Packet, SESSIONS, Side, Spare, TableEntry, Verdict, unchanged};
+use crate::function::{Drops, Function, Input, Packet, SESSIONS, Side, Spare, TableEntry, unchanged};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nesting;
 use crate::ip6::Pool6Error;
 use crate::nat44::{Nat44, NatError};
-use crate::side::{OwnMac, Side6, leaving};
+use crate::side::{Link, Side6};
 use crate::steer::Steering;
 use crate::subscribers::{Subscribers, prefix};
 use arena::ArenaError;
@@ -62,18 +61,6 @@ pub enum Nat66Error {
     /// Not enough memory.
     #[error("making the dictionaries of a NAT66: {0}")]
     Memory(#[from] ArenaError),
-}
-
-/// Ours, and those of frames that leave.
-struct Link {
-    own: OwnMac,
-    leaving: [u8; 12],
-}
-
-impl Link {
-    fn new(s: &Side6) -> Link {
-        Link { own: OwnMac::new(s.mac), leaving: leaving(s.mac, s.next_hop) }
-    }
 }
 
 /// One worker of a NAT66.
@@ -130,7 +117,7 @@ impl Nat66 {
         }
         let [a, b, c, d, e, ..] = Hasher::new(!seed).one(3).to_be_bytes();
         Ok(Nat66 {
-            links: [Link::new(&config.customer), Link::new(&config.internet)],
+            links: [config.customer, config.internet].map(|s| Link::new(s.mac, s.next_hop)),
             plan: Plan::new(&config),
             customers: Customers::new(customers, numbers[0], seed)?,
             remotes: Customers::new(remotes, numbers[1], !seed)?,
@@ -243,19 +230,12 @@ impl Nat66 {
 }
 
 impl Function for Nat66 {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
-        self.keep_time(now);
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        self.keep_time(input.now);
         self.answer_pending_syns(spare);
-        match from {
-            Side::Customer => self.batch::<true, P>(batch, verdicts, spare),
-            Side::Internet => self.batch::<false, P>(batch, verdicts, spare),
+        match input.from {
+            Side::Customer => self.batch::<true, P>(input, spare),
+            Side::Internet => self.batch::<false, P>(input, spare),
         }
         self.tidy(false);
     }
@@ -321,6 +301,4 @@ impl Function for Nat66 {
         self.plan = Plan::new(&self.config);
         Ok(())
     }
-
-    fn nest(&mut self, _: Nesting) {}
 }

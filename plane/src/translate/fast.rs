@@ -133,7 +133,7 @@ impl<A: Addressing> Translate<A> {
         let (tos, total, ttl, protocol) = (h[15], be16(h, 16) as usize, h[22], h[23]);
         let (src4, dst4) = (be32(h, 26), be32(h, 30));
         let most = if h[20] & 0x40 != 0 { self.plan.most_df } else { self.plan.most };
-        let right = self.macs.v4.receives(h)
+        let right = self.v4.own.receives(h)
             && be32(h, 12) >> 8 == 0x8_0045
             && be16(h, 20) & 0xbfff == 0
             && ttl >= self.plan.least
@@ -174,7 +174,7 @@ impl<A: Addressing> Translate<A> {
         let sum = moved(field, protocol, pair4(src4, dst4), pair6(src, dst));
         let b = p.bytes_mut();
         let Some(h) = b.first_chunk_mut::<{ L4_V6 + 8 }>() else { return false };
-        h[..12].copy_from_slice(&self.macs.to_v6);
+        h[..12].copy_from_slice(&self.v6.leaving);
         h[12..14].copy_from_slice(&header::TYPE_IPV6.to_be_bytes());
         h[14..22].copy_from_slice(&first.to_be_bytes());
         put128(h, 22, src);
@@ -191,7 +191,7 @@ impl<A: Addressing> Translate<A> {
         let (version, payload) = (be32(h, 12), be16(h, 18) as usize);
         let (protocol, hop_limit) = (h[20], h[21]);
         let (src6, dst6) = (be128(h, 22), be128(h, 38));
-        let right = self.macs.v6.receives(h)
+        let right = self.v6.own.receives(h)
             && version >> 12 == 0x8_6dd6
             && hop_limit >= self.plan.least
             && payload + L4_V6 <= b.len()
@@ -232,7 +232,7 @@ impl<A: Addressing> Translate<A> {
         let field = moved(field, protocol, pair6(src6, dst6), pair);
         let b = p.bytes_mut();
         let Some(h) = b.first_chunk_mut::<{ L4_V4 + 8 }>() else { return false };
-        h[..12].copy_from_slice(&self.macs.to_v4);
+        h[..12].copy_from_slice(&self.v4.leaving);
         h[12..14].copy_from_slice(&header::TYPE_IPV4.to_be_bytes());
         h[14..22].copy_from_slice(&first.to_be_bytes());
         h[22..26].copy_from_slice(&((hops << 16) as u32 | u32::from(sum)).to_be_bytes());

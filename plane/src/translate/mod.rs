@@ -26,11 +26,10 @@ pub use siit::Siit;
 
 use crate::event::{Counters, Event};
 use crate::fragment::{Tracker, WaitingDatagrams};
-use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Drops, Function, Input, Packet, Side, Spare};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nesting;
-use crate::side::{OwnMac, leaving};
+use crate::side::Link;
 use crate::strategy::{Addressing, End};
 use fast::Plan;
 use zero::ZeroSumReassembly;
@@ -39,7 +38,8 @@ use zero::ZeroSumReassembly;
 pub struct Translate<A: Addressing> {
     config: Config,
     addressing: A,
-    macs: Macs,
+    v4: Link,
+    v6: Link,
     plan: Plan,
     /// Buffer for packets whose inner length changes.
     scratch: Vec<u8>,
@@ -58,25 +58,6 @@ pub struct Translate<A: Addressing> {
     now: u64,
 }
 
-/// Ours, and those of frames that leave.
-struct Macs {
-    v4: OwnMac,
-    v6: OwnMac,
-    to_v4: [u8; 12],
-    to_v6: [u8; 12],
-}
-
-impl Macs {
-    fn new(config: &Config) -> Macs {
-        Macs {
-            v4: OwnMac::new(config.v4.mac),
-            v6: OwnMac::new(config.v6.mac),
-            to_v4: leaving(config.v4.mac, config.v4.next_hop),
-            to_v6: leaving(config.v6.mac, config.v6.next_hop),
-        }
-    }
-}
-
 impl<A: Addressing> Translate<A> {
     /// A single worker; [`Self::on_worker`] makes it one of several.
     ///
@@ -86,7 +67,8 @@ impl<A: Addressing> Translate<A> {
         config.validate()?;
         let hasher = Hasher::new(config.seed);
         Ok(Translate {
-            macs: Macs::new(&config),
+            v4: Link::new(config.v4.mac, config.v4.next_hop),
+            v6: Link::new(config.v6.mac, config.v6.next_hop),
             plan: Plan::new(&config),
             addressing,
             scratch: Vec::with_capacity(2048),
@@ -148,7 +130,8 @@ impl<A: Addressing> Translate<A> {
 
     /// Changes to one that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
-        self.macs = Macs::new(&config);
+        self.v4 = Link::new(config.v4.mac, config.v4.next_hop);
+        self.v6 = Link::new(config.v6.mac, config.v6.next_hop);
         self.plan = Plan::new(&config);
         // The sequence of identifications continues.
         self.config = Config { seed: self.config.seed, ..config };
@@ -188,17 +171,11 @@ fn roles(from: Side) -> (End, End) {
 }
 
 impl<A: Addressing> Function for Translate<A> {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets, verdicts } = input;
         self.now = self.now.max(now);
         self.expire();
-        for (batch, verdicts) in batch.chunks_mut(BATCH).zip(verdicts.chunks_mut(BATCH)) {
+        for (batch, verdicts) in packets.chunks_mut(BATCH).zip(verdicts.chunks_mut(BATCH)) {
             if from == self.config.ipv6 {
                 self.batch::<true, P>(batch, verdicts, spare);
             } else {
@@ -220,10 +197,6 @@ impl<A: Addressing> Function for Translate<A> {
         }
     }
 
-    fn entries(&self) -> Option<(u64, u64)> {
-        None
-    }
-
     fn counters(&self) -> Drops {
         self.count.all()
     }
@@ -242,8 +215,6 @@ impl<A: Addressing> Function for Translate<A> {
         self.addressing.adopt(&mut new.addressing);
         Ok(())
     }
-
-    fn nest(&mut self, _: Nesting) {}
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ impl<A: Addressing> Translate<A> {
         let rest = if icmp::extends4(new.kind) { new.rest | (length as u32) << 16 } else { new.rest };
         put(&mut o[header::ETH + header::IPV4..], Error { rest, ..new });
         seal(&mut o[header::ETH + header::IPV4..], Sum::default());
-        o[..12].copy_from_slice(&self.macs.to_v4);
+        o[..12].copy_from_slice(&self.v4.leaving);
         header::put16(o, 12, header::TYPE_IPV4);
         replace(p, &self.scratch)?;
         if !back {
@@ -279,7 +279,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     fn ethernet6_scratch(&mut self) {
-        self.scratch[..12].copy_from_slice(&self.macs.to_v6);
+        self.scratch[..12].copy_from_slice(&self.v6.leaving);
         header::put16(&mut self.scratch, 12, header::TYPE_IPV6);
     }
 }

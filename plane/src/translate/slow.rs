@@ -44,7 +44,7 @@ impl<A: Addressing> Translate<A> {
         if b.len() < header::ETH {
             return Err(Event::Short);
         }
-        let (own, kind) = if over_ipv6 { (self.macs.v6, header::TYPE_IPV6) } else { (self.macs.v4, header::TYPE_IPV4) };
+        let (own, kind) = if over_ipv6 { (self.v6.own, header::TYPE_IPV6) } else { (self.v4.own, header::TYPE_IPV4) };
         let group = b[0] & 1 == 1;
         if !group && !own.receives(b) {
             return Err(Event::OtherMac);

@@ -125,7 +125,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     pub(super) fn ethernet4(&self, b: &mut [u8]) {
-        b[..12].copy_from_slice(&self.macs.to_v4);
+        b[..12].copy_from_slice(&self.v4.leaving);
         put16(b, 12, header::TYPE_IPV4);
     }
 

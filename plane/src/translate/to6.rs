@@ -132,7 +132,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     pub(super) fn ethernet6(&self, b: &mut [u8]) {
-        b[..12].copy_from_slice(&self.macs.to_v6);
+        b[..12].copy_from_slice(&self.v6.leaving);
         put16(b, 12, header::TYPE_IPV6);
     }
 

@@ -18,10 +18,9 @@ pub use one::OneTunnel;
 
 use crate::event::{Counters, Event};
 use crate::fragment::{Reassembly, Tracker, WaitingDatagrams};
-use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{Drops, Function, Input, Packet, Side, Spare};
 use crate::hash::Hasher;
 use crate::icmp_error::Limiter;
-use crate::inner_link::Nesting;
 use crate::side::{OwnMac, leaving};
 use crate::steer::Steering;
 use crate::strategy::{Point4, Softwires};
@@ -224,14 +223,8 @@ impl<S: Softwires> Tunnel<S> {
 }
 
 impl<S: Softwires> Function for Tunnel<S> {
-    fn process<P: Packet>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets, verdicts } = input;
         self.now = self.now.max(now);
         if self.now >= self.widens {
             self.widen();
@@ -241,9 +234,9 @@ impl<S: Softwires> Function for Tunnel<S> {
             self.expire(spare);
         }
         if from == self.config.ipv6 {
-            self.batch_out(batch, verdicts, spare);
+            self.batch_out(packets, verdicts, spare);
         } else {
-            self.batch_in(batch, verdicts, spare);
+            self.batch_in(packets, verdicts, spare);
         }
     }
 
@@ -257,10 +250,6 @@ impl<S: Softwires> Function for Tunnel<S> {
         self.softwires.clear();
         self.reassembly.clear();
         self.tracker.clear();
-    }
-
-    fn entries(&self) -> Option<(u64, u64)> {
-        None
     }
 
     fn counters(&self) -> Drops {
@@ -280,6 +269,4 @@ impl<S: Softwires> Function for Tunnel<S> {
         self.softwires.adopt(&mut new.softwires);
         Ok(())
     }
-
-    fn nest(&mut self, _: Nesting) {}
 }

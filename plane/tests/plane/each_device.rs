@@ -1,6 +1,20 @@
 //! Rules that several devices must keep, each with tests in its own suite.
 
-use testbed::prelude::fragments;
+use plane::{Function, Input, Side, Verdict};
+use testbed::prelude::{Bed, Frame, Outbox, fragments};
+
+/// Gives frames to the first worker as one batch, without a judge, and hands nothing over. Returns how many its counters counted
+/// but for these.
+pub(crate) fn counted<F: Function>(g: &mut Bed<F>, from: Side, frames: &[Vec<u8>], beside: &[&str]) -> u64 {
+    let total = |w: &F| w.counters().iter().filter(|c| !beside.contains(&c.0)).map(|c| c.1).sum::<u64>();
+    let before = total(&g.workers[0]);
+    let mut batch: Vec<Frame> = frames.iter().map(|f| Frame::new(f)).collect();
+    // A verdict that is not written would be noticed.
+    let (mut verdicts, mut made) = (vec![Verdict::HandOver(9); batch.len()], Outbox::new(g.memory, g.largest));
+    g.workers[0].process(Input::new(g.now, from, &mut batch, &mut verdicts), &mut made);
+    assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))) && made.handed.is_empty());
+    total(&g.workers[0]) - before
+}
 
 /// A sender discards a Packet Too Big of less than 1280 (RFC 8201, section 4; RFC 7915, section 5), and what it sends then
 /// has no DF. `device` makes one whose IPv4 link has this MTU, `send` sends it a UDP packet with this payload over IPv6;

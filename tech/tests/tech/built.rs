@@ -1,7 +1,7 @@
 //! What is built of a technology's table.
 
 use plane::nat44::Nat44;
-use plane::{AnyFunction, Packet, Side, Side4, Side6, Steering, Verdict, affinity};
+use plane::{AnyFunction, Input, Packet, Side, Side4, Side6, Steering, Verdict, affinity};
 use scenario::{Options, Scenario, parse};
 use std::io::{self, BufRead, BufReader};
 use std::net::IpAddr;
@@ -73,7 +73,7 @@ fn cut(functions: Vec<AnyFunction<Frame>>) -> Vec<[u8; 4]> {
     let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
     let cut = |mut f: AnyFunction<Frame>| {
         let (mut made, mut verdicts) = (outbox(), [Verdict::Drop]);
-        f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut made);
+        f.process(Input::new(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts), &mut made);
         assert_eq!((verdicts[0], made.out.len()), (Verdict::Forward(Side::Internet), 1));
         made.out[0].1.bytes()[58..62].try_into().unwrap()
     };
@@ -132,7 +132,7 @@ fn play(plays: &str, table: &str, play: Play) {
         now += 1_000_000;
         let (mut made, mut verdicts) = (outbox(), [Verdict::Drop]);
         let mut batch = [Frame::with_room(frame, 128, 2048)];
-        function.process(now, from, &mut batch, &mut verdicts, &mut made);
+        function.process(Input::new(now, from, &mut batch, &mut verdicts), &mut made);
         assert!(made.handed.is_empty());
         let own = batch.into_iter().filter_map(|f| match verdicts[0] {
             Verdict::Forward(to) => Some((to, f)),

@@ -1,7 +1,7 @@
 //! A device that copies the checksum of UDP is found with the default addresses of every technology.
 
 use crate::built::{OURS, build, open, outbox, scenario};
-use plane::{AnyFunction, Hop, Packet, Side, Verdict};
+use plane::{AnyFunction, Hop, Input, Packet, Side, Verdict};
 use tech::Setting;
 use testbed::Frame;
 use wire::{Mismatch, Tag, Values, View};
@@ -72,7 +72,7 @@ impl Part {
         let mut batch = [Frame::with_room(&frame, 128, 2048)];
         let mut verdicts = [Verdict::Drop];
         let now = 1_000_000 * (u64::from(index) + 1);
-        self.function.process(now, Side::Customer, &mut batch, &mut verdicts, &mut outbox());
+        self.function.process(Input::new(now, Side::Customer, &mut batch, &mut verdicts), &mut outbox());
         assert_eq!(verdicts, [Verdict::Forward(Side::Internet)]);
         let mut received = batch[0].bytes().to_vec();
         let right = expect_right.learn(&received, &values).map(|_| ());

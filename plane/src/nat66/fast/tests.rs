@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::fragment::Buffer;
-use crate::function::{Drops, Function, TableEntry};
+use crate::function::{Drops, Function, Input, TableEntry};
 use crate::ip6::{Pool6, put128};
 use crate::nat44::config::Filtering;
 use crate::side::Side6;
@@ -37,6 +37,10 @@ fn chosen() -> impl Strategy<Value = Choices> {
 }
 
 impl Choices {
+    fn usual(workers: usize, inside: bool) -> Choices {
+        Choices { workers, per_connection: false, filtering: 0, inbound_refresh: false, inside, small: false }
+    }
+
     fn nat(&self) -> Nat66 {
         let side = |n: usize, address: u128, mtu| Side6 {
             mac: MACS[n][0],
@@ -108,6 +112,23 @@ fn sent() -> impl Strategy<Value = Sent> {
 }
 
 impl Sent {
+    /// An ordinary packet of a customer.
+    fn usual(ends: [u8; 2], kind: u8) -> Sent {
+        Sent {
+            out: true,
+            ends,
+            ports: [5000; 2],
+            kind,
+            flags: 2,
+            hops: 64,
+            payload: 18,
+            beyond: 0,
+            no_checksum: false,
+            damage: Vec::new(),
+            answers: None,
+        }
+    }
+
     fn frame(&self, came_out: &[Vec<u8>], mark: [u8; 6]) -> (Side, Vec<u8>) {
         let answered = self.answers.filter(|_| !came_out.is_empty()).map(|i| &came_out[i % came_out.len()]);
         let answered = answered.filter(|f| f[..6] == MACS[1][1].0 && f.len() >= LEAST);
@@ -194,7 +215,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
     let mut batch: Vec<Buffer> = frames.iter().map(|f| Buffer::copy(f)).collect();
     let (mut verdicts, mut beside) = (vec![Verdict::Drop; batch.len()], Emissions::default());
     if fast {
-        nat.process(now, from, &mut batch, &mut verdicts, &mut beside);
+        nat.process(Input::new(now, from, &mut batch, &mut verdicts), &mut beside);
     } else {
         // As `process` does, without the fast path.
         nat.keep_time(now);
@@ -269,23 +290,9 @@ fn is_fast<const OUT: bool>(nat: &mut Nat66, b: &[u8]) -> bool {
 
 #[test]
 fn what_is_usual_takes_the_fast_path() {
-    let chosen =
-        Choices { workers: 1, per_connection: false, filtering: 0, inbound_refresh: false, inside: true, small: false };
-    let mut nat = chosen.nat();
+    let mut nat = Choices::usual(1, true).nat();
     for kind in 0..3 {
-        let sent = Sent {
-            out: true,
-            ends: [1, 2],
-            ports: [5000, 80],
-            kind,
-            flags: 2,
-            hops: 64,
-            payload: 18,
-            beyond: 0,
-            no_checksum: false,
-            damage: Vec::new(),
-            answers: None,
-        };
+        let sent = Sent { ports: [5000, 80], ..Sent::usual([1, 2], kind) };
         let (side, frame) = sent.frame(&[], [0; 6]);
         assert!(!is_fast::<true>(&mut nat, &frame), "there is no session yet");
         let (verdicts, out, _) = run(&mut nat, true, 1 << 40, side, std::slice::from_ref(&frame));
@@ -303,32 +310,11 @@ fn what_is_usual_takes_the_fast_path() {
 /// packet of another worker's customer there.
 #[test]
 fn a_mark_brings_no_customer_to_another_worker() {
-    let chosen = Choices {
-        workers: 2,
-        per_connection: false,
-        filtering: 0,
-        inbound_refresh: false,
-        inside: false,
-        small: false,
-    };
-    let sent = |end: u8, kind: u8| Sent {
-        out: true,
-        ends: [end, 5],
-        ports: [5000; 2],
-        kind,
-        flags: 2,
-        hops: 64,
-        payload: 0,
-        beyond: 0,
-        no_checksum: false,
-        damage: Vec::new(),
-        answers: None,
-    };
     let mut elsewhere = 0;
     for end in 0..6 {
-        let mut nat = chosen.nat();
+        let mut nat = Choices::usual(2, false).nat();
         // Echoes: without a mark, and with it.
-        let frames = [2, 8].map(|kind| sent(end, kind).frame(&[], nat.mark).1);
+        let frames = [2, 8].map(|kind| Sent::usual([end, 5], kind).frame(&[], nat.mark).1);
         let verdicts = run(&mut nat, true, 1 << 40, Side::Customer, &frames).0;
         assert_eq!(verdicts[0], verdicts[1]);
         elsewhere += u32::from(verdicts[0] == Verdict::HandOver(1));

@@ -1,11 +1,10 @@
 //! Any bytes on either side: no panic, bounded state, and translation is reversed on the way back.
 
 use crate::aftr::set_up::*;
+use crate::each_device::counted;
 use plane::Side::{Customer, Internet};
-use plane::{Function, Verdict};
 use proptest::prelude::*;
 use testbed::prelude::*;
-use testbed::{Frame, Outbox};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
@@ -34,8 +33,7 @@ proptest! {
         let n = frame.len();
         frame.resize(len.min(n + 8), 0);
         let from = if matches!(kind, 1 | 5) { Internet } else { Customer };
-        let now = g.now;
-        g.workers[0].process(now, from, &mut [Frame::new(&frame)], &mut [Verdict::Drop], &mut Outbox::new(1000, 65_535));
+        counted(&mut g, from, &[frame], &[]);
         prop_assert!(g.entries().0 <= 3 && g.workers[0].customers() <= 3);
     }
 

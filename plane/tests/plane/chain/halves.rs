@@ -1,8 +1,7 @@
 //! Halves that do what the frame says, one letter of its plan each, and log it. A and C are customers' halves, B and D
 //! the Internet's.
 
-use plane::chain::Nesting;
-use plane::{Chain, Drops, Function, Packet, Side, Spare, TableEntry, Verdict};
+use plane::{Chain, Drops, Function, Input, Packet, Side, Spare, TableEntry, Verdict};
 use std::ops::Range;
 use std::time::Duration;
 pub(super) use testbed::{Frame, Outbox};
@@ -119,14 +118,8 @@ impl Half {
 }
 
 impl Function for Half {
-    fn process<P: Packet>(
-        &mut self,
-        _: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut dyn Spare<P>,
-    ) {
+    fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { from, packets: batch, verdicts, .. } = input;
         self.empty += u32::from(batch.is_empty());
         self.largest = self.largest.max(batch.len());
         for (p, v) in batch.iter_mut().zip(verdicts) {
@@ -173,7 +166,6 @@ impl Function for Half {
         self.adopted += 1;
         Ok(())
     }
-    fn nest(&mut self, _: Nesting) {}
 }
 
 fn copy<P: Packet>(to: &mut P, from: &Frame) {
@@ -196,7 +188,7 @@ pub(super) fn nest(workers: usize) -> Nest {
 pub(super) fn process<F: Function>(c: &mut F, from: Side, frames: &mut [Frame]) -> (Vec<Verdict>, Outbox) {
     let mut made = no_limit();
     let mut verdicts = vec![Verdict::Drop; frames.len()];
-    c.process(1, from, frames, &mut verdicts, &mut made);
+    c.process(Input::new(1, from, frames, &mut verdicts), &mut made);
     (verdicts, made)
 }
 

@@ -1,6 +1,6 @@
 //! The NAT44 of the tests in its bed. Every frame that leaves it is judged.
 
-pub(crate) use testbed::{Frame, Outbox, SECOND};
+pub(crate) use testbed::SECOND;
 
 use crate::nat44::packets::*;
 use plane::nat44::Nat44;

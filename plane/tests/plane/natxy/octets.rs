@@ -90,8 +90,8 @@ fn udp_without_checksum_stays_without() {
     let mut batch = [testbed::Frame::new(&sent)];
     let mut made = testbed::Outbox::new(0, 0);
     let mut verdicts = [plane::Verdict::Drop];
-    let now = g.now;
-    plane::Function::process(&mut g.workers[0], now, plane::Side::Customer, &mut batch, &mut verdicts, &mut made);
+    let input = plane::Input::new(g.now, plane::Side::Customer, &mut batch, &mut verdicts);
+    plane::Function::process(&mut g.workers[0], input, &mut made);
     assert_eq!(verdicts, [plane::Verdict::Forward(plane::Side::Internet)]);
     differ_only(&sent, plane::Packet::bytes(&batch[0]), 22, &[54, 55]);
 }

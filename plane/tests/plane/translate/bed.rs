@@ -1,6 +1,6 @@
 //! A translator in its bed. Every frame that leaves it is judged.
 
-pub(crate) use testbed::{Frame, Outbox, SECOND};
+pub(crate) use testbed::{Frame, SECOND};
 
 use crate::translate::packets::*;
 use plane::translate::{Config, Pref64, Siit, Translate};

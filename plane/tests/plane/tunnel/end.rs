@@ -1,6 +1,6 @@
 //! A tunnel end in its bed.
 
-pub(super) use testbed::{Frame, Outbox, SECOND};
+pub(super) use testbed::{Frame, SECOND};
 
 use crate::tunnel::packets::*;
 use plane::tunnel::{Config, OneTunnel, Tunnel};
