@@ -58,53 +58,27 @@ fn check(asked: &mut MeasureRequest<'_>) {
     }
 }
 
+/// Refuses connections that are too few for the path's buffers.
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let limit = Validation::of(context, context.connections, trials, watch)?;
-    let (connections, buffered) = (context.connections, context.buffered);
-    let phase1 = Phase1 { connections, buffered, validate_at_most: limit.at_most };
-    let result = measure(trials, context.settings, phase1, watch)?;
-    Ok(limit.beside(context, result.rate, result))
-}
-
-/// Parameters of phase 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase1 {
-    /// Connections to establish (N).
-    pub connections: Count,
-    /// Frames that queues, rings and links of the path can buffer; 0 if unknown.
-    pub buffered: Count,
-    /// Highest validation rate: above the forwarding rate, validation would lower the result, which
-    /// would then not be that of establishment.
-    pub validate_at_most: Option<Rate>,
-}
-
-/// Measures the maximum establishment rate, with validation if `settings.alpha` is given.
-///
-/// # Errors
-/// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
-/// [`TrialError::Refused`] if N is too small for the path's buffers, or the settings have no
-/// result.
-pub fn measure(
-    trials: &mut dyn Trials,
-    settings: &SearchSettings,
-    phase1: Phase1,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<SearchResult, TrialError> {
+    let Context { connections, settings, .. } = *context;
     settings.check()?;
-    if phase1.connections == 0 {
+    if connections == 0 {
         return Err(TrialError::Refused("phase 1 needs at least one connection".to_owned()));
     }
-    check_buffers(phase1.connections, phase1.buffered)?;
+    check_buffers(connections, context.buffered)?;
+    // Above the forwarding rate, validation would lower the result, which would then not be that of establishment.
+    let limit = Validation::of(context, connections, trials, watch)?;
     let mut decider = Decider::new(trials, settings);
     let decide = |rate: Rate, patience: Patience| {
-        let spec = trial(rate, phase1.connections, settings.alpha, phase1.validate_at_most);
-        let (few, slow) = probe_connections(phase1.connections, rate);
-        let probe = trial(slow, few, settings.alpha, phase1.validate_at_most);
+        let spec = trial(rate, connections, settings.alpha, limit.at_most);
+        let (few, slow) = probe_connections(connections, rate);
+        let probe = trial(slow, few, settings.alpha, limit.at_most);
         decider.decide(&spec, &probe, patience)
     };
     let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));
-    let least = (Rate(1), least_strict(phase1.connections, settings.invalid_at_most));
-    binary::search(settings.warm, ends, least, by, decide, watch)
+    let least = (Rate(1), least_strict(connections, settings.invalid_at_most));
+    let result = binary::search(settings.warm, ends, least, by, decide, watch)?;
+    Ok(limit.beside(context, result.rate, result))
 }
 
 /// At the lowest rate of the strict search, the connections take the whole time limit of invalid

@@ -13,7 +13,7 @@ pub static PROCEDURE: Procedure = Procedure {
     summary: "search for the highest rate per direction at which all frames are received right",
     metrics: &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT],
     check: |asked| asked.needs_whole_phase1(&THROUGHPUT),
-    search,
+    search: |context, trials, watch| measure(trials, context.settings, context.phase2()?, watch),
     known: KNOWN,
     ..Procedure::of(&THROUGHPUT)
 };
@@ -43,10 +43,6 @@ pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
     trials: TrialKind::Searched,
     ..Metric::USUAL
 };
-
-fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    measure(trials, context.settings, context.phase2()?, watch)
-}
 
 /// Measures the throughput of a stateless device, of plain forwarding as a baseline, or in phase 2.
 ///

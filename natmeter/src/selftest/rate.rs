@@ -19,7 +19,8 @@ use method::ratio::Ratio;
 use method::search::{Precision, SearchResult, SearchSettings};
 use method::validity::Criteria;
 use method::{Direction, Rate, ResultKind, Spoiler, TrialError, TrialOutcome, TrialRecord, Trials, Verdict};
-use procedure::{establishment, throughput};
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::{Context, Keys, throughput};
 use record::folder::SelfTestCheck;
 use record::report::number::si;
 use std::time::Instant;
@@ -54,11 +55,12 @@ impl Tester<'_> {
     pub(super) fn set_up_rate(&self, truth: Rate) -> SelfTestCheck {
         let config = TruthConfig { set_up_rate: truth.0, ..TruthConfig::default() };
         let connections = self.depth.connections;
-        let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
         let settings = SearchSettings { direction: Direction::Forward, ..self.settings(truth) };
+        let keys = Keys::of_table(());
+        let context = Context { connections, ..Context::new(&MAX_CONN_EST_RATE, &keys, &settings) };
         self.comparison(SET_UP_RATE, truth, "connections/s").make(
             || self.nat(config, connections, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
-            |mut trials| establishment::measure(&mut trials, &settings, phase1, &mut |_| {}),
+            |mut trials| context.measure(&mut trials),
         )
     }
 

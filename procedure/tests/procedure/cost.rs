@@ -33,11 +33,8 @@ fn results_are_within_their_width_of_the_truth() {
 fn saving_time_does_not_move_the_median_of_a_soft_edge() {
     for device in devices().iter().filter(|device| device.tolerated_ppm == 0) {
         let median = |way: Way| {
-            let rates: Vec<f64> = {
-                let mut rates: Vec<f64> = results(way, device, 5).iter().map(|result| result.rate.0 as f64).collect();
-                rates.sort_by(f64::total_cmp);
-                rates
-            };
+            let mut rates: Vec<f64> = results(way, device, 5).iter().map(|result| result.rate.0 as f64).collect();
+            rates.sort_by(f64::total_cmp);
             median_of(&rates).unwrap()
         };
         let (edge, width) = (device.between.1 - device.between.0, CAPACITY.0 as f64 / 1_000.0);

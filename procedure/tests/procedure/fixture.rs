@@ -1,7 +1,9 @@
 //! Devices whose trials are recorded and altered, and the settings of searches, for all tests.
 
 use method::simulated::SimulatedDut;
-use method::{Precision, Rate, Ratio, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials};
+use method::{Precision, Rate, Ratio, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials};
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::{Context, Keys};
 
 /// A device whose trials are recorded, and whose outcomes a function alters by the trial's number (from 1) and
 /// specification.
@@ -43,4 +45,14 @@ pub(crate) fn within(hi: u64, error: u64) -> SearchSettings {
 pub(crate) fn up_to(hi: u64) -> SearchSettings {
     let precision = Precision::Relative(Ratio::from_ppm(1_000));
     SearchSettings { hi: Rate(hi), precision, ..SearchSettings::default() }
+}
+
+/// Searches for the rate at which so many connections are established.
+pub(crate) fn establish(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    connections: u64,
+) -> Result<SearchResult, TrialError> {
+    let keys = Keys::of_table(());
+    Context { connections, ..Context::new(&MAX_CONN_EST_RATE, &keys, settings) }.measure(trials)
 }

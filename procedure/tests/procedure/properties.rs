@@ -1,13 +1,13 @@
 //! Properties of every search, tested with random devices and settings.
 
-use crate::fixture::within;
+use crate::fixture::{establish, within};
 use method::search::StepVerdict;
 use method::simulated::{SimulatedDut, Truth};
 use method::{
     Attempt, Criteria, Decision, Judgement, Nanos, Patience, Precision, Rate, Ratio, ResultKind, SearchResult, Trials,
     Verdict, judge, search::binary,
 };
-use procedure::{establishment, throughput};
+use procedure::throughput;
 use proptest::prelude::*;
 
 /// Every rate in a result was tried, and its verdict in the result is that of the trial.
@@ -74,8 +74,7 @@ proptest! {
     #[test]
     fn set_up_rate_is_bracketed(setup in 1_000u64..5_000_000, n in 1_000_000u64..4_000_000_000) {
         let mut dut = SimulatedDut::new(Truth::new(Rate(10_000_000), Rate(setup)), 0);
-        let phase1 = establishment::Phase1 { connections: n, buffered: 0, validate_at_most: None };
-        let result = establishment::measure(&mut dut, &within(8_000_000, 100), phase1, &mut |_| ()).unwrap();
+        let result = establish(&mut dut, &within(8_000_000, 100), n).unwrap();
         is_honest(&result)?;
         // A rate that is too high by less than one frame in N cannot be told from the truth.
         let blur = setup / n + 1;

@@ -3,7 +3,7 @@
 
 mod spoiled;
 
-use crate::fixture::{altered, listening, within};
+use crate::fixture::{altered, establish, listening, within};
 use method::search::{Phase2, StepVerdict, Verify};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::trial::Leg;
@@ -11,8 +11,8 @@ use method::{
     Criteria, Direction, Loop, Nanos, Precision, Progress, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
     TrialError, TrialOutcome, TrialSpec, Trials,
 };
-use procedure::establishment::{self, Phase1, validation_rate};
-use procedure::throughput;
+use procedure::establishment::{MAX_CONN_EST_RATE, validation_rate};
+use procedure::{Context, Keys, throughput};
 
 const CAPACITY: Rate = Rate(1_234_567);
 const SETUP: Rate = Rate(223_500);
@@ -35,12 +35,8 @@ fn forwarding(dut: &mut SimulatedDut, settings: &SearchSettings) -> SearchResult
     throughput::measure(dut, settings, None, &mut |_| ()).unwrap()
 }
 
-fn phase1(connections: u64) -> Phase1 {
-    Phase1 { connections, buffered: 0, validate_at_most: None }
-}
-
 fn set_up(dut: &mut SimulatedDut, settings: &SearchSettings) -> SearchResult {
-    establishment::measure(dut, settings, phase1(N), &mut |_| ()).unwrap()
+    establish(dut, settings, N).unwrap()
 }
 
 /// The truth lies in [rate, rate + error], and the error is the one asked for.
@@ -127,8 +123,9 @@ fn a_validation_rate_above_the_forwarding_rate_lowers_the_result() {
 fn a_capped_validation_rate_does_not_lower_the_result() {
     let mut dut = SimulatedDut::new(Truth::new(Rate(258_300), Rate(479_000)), 1);
     let with = SearchSettings { alpha: Ratio::new(4, 5), ..settings() };
-    let capped = Phase1 { validate_at_most: Some(Rate(232_000)), ..phase1(N) };
-    recovers(&establishment::measure(&mut dut, &with, capped, &mut |_| ()).unwrap(), Rate(479_000));
+    let (keys, validate_at_most) = (Keys::of_table(()), Some(Rate(232_000)));
+    let capped = Context { connections: N, validate_at_most, ..Context::new(&MAX_CONN_EST_RATE, &keys, &with) };
+    recovers(&capped.measure(&mut dut).unwrap(), Rate(479_000));
 }
 
 #[test]
@@ -237,8 +234,7 @@ fn a_dead_dut_is_an_error_and_not_a_low_rate() {
     let error =
         throughput::measure(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), None, &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.contains("Left to Right and Right to Left")));
-    let error = establishment::measure(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), phase1(N), &mut |_| ())
-        .unwrap_err();
+    let error = establish(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), N).unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
 }
 
@@ -287,7 +283,7 @@ fn a_probe_counts_the_answers_of_both_its_trials() {
 #[test]
 fn a_probe_of_few_connections_lasts_a_second() {
     let mut dut = listening(SimulatedDut::new(Truth::dead(), 1));
-    establishment::measure(&mut dut, &settings(), phase1(100), &mut |_| ()).unwrap_err();
+    establish(&mut dut, &settings(), 100).unwrap_err();
     let probe = &dut.specs()[1];
     assert_eq!((probe.connections, probe.frames(), probe.rate), (100, 100, Rate(100)));
 }
@@ -318,7 +314,7 @@ fn a_dut_that_dies_before_a_phase_1_is_dead_and_not_slow() {
 fn a_dut_without_a_way_back_fails_validation_as_dead() {
     let mut dut = SimulatedDut::new(Truth { reverse_capacity: Rate(0), ..truth() }, 1);
     let validated = SearchSettings { alpha: Ratio::new(1, 2), ..settings() };
-    let error = establishment::measure(&mut dut, &validated, phase1(N), &mut |_| ()).unwrap_err();
+    let error = establish(&mut dut, &validated, N).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("validation:")));
 }
 
@@ -404,8 +400,9 @@ fn a_slow_start_shows_in_one_repetition_only() {
 #[test]
 fn a_buffer_bound_measurement_is_refused_before_the_first_trial() {
     let mut dut = dut();
-    let deep = Phase1 { buffered: N, ..phase1(N) };
-    let error = establishment::measure(&mut dut, &settings(), deep, &mut |_| ()).unwrap_err();
+    let (keys, settings) = (Keys::of_table(()), settings());
+    let deep = Context { connections: N, buffered: N, ..Context::new(&MAX_CONN_EST_RATE, &keys, &settings) };
+    let error = deep.measure(&mut dut).unwrap_err();
     assert!(matches!(error, TrialError::Refused(_)));
     assert_eq!(dut.trials(), 0);
 }
@@ -481,7 +478,7 @@ fn a_noisy_host_does_not_slow_phase_1_down_without_end() {
         outcome.wall = spec.rate.time_for(N);
     });
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
-    let result = establishment::measure(&mut dut, &limited, phase1(N), &mut |_| ()).unwrap();
+    let result = establish(&mut dut, &limited, N).unwrap();
     assert_eq!(result.kind, ResultKind::NothingMeasured);
     let slowest = dut.specs().iter().map(|spec| spec.rate.time_for(N)).max().unwrap();
     assert!(slowest > Nanos::from_secs(2) && slowest <= Nanos::from_secs(5), "{slowest:?}");

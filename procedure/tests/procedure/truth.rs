@@ -1,11 +1,13 @@
 //! Known truth over many seeds: what is injected into a simulated device is what a procedure finds.
 
+use crate::fixture::establish;
 use key::quantity::WrittenRate;
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth, WhenFull};
-use method::{Criteria, Fault, Leg, Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialSpec, Trials};
+use method::{
+    Criteria, Fault, Leg, Load, Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialSpec, Trials,
+};
 use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
-use procedure::establishment;
 use procedure::frame_loss::{FRAME_LOSS_RATE, FrameLoss, loss_ppm};
 use procedure::{Context, Keys};
 
@@ -71,7 +73,7 @@ fn table_sizes_are_exact_whatever_a_full_table_does() {
 /// Returns the entries that this policy leaves of `opened` connections in a table of 1,000, seen by validation.
 fn validated(when_full: WhenFull, opened: u64) -> u64 {
     let truth = Truth { table_size: 1_000, when_full, ..Truth::new(Rate(1_000_000), Rate(1_000_000)) };
-    let spec = TrialSpec { validate_rate: Some(Rate(1_000)), ..establishment(Rate(1_000), opened) };
+    let spec = TrialSpec { validate_rate: Some(Rate(1_000)), ..TrialSpec::establish(Rate(1_000), opened) };
     let outcome = SimulatedDut::new(truth, 1).run(&spec).unwrap();
     outcome.validation.map_or(0, |leg| leg.received)
 }
@@ -89,11 +91,7 @@ fn a_full_table_keeps_what_its_policy_says() {
 
 /// One trial of 10 s at 1 M frames/s in both directions.
 fn of_data(truth: Truth) -> Leg {
-    let spec = method::search::data_trial(
-        &SearchSettings { duration: Nanos::from_secs(10), ..SearchSettings::default() },
-        None,
-    );
-    let spec = TrialSpec { rate: Rate(1_000_000), ..spec.unwrap() };
+    let spec = TrialSpec::stateless(Rate(1_000_000), Load::For(Nanos::from_secs(10)));
     SimulatedDut::new(truth, 1).run(&spec).unwrap().forward
 }
 
@@ -114,30 +112,16 @@ fn injected_faults_are_counted_by_kind() {
     assert_eq!(stalled.lost(), 2_000);
 }
 
-fn establishment(rate: Rate, connections: u64) -> TrialSpec {
-    TrialSpec {
-        kind: method::PhaseKind::Establish,
-        load: method::Load::Frames(connections),
-        direction: method::Direction::Forward,
-        connections,
-        ..TrialSpec { rate, ..method::search::data_trial(&SearchSettings::default(), None).unwrap() }
-    }
-}
-
 /// A device that stalls for s in each phase 1 loses R·s − B frames. With a tolerance A, the highest rate is (A·N + B) / s, so that
 /// it rises with the number of connections N; with none it is B / s at each. A part of a frame is not lost: a rate may be 1 / s higher.
 #[test]
 fn a_tolerance_makes_the_rate_of_a_stalling_device_rise_with_the_connections() {
     let found = |connections, tolerated: u64| {
         let truth = Truth { stall: Nanos(500_000), queue: 150, ..Truth::new(Rate(5_000_000), Rate(2_000_000)) };
-        let criteria = Criteria {
-            acceptance: Ratio::from_ppm(1_000_000 - tolerated),
-            phase1_acceptance: Ratio::from_ppm(1_000_000 - tolerated),
-        };
+        let share = Ratio::from_ppm(1_000_000 - tolerated);
+        let criteria = Criteria { acceptance: share, phase1_acceptance: share };
         let settings = SearchSettings { hi: Rate(4_000_000), criteria, ..SearchSettings::default() };
-        let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
-        let mut device = SimulatedDut::new(truth, 1);
-        establishment::measure(&mut device, &settings, phase1, &mut |_| ()).unwrap().rate.0
+        establish(&mut SimulatedDut::new(truth, 1), &settings, connections).unwrap().rate.0
     };
     for connections in [1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000] {
         let expected = ((connections / 10_000 + 150) * 2_000).min(2_000_000);
