@@ -114,16 +114,12 @@ fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
 }
 
 fn joined(singles: Vec<(&str, ForeignResult)>) -> Series {
-    let mut files: Vec<String> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
+    let files = document::distinct(singles.iter().map(|(name, _)| (*name).to_owned()));
+    let notes = document::distinct(singles.iter().filter_map(|(_, single)| single.note).map(str::to_owned));
     let mut places: Vec<(ForeignResult, Vec<f64>)> = Vec::new();
     // A file may have a place for each of many lines.
     let mut at: HashMap<String, usize> = HashMap::new();
-    for (name, single) in singles {
-        if !files.iter().any(|file| file == name) {
-            files.push(name.to_owned());
-        }
-        notes.extend(single.note.map(str::to_owned).filter(|note| !notes.contains(note)));
+    for (_, single) in singles {
         let at = *at.entry(single.x.clone()).or_insert(places.len());
         match places.get_mut(at) {
             Some((_, values)) => values.push(single.value),

@@ -417,10 +417,8 @@ fn self_test() -> SelfTest {
         name: name.into(),
         truth: truth.into(),
         measured: measured.into(),
-        error: None,
         passed: true,
-        inconclusive: false,
-        deciding: None,
+        ..SelfTestCheck::default()
     };
     SelfTest {
         passed: true,
@@ -432,23 +430,18 @@ fn self_test() -> SelfTest {
 }
 
 fn commands() -> Vec<CommandLine> {
+    let run = |at: &str, why: &str, command: &str, output: &str| CommandLine {
+        at: at.into(),
+        dut: "nftables".into(),
+        why: why.into(),
+        command: command.into(),
+        status: Some(0),
+        output: output.into(),
+    };
+    let rule = "nft add rule ip nat post oifname right masquerade";
+    let rules = "table ip nat {\n\tchain post {\n\t\toifname \"right\" masquerade # <handle 2> & more\n\t}\n}\n";
     vec![
-        CommandLine {
-            at: "2026-01-12T10:15:31Z".into(),
-            dut: "nftables".into(),
-            why: "to translate what leaves on the outside".into(),
-            command: "nft add rule ip nat post oifname right masquerade".into(),
-            status: Some(0),
-            output: String::new(),
-        },
-        CommandLine {
-            at: "2026-01-12T10:15:32Z".into(),
-            dut: "nftables".into(),
-            why: "to see the rules".into(),
-            command: "nft list ruleset".into(),
-            status: Some(0),
-            output: "table ip nat {\n\tchain post {\n\t\toifname \"right\" masquerade # <handle 2> & more\n\t}\n}\n"
-                .into(),
-        },
+        run("2026-01-12T10:15:31Z", "to translate what leaves on the outside", rule, ""),
+        run("2026-01-12T10:15:32Z", "to see the rules", "nft list ruleset", rules),
     ]
 }

@@ -172,18 +172,8 @@ fn the_ideal_line_is_the_rate_on_one_core_times_the_cores() {
     let path = figure.split("class=\"s0 ideal bare\"").nth(2).unwrap().split("d=\"M").nth(1).unwrap();
     let points = path.split('"').next().unwrap().split('L').map(|point| point.split_once(' ').unwrap().1);
     let heights: Vec<f64> = points.map(|y| y.parse().unwrap()).collect();
-    let bottom: f64 = figure
-        .split("class=\"axis\"")
-        .nth(1)
-        .unwrap()
-        .split('V')
-        .nth(1)
-        .unwrap()
-        .split('H')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let axis = figure.split("class=\"axis\"").nth(1).unwrap();
+    let bottom: f64 = axis.split(['V', 'H']).nth(1).unwrap().parse().unwrap();
     let above: Vec<f64> = heights.iter().map(|y| bottom - y).collect();
     assert_eq!(above.len(), 3);
     assert!((above[1] / above[0] - 2.0).abs() < 0.01 && (above[2] / above[0] - 4.0).abs() < 0.01, "{above:?}");
