@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6};
 
 type Parsed<T> = Result<T, Wrong>;
@@ -295,22 +296,18 @@ pub const fn mac() -> Simple<Mac> {
     own(parse, "Ethernet address", string)
 }
 
+fn parsed<T: FromStr>(value: &Value, what: &str, example: &str) -> Parsed<T> {
+    let word = text_of(value)?;
+    word.parse()
+        .map_err(|_| Wrong::new(format!("`{word}` is not an {what}"), format!("write an address such as {example}")))
+}
+
 pub const fn ip() -> Simple<IpAddr> {
-    fn parse(value: &Value) -> Parsed<IpAddr> {
-        let word = text_of(value)?;
-        let instead = "write an address such as \"198.18.0.1\" or \"2001:2::1\"";
-        word.parse().map_err(|_| Wrong::new(format!("`{word}` is not an IP address"), instead))
-    }
-    own(parse, "IP address", string)
+    own(|value| parsed(value, "IP address", "\"198.18.0.1\" or \"2001:2::1\""), "IP address", string)
 }
 
 pub const fn ip6() -> Simple<Ipv6Addr> {
-    fn parse(value: &Value) -> Parsed<Ipv6Addr> {
-        let word = text_of(value)?;
-        let instead = "write an address such as \"2001:2:0:100::1\"";
-        word.parse().map_err(|_| Wrong::new(format!("`{word}` is not an IPv6 address"), instead))
-    }
-    own(parse, "IPv6 address", string)
+    own(|value| parsed(value, "IPv6 address", "\"2001:2:0:100::1\""), "IPv6 address", string)
 }
 
 pub const fn prefix4() -> Simple<Prefix4> {

@@ -197,23 +197,14 @@ mod tests {
             assert_eq!(percentile_index(n, Ratio::from_ppm(990_000)), Some(n - 1));
         }
         assert_eq!(percentile_index(100, Ratio::from_ppm(990_000)), Some(98));
-    }
-
-    #[test]
-    fn worst_case_percentile_of_500_and_1000_values() {
-        let wcl = Ratio::from_ppm(999_000);
-        assert_eq!(percentile_index(500, wcl), Some(499));
-        assert_eq!(percentile_index(1_000, wcl), Some(998));
+        // The worst case of latencies.
+        assert_eq!([500, 1_000].map(|n| percentile_index(n, Ratio::from_ppm(999_000))), [Some(499), Some(998)]);
     }
 
     #[test]
     fn median_of_an_even_number_is_the_mean_of_the_middle_two() {
         assert_eq!(Summary::of(&[4, 1, 3, 2]).unwrap().median, 2.5);
         assert_eq!(Summary::of(&[9, 1, 5]).unwrap().median, 5.0);
-    }
-
-    #[test]
-    fn nothing_measured_has_no_summary() {
         assert_eq!(Summary::of::<u64>(&[]), None);
     }
 

@@ -158,11 +158,7 @@ impl Check<'_> {
 #[cfg(test)]
 mod tests {
     use crate::conformance;
-    use crate::test_scenarios::{self, load, load_full};
-
-    fn refused(text: &str) -> String {
-        test_scenarios::refused(text, &[])
-    }
+    use crate::test_scenarios::{load, load_full, refused};
 
     const DNS64: &str = "[dut.unbound]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n";
 
@@ -170,6 +166,7 @@ mod tests {
     fn queries_and_frames_are_not_mixed() {
         let text = refused(
             "[dut.nftables]\n[sweep]\nconnections = 1600\n[measure]\nmetrics = [\"dns_queries_resolved\", \"max_conn_est_rate\"]\n",
+            &[],
         );
         assert!(text.contains("DNS queries and test frames need different links"), "{text}");
         assert!(text.contains("x.toml:6:"), "{text}");
@@ -177,16 +174,16 @@ mod tests {
 
     #[test]
     fn metrics_and_devices_belong_together() {
-        let text = refused("[dut.linux-forwarding]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n");
+        let text = refused("[dut.linux-forwarding]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n", &[]);
         assert!(text.contains("`dns64_resolution_rate` has no device") && text.contains("add [dut.unbound]"), "{text}");
-        let text = refused("[dut.unbound]\n[measure]\nmetrics = \"throughput\"\n");
+        let text = refused("[dut.unbound]\n[measure]\nmetrics = \"throughput\"\n", &[]);
         assert!(text.contains("a DNS64 server receives no test frames"), "{text}");
     }
 
     #[test]
     fn source_ports_are_the_connections() {
         let load = "[dut.nftables]\n[sweep]\nconnections = 1601\n[measure]\nmetrics = \"dns_queries_resolved\"\n[measure.dns]\nthreads = 4\n";
-        let text = refused(load);
+        let text = refused(load, &[]);
         assert!(
             text.contains("1,600 source ports are not 1,601 connections") && text.contains("such as 1604"),
             "{text}"
@@ -204,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_zone_has_a_name_for_each_query() {
-        let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"));
+        let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"), &[]);
         assert!(text.contains("too few names for trials of 200,000 queries per second"), "{text}");
         let text = format!("{DNS64}duration = \"10 s\"\n[measure.dns]\nnames = \"50k\"\n");
         assert_eq!(load(&text, &[]).unwrap().max_rate(), Some(5_000));
