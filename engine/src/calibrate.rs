@@ -267,7 +267,7 @@ impl Cable {
         for leg in [&out.forward, &out.reverse] {
             if leg.received != leg.planned {
                 let Leg { sent, received, faults, .. } = *leg;
-                return Err(CalibrateError::Loop { sent, received, faults });
+                return Err(CalibrateError::Loop { sent, received, faults: faults.into() });
             }
         }
         Ok(out)
@@ -312,7 +312,7 @@ pub fn latency(
             work();
             got = right.receive(pool, &mut burst)?;
             if got == 0 && clock.nanos(clock.now() - start) > PROBE_LOST.as_nanos() as u64 {
-                return Err(CalibrateError::Loop { sent: 1, received: 0, faults: FaultCounts::default() });
+                return Err(CalibrateError::Loop { sent: 1, received: 0, faults: Box::default() });
             }
         }
         times.push(clock.now() - start);
@@ -393,6 +393,6 @@ pub enum CalibrateError {
         /// Right frames received.
         received: u64,
         /// Faults of the others.
-        faults: FaultCounts,
+        faults: Box<FaultCounts>,
     },
 }

@@ -173,7 +173,7 @@ impl JudgePlan<'_> {
                 }
                 _ => match self.refusal(frame) {
                     Fault::Foreign => untagged |= 1 << (frames.len() - 1 - rest.len()),
-                    fault => findings.faults.add(fault),
+                    fault => findings.count_wrong(fault, frame),
                 },
             }
         }
@@ -191,7 +191,7 @@ impl JudgePlan<'_> {
                 },
             };
             match (outcome, stamps) {
-                (Err(fault), _) => findings.faults.add(fault),
+                (Err(fault), _) => findings.count_wrong(fault, frame),
                 (Ok(()), Some(stamps)) => stamps.received(StreamId::sender(tag), StreamId::sequence(tag), stamp),
                 (Ok(()), None) => {}
             }

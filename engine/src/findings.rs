@@ -1,7 +1,8 @@
 //! Counters of a receiver: each frame counts once, as right or by its fault.
 
+use crate::first_wrong::FirstWrong;
 use crate::seen::Arrivals;
-use method::{Fault, FaultCounts};
+use method::{Example, Fault, FaultCounts};
 use port::Ticks;
 use wire::{Hops, Mismatch};
 
@@ -14,6 +15,10 @@ pub struct Findings {
     pub reordered: u64,
     /// Frames with a fault.
     pub faults: FaultCounts,
+    /// The first frame of each fault.
+    pub first_wrong: FirstWrong,
+    /// The same in words, after the phase.
+    pub examples: Vec<Example>,
     /// Connections learned.
     pub learned: u64,
     /// Hop limit of the first right frame.
@@ -43,6 +48,13 @@ impl Findings {
     #[inline(always)]
     pub(crate) fn set_hops(&mut self, hops: Hops) {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
+    }
+
+    /// Counts a wrong frame, and keeps the first of its kind.
+    #[cold]
+    pub(crate) fn count_wrong(&mut self, fault: Fault, frame: &[u8]) {
+        self.faults.add(fault);
+        self.first_wrong.keep(fault, frame);
     }
 
     /// Counts a frame; if it is a duplicate or its hop limits differ from the first frame's, the

@@ -2,11 +2,11 @@
 
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
+use crate::first_wrong::fault_of_stray;
 use crate::native::NativeJudge;
 use crate::observe::FrameStamps;
 pub use crate::seen::Arrivals;
 use crate::service::{Desk, Service};
-use method::Fault;
 use port::{BATCH, Burst, Clock, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
 use wire::{Expect, Sizes, StreamId};
@@ -79,8 +79,12 @@ impl<'a> Judge<'a> {
     }
 
     pub(crate) fn finish(self) -> Findings {
-        let native = self.native.map(|native| Box::new(native.findings));
-        Findings { native, ..self.findings }
+        let in_words = |findings: Findings, plan: &JudgePlan<'_>| {
+            let examples = findings.first_wrong.examples(Some(plan), findings.hop_limit);
+            Findings { examples, ..findings }
+        };
+        let native = self.native.map(|native| Box::new(in_words(native.findings, &native.plan)));
+        Findings { native, ..in_words(self.findings, &self.plan) }
     }
 
     /// Notes the receive times of right frames.
@@ -155,7 +159,10 @@ impl<'a> Judge<'a> {
         if untagged == 0 {
             return true;
         }
-        findings.faults.0[Fault::Foreign as usize] += desk.handle(frames, untagged, pool);
+        let foreign = desk.handle(frames, untagged, pool);
+        for (_, frame) in frames.iter().enumerate().filter(|(bit, _)| foreign & 1 << bit != 0) {
+            findings.count_wrong(fault_of_stray(frame.bytes()), frame.bytes());
+        }
         let before = clock.now();
         let sent = desk.send(port, pool);
         // The caller counts back-end time as time spent judging.

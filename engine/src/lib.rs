@@ -15,6 +15,7 @@ pub mod early;
 pub mod engine;
 pub mod expected;
 pub mod findings;
+mod first_wrong;
 pub mod indices;
 pub mod judge;
 pub mod lane;

@@ -38,16 +38,16 @@ impl<'a> Desk<'a> {
         Desk { service: Some((service, left)), answers: port::burst(), failed: None }
     }
 
-    /// Frames whose bits are set; returns how many are foreign.
+    /// Frames whose bits are set; returns the bits of those that are foreign.
     #[cold]
-    pub(crate) fn handle(&mut self, frames: &mut [Frame], which: u32, pool: &mut Pool) -> u64 {
-        let Some((service, left)) = self.service else { return u64::from(which.count_ones()) };
+    pub(crate) fn handle(&mut self, frames: &mut [Frame], which: u32, pool: &mut Pool) -> u32 {
+        let Some((service, left)) = self.service else { return which };
         let mut service = service.lock().unwrap_or_else(PoisonError::into_inner);
         let mut foreign = 0;
         for (bit, frame) in frames.iter_mut().enumerate() {
             if which & 1 << bit != 0 {
                 let served = handle(&mut service, left, frame, pool, &mut self.answers);
-                foreign += u64::from(served == ServiceVerdict::Foreign);
+                foreign |= u32::from(served == ServiceVerdict::Foreign) << bit;
             }
         }
         foreign

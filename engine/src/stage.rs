@@ -14,7 +14,7 @@ use crate::store::StateTable;
 use crate::tasks::TaskMaker;
 use crate::tcp::Stages;
 use method::trial::EarlyEnd;
-use method::{Churn, Count, Fault, Leg, Nanos, Rate, TrialError};
+use method::{Churn, Count, Example, Fault, Leg, Nanos, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -521,13 +521,22 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     leg.received += found.received;
     leg.reordered += found.reordered;
     leg.faults.merge(&found.faults);
+    add_examples(leg, &found.examples);
     hops.count(found);
+}
+
+/// Those of kinds of which there is none yet.
+pub(crate) fn add_examples(leg: &mut Leg, found: &[Example]) {
+    let of_new_kinds = |example: &&Example| leg.examples.iter().all(|known| known.fault != example.fault);
+    let new: Vec<Example> = found.iter().filter(of_new_kinds).cloned().collect();
+    leg.examples.extend(new);
 }
 
 fn add_native(leg: &mut Leg, native: &Leg) {
     leg.received += native.received;
     leg.reordered += native.reordered;
     leg.faults.merge(&native.faults);
+    add_examples(leg, &native.examples);
     if let Some(of_leg) = &mut leg.native {
         of_leg.received = native.received;
     }

@@ -32,9 +32,9 @@ pub use rules::RULES;
 pub use search::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict, Strict};
 pub use stats::Summary;
 pub use trial::{
-    Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, NativeFrames, Order,
-    Pace, PhaseKind, Popularity, ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec,
-    Trials, starved_queue,
+    Churn, Delays, Direction, DirectionRatio, Example, Fault, FaultCounts, HostNoise, Leg, Load, Loop, NativeFrames,
+    Order, Pace, PhaseKind, Popularity, ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome,
+    TrialSpec, Trials, starved_queue,
 };
 pub use units::{Count, Nanos, Rate};
 pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};

@@ -3,6 +3,7 @@
 mod delays;
 mod device;
 mod direction;
+mod example;
 mod named;
 mod observed;
 mod options;
@@ -16,6 +17,7 @@ pub use device::{
     Action, ActionTime, Buckets, CpuIdle, Disruption, EmptyingTimes, Sampler, Survivors, TableMemory, TearDown,
 };
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
+pub use example::Example;
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, WarmUpFrames};
 pub use options::{Chosen, Churn, EarlyEnd, Piece, Ramp, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
 pub use popularity::{Exponent, Popularity};
@@ -243,10 +245,18 @@ pub enum Fault {
     WrongPayload,
     /// A duplicate of a right frame.
     Duplicate,
+    /// An ICMP or ICMPv6 error.
+    IcmpError,
+    /// A fragment, or a frame with a fragment header that it should not have.
+    Fragment,
+    /// A test frame with a VLAN tag that it should not have.
+    WrongVlan,
+    /// A test frame whose Ethernet destination is not that of the port.
+    WrongMac,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 12] = [
+    pub const ALL: [Fault; 16] = [
         Fault::Foreign,
         Fault::Late,
         Fault::Unexpected,
@@ -259,6 +269,10 @@ impl Fault {
         Fault::BadChecksum,
         Fault::WrongPayload,
         Fault::Duplicate,
+        Fault::IcmpError,
+        Fault::Fragment,
+        Fault::WrongVlan,
+        Fault::WrongMac,
     ];
 }
 
@@ -304,6 +318,9 @@ pub struct Leg {
     pub reordered: Count,
     /// All other frames that arrived, by fault.
     pub faults: FaultCounts,
+    /// The first frame of each kind of fault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
     /// Frames that each receiver of this direction took from its queue, right or not, in the order of the queues. Their sum
     /// is that of `received` and `faults`. Empty with one receiver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,6 +6,7 @@
 mod addr;
 pub mod batch;
 pub mod checksum;
+pub mod decode;
 mod divisor;
 pub mod expect;
 pub mod fields;

@@ -3,6 +3,7 @@
 use super::Steps;
 use super::stages::Stages;
 use crate::findings::fault_of;
+use crate::first_wrong::{FirstWrong, fault_of_stray};
 use crate::service::{Desk, Service};
 use crate::store::StateTable;
 use method::{Count, Fault, FaultCounts};
@@ -39,8 +40,17 @@ pub(super) struct TcpFindings {
     /// Segments without a free frame: the tester's fault.
     pub(super) starved: Count,
     pub(super) faults: FaultCounts,
+    pub(super) first_wrong: FirstWrong,
     pub(super) own: Ticks,
     pub(super) backend: Ticks,
+}
+
+impl TcpFindings {
+    #[cold]
+    fn count_wrong(&mut self, fault: Fault, frame: &[u8]) {
+        self.faults.add(fault);
+        self.first_wrong.keep(fault, frame);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +132,9 @@ impl<'a> End<'a> {
             if foreign != 0 {
                 untagged = true;
                 let unknown = self.desk.handle(&mut self.burst[at..at + n], foreign, pool);
-                self.findings.faults.0[Fault::Foreign as usize] += unknown;
+                for (_, frame) in self.burst[at..at + n].iter().enumerate().filter(|(bit, _)| unknown & 1 << bit != 0) {
+                    self.findings.count_wrong(fault_of_stray(frame.bytes()), frame.bytes());
+                }
             }
         }
         if untagged && !self.desk.send(port, pool) {
@@ -165,7 +177,7 @@ impl<'a> End<'a> {
             let SegmentArrival { frame, index, segment } = work.arrived[j];
             let mut ends = Ends::of(&work.words, j);
             match plan.hold(frames[frame].bytes(), (index, segment), &mut ends, findings) {
-                Err(fault) => findings.faults.add(fault),
+                Err(fault) => findings.count_wrong(fault, frames[frame].bytes()),
                 Ok(step) => {
                     findings.received += 1;
                     plan.answer_to((index, step), &ends.swapped(), (answers, pool), findings);
@@ -198,7 +210,7 @@ impl<'a> EndPlan<'a> {
             };
             let (index, initiator, responder) = self.numbers.read(from, (seq, ack, flags));
             if u64::from(index) >= self.connections {
-                findings.faults.add(Fault::Unexpected);
+                findings.count_wrong(Fault::Unexpected, frame.bytes());
                 continue;
             }
             work.indices[work.arrived.len()] = index;

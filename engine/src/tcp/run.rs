@@ -8,7 +8,7 @@ use super::{Course, Steps, TcpPhase};
 use crate::lane::Shared;
 use crate::pacer::Pacer;
 use crate::schedule::Departures;
-use crate::stage::{LEAST_START_DELAY, Stage, add_sender};
+use crate::stage::{LEAST_START_DELAY, Stage, add_examples, add_sender};
 use method::{Count, Fault, HostNoise, Leg, Nanos, TrialError};
 use port::PortError;
 use port::host::{PREEMPT_AT_MOST, spawn_in};
@@ -198,8 +198,10 @@ fn add_up(reports: &[TcpReport], course: Course, nanos: impl Fn(u64) -> Nanos) -
         out.begun.received += completed;
         out.established += r.right.established;
         out.learned += r.right.learned;
-        out.begun.faults.merge(&r.right.faults);
-        out.reverse.faults.merge(&r.left.faults);
+        for (leg, found) in [(&mut out.begun, &r.right), (&mut out.reverse, &r.left)] {
+            leg.faults.merge(&found.faults);
+            add_examples(leg, &found.first_wrong.examples(None, None));
+        }
         for (sent, found) in out.sent.iter_mut().zip([&r.left, &r.right]) {
             *sent += found.answered;
             out.received += found.received;

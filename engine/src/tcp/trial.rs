@@ -121,7 +121,7 @@ fn outcome(out: TcpOutcome, store: StoreFacts, emptying: Option<Emptying>) -> Tr
     };
     let mut outcome = TrialOutcome {
         forward: out.begun,
-        reverse: Leg { faults: out.reverse.faults, ..Leg::default() },
+        reverse: Leg { faults: out.reverse.faults, examples: out.reverse.examples, ..Leg::default() },
         host: out.host,
         store: Some(store),
         ..TrialOutcome::default()

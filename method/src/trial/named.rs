@@ -17,14 +17,19 @@ impl Serialize for FaultCounts {
 #[serde(untagged, expecting = "an object with frames by fault, or an array with the frames of each")]
 enum WrittenCounts {
     Named(BTreeMap<Fault, Count>),
-    Array([Count; Fault::ALL.len()]),
+    /// Before names, there were these kinds.
+    Array([Count; 12]),
 }
 
 impl<'de> Deserialize<'de> for FaultCounts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FaultCounts, D::Error> {
         Ok(match WrittenCounts::deserialize(deserializer)? {
             WrittenCounts::Named(named) => FaultCounts(Fault::ALL.map(|fault| named.get(&fault).copied().unwrap_or(0))),
-            WrittenCounts::Array(counts) => FaultCounts(counts),
+            WrittenCounts::Array(counts) => {
+                let mut faults = FaultCounts::default();
+                faults.0[..counts.len()].copy_from_slice(&counts);
+                faults
+            }
         })
     }
 }

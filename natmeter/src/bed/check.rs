@@ -445,6 +445,12 @@ fn way_out(fault: Fault) -> &'static str {
             "the length or payload changed: look for a middlebox or an MTU that is too small"
         }
         Fault::Duplicate => "they arrived twice: a loop, or a mirror port",
+        Fault::IcmpError => "the box or a router behind it refuses them: the example says why",
+        Fault::Fragment => "they were fragmented: raise the MTU of the links behind the box",
+        Fault::WrongVlan => {
+            "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
+        }
+        Fault::WrongMac => "they have another Ethernet destination: the box's neighbour entry for the tester is wrong",
         Fault::Foreign | Fault::Late | Fault::Unexpected => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }

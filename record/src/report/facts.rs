@@ -176,6 +176,10 @@ pub fn fault_name(fault: Fault) -> &'static str {
         Fault::BadChecksum => "with a bad checksum",
         Fault::WrongPayload => "with a changed payload",
         Fault::Duplicate => "duplicate",
+        Fault::IcmpError => "ICMP errors",
+        Fault::Fragment => "fragments",
+        Fault::WrongVlan => "with a wrong VLAN tag",
+        Fault::WrongMac => "with a wrong Ethernet destination",
     }
 }
 

@@ -12,7 +12,8 @@ use crate::header::{self, be16, be32, half, word};
 use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;
 use crate::range::PortRange;
-use crate::template::Template;
+use crate::tag::Tag;
+use crate::template::{Template, UdpFrame};
 use row::{Constant, FrameRow, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST};
 
 /// The first reason why a frame is wrong, in this order.
@@ -80,7 +81,7 @@ impl Expect {
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
         let size = sent.len() - sent.layout().overhead() + header::FCS;
         let (to, from) = Default::default();
-        let right = Template::udp(&crate::template::UdpFrame { to, from, size, ttl: 0, fields }, layout.clone());
+        let right = Template::udp(&UdpFrame { to, from, size, ttl: 0, fields }, layout.clone());
         let (b, udp_len) = (right.bytes(), right.udp_len());
         let headers = match &layout {
             Layout::Ipv4 => [Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST), Constant::default()],
@@ -138,6 +139,31 @@ impl Expect {
     pub(crate) fn outer_addresses(&self) -> impl Iterator<Item = u32> {
         let ranges = self.outer.iter().map(|outer| outer.addrs).chain(self.also.iter().copied());
         ranges.flat_map(|range| (0..range.count).map(move |k| u32::from(range.first).wrapping_add(k)))
+    }
+
+    /// The frame with this tag of the flow with these values: with empty Ethernet addresses and this TTL or hop limit.
+    pub fn frame(&self, values: &Values, tag: &Tag, ttl: u8) -> Vec<u8> {
+        let size = self.len - self.layout.overhead() + header::FCS;
+        let (to, from) = Default::default();
+        let sent = Template::udp(&UdpFrame { to, from, size, ttl, fields: self.fields }, self.layout.clone());
+        let mut frame = sent.bytes().to_vec();
+        sent.write(&mut frame, values, tag);
+        frame
+    }
+
+    /// Outside addresses and ports that the DUT may use, if they are known.
+    pub fn outer(&self) -> Option<&OuterRange> {
+        self.outer.as_ref()
+    }
+
+    /// Values of the flow with the outside address and port of this frame, if it is long enough.
+    pub fn with_outer_of(&self, frame: &[u8], values: &Values) -> Values {
+        let outer = by_head!(self.layout.head(), self.outer_of(frame));
+        outer.map_or(*values, |(addr, port)| values.learned(addr, port))
+    }
+
+    fn outer_of<const HEAD: usize>(&self, frame: &[u8]) -> Option<(u32, u16)> {
+        frame.first_chunk::<HEAD>().map(|head| self.outer_seen(head))
     }
 
     /// Headers between Ethernet and UDP.
