@@ -1,6 +1,6 @@
 //! Counters of a receiver: each frame counts once, as right or by its fault.
 
-use crate::first_wrong::FirstWrong;
+use crate::first_wrong::{FirstWrong, fault_of_stray};
 use crate::seen::Arrivals;
 use method::{Example, Fault, FaultCounts};
 use port::Ticks;
@@ -53,6 +53,8 @@ impl Findings {
     /// Counts a wrong frame, and keeps the first of its kind.
     #[cold]
     pub(crate) fn count_wrong(&mut self, fault: Fault, frame: &[u8]) {
+        let is_fragment = fault == Fault::WrongHeader && fault_of_stray(frame) == Fault::Fragment;
+        let fault = if is_fragment { Fault::Fragment } else { fault };
         self.faults.add(fault);
         self.first_wrong.keep(fault, frame);
     }

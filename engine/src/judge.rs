@@ -78,7 +78,9 @@ impl<'a> Judge<'a> {
         self.findings.received + self.native.as_ref().map_or(0, |native| native.findings.received)
     }
 
-    pub(crate) fn finish(self) -> Findings {
+    /// Returns the counters, and examples of wrong frames in words.
+    #[must_use]
+    pub fn finish(self) -> Findings {
         let in_words = |findings: Findings, plan: &JudgePlan<'_>| {
             let examples = findings.first_wrong.examples(Some(plan), findings.hop_limit);
             Findings { examples, ..findings }

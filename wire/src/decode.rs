@@ -2,7 +2,7 @@
 //! no test tag where it should be. Not for a path that every frame takes.
 
 use crate::checksum::Sum;
-use crate::header::{ICMP, ICMPV6, PROTO_IPV4, PROTO_UDP, TCP};
+use crate::header::{FCS, ICMP, ICMPV6, PROTO_IPV4, PROTO_UDP, TCP};
 use crate::tag;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use std::fmt::{self, Display, Formatter, Write};
@@ -41,7 +41,7 @@ pub fn stray(frame: &[u8]) -> Stray {
     }
 }
 
-/// A frame of `len` octets in one line: headers from the outermost, without Ethernet addresses. `start` may lack its end.
+/// A frame of `len` octets without FCS in one line: headers from the outermost, without Ethernet addresses. `start` may lack its end.
 pub fn line(start: &[u8], len: usize) -> impl Display {
     FrameLine { start, len }
 }
@@ -64,7 +64,7 @@ impl Display for FrameLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let FrameLine { start, len } = *self;
         let Ok(packet) = LaxSlicedPacket::from_ethernet(start) else {
-            return write!(f, "{len} octets, too few for an Ethernet header");
+            return write!(f, "{} octets with FCS, too few for an Ethernet header", len + FCS);
         };
         for id in packet.vlan_ids() {
             write!(f, "VLAN {}, ", id.value())?;
@@ -81,7 +81,7 @@ impl Display for FrameLine<'_> {
             (None, Some(payload)) => write!(f, "EtherType 0x{:04x}", payload.ether_type.0)?,
             (None, None) => write!(f, "no EtherType")?,
         }
-        write!(f, ", {len} octets")
+        write!(f, ", {} octets with FCS", len + FCS)
     }
 }
 
@@ -356,32 +356,32 @@ mod tests {
             (
                 udp4(),
                 Stray::OtherHeaders,
-                format!("UDP 198.18.0.2:1024 > 198.19.0.2:1, TTL 9, DF, checksum {sum4}, 60 octets"),
+                format!("UDP 198.18.0.2:1024 > 198.19.0.2:1, TTL 9, DF, checksum {sum4}, 64 octets with FCS"),
             ),
             (
                 with(udp4(), 12, &[0x81, 0, 0, 200]),
                 Stray::VlanTag,
-                format!("VLAN 200, UDP 198.18.0.2:1024 > 198.19.0.2:1, TTL 9, DF, checksum {sum4}, 64 octets"),
+                format!("VLAN 200, UDP 198.18.0.2:1024 > 198.19.0.2:1, TTL 9, DF, checksum {sum4}, 68 octets with FCS"),
             ),
             (
                 error,
                 Stray::IcmpError,
                 "ICMP 3/13 (communication administratively prohibited) from 198.18.0.1 to 198.18.0.2, \
-                 about UDP 198.18.0.2:1024 > 198.19.0.2:1, 70 octets"
+                 about UDP 198.18.0.2:1024 > 198.19.0.2:1, 74 octets with FCS"
                     .to_owned(),
             ),
-            (ping, Stray::Foreign, "ICMP 8/0 (echo) from 1.1.1.1 to 2.2.2.2, 42 octets".to_owned()),
+            (ping, Stray::Foreign, "ICMP 8/0 (echo) from 1.1.1.1 to 2.2.2.2, 46 octets with FCS".to_owned()),
             (
                 udp6,
                 Stray::OtherHeaders,
-                format!("UDP [2001:db8::1]:5 > [2001:db8::2]:6, hop limit 8, checksum {sum6}, 80 octets"),
+                format!("UDP [2001:db8::1]:5 > [2001:db8::2]:6, hop limit 8, checksum {sum6}, 84 octets with FCS"),
             ),
             (
                 atomic,
                 Stray::Fragment,
                 format!(
                     "UDP [2001:db8::1]:5 > [2001:db8::2]:6, hop limit 8, fragment at octet 0, identification 7, \
-                     checksum {sum6}, 88 octets"
+                     checksum {sum6}, 92 octets with FCS"
                 ),
             ),
             (
@@ -389,10 +389,10 @@ mod tests {
                 Stray::OtherHeaders,
                 format!(
                     "IPv4 in 2001:db8::1 > 2001:db8::2, hop limit 8: UDP 198.18.0.2:1024 > 198.19.0.2:1, TTL 9, DF, \
-                     checksum {sum4}, 100 octets"
+                     checksum {sum4}, 104 octets with FCS"
                 ),
             ),
-            (vec![0; 5], Stray::Foreign, "5 octets, too few for an Ethernet header".to_owned()),
+            (vec![0; 5], Stray::Foreign, "9 octets with FCS, too few for an Ethernet header".to_owned()),
         ] {
             assert_eq!((stray(&frame), line(&frame, frame.len()).to_string()), (form, words));
         }

@@ -85,7 +85,7 @@ impl Side {
             judge.poll(0, &mut port, &mut pool).unwrap();
         }
         assert_eq!(pool.available(), 256, "every frame goes back to the pool");
-        judge.findings
+        judge.finish()
     }
 }
 
@@ -176,7 +176,21 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
         let sum = update16([f[24], f[25]], u16::from_be_bytes([f[22], f[23]]), 0x0811);
         (f[22], f[24], f[25]) = (8, sum[0], sum[1]);
     });
+    let tagged = same(&|f| drop(f.splice(12..12, [0x81, 0, 0, 200])));
+    // An ICMP error with the headers of the frame (RFC 792): type 3, code 1.
+    let icmp_error = same(&|f| {
+        f.truncate(42);
+        f.splice(
+            14..14,
+            [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 3, 1, 0, 0, 0, 0, 0, 0],
+        );
+    });
     vec![
+        (Fault::IcmpError, icmp_error),
+        (Fault::WrongVlan, tagged),
+        // More fragments, and an offset.
+        (Fault::Fragment, same(&|f| f[20] ^= 0x20)),
+        (Fault::Fragment, flip(21)),
         (Fault::Foreign, flip(42)),
         (Fault::Foreign, flip(44)),
         (Fault::Foreign, vec![0; 59]),
@@ -195,7 +209,6 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
         (Fault::WrongHeader, flip(12)),
         (Fault::WrongHeader, flip(14)),
         (Fault::WrongHeader, flip(17)),
-        (Fault::WrongHeader, flip(21)),
         (Fault::WrongHeader, flip(23)),
         (Fault::WrongHeader, flip(39)),
         (Fault::BadChecksum, flip(24)),
@@ -253,6 +266,23 @@ fn each_fault_is_counted_as_what_it_is() {
         }
     }
     assert_eq!(found, [true; Fault::ALL.len()], "there is a test for every fault");
+}
+
+#[test]
+fn the_first_wrong_frame_of_each_kind_is_shown_beside_the_expected_one() {
+    let side = forward(128);
+    let [first, second] = [16, 17].map(|index| {
+        let mut frame = side.frame(side.tag(index));
+        frame[37] ^= 1;
+        frame
+    });
+    let f = side.judged([vec![second, first]]);
+    let [example] = &f.examples[..] else { panic!("{:?}", f.examples) };
+    assert_eq!((example.fault, f.faults.get(Fault::WrongPort)), (Fault::WrongPort, 2));
+    assert_eq!(example.octets.len(), 2 * 124);
+    let words = "got UDP 198.18.0.2:1711 > 198.19.0.2:7, TTL 9, checksum 0x1b37, 128 octets with FCS; \
+                 expected UDP 198.18.0.2:1711 > 198.19.0.2:6, checksum 0x1b37, 128 octets with FCS";
+    assert_eq!(example.in_words(), words);
 }
 
 #[test]

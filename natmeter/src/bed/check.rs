@@ -450,7 +450,6 @@ fn way_out(fault: Fault) -> &'static str {
         Fault::WrongVlan => {
             "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
         }
-        Fault::WrongMac => "they have another Ethernet destination: the box's neighbour entry for the tester is wrong",
         Fault::Foreign | Fault::Late | Fault::Unexpected => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }

@@ -179,7 +179,6 @@ pub fn fault_name(fault: Fault) -> &'static str {
         Fault::IcmpError => "ICMP errors",
         Fault::Fragment => "fragments",
         Fault::WrongVlan => "with a wrong VLAN tag",
-        Fault::WrongMac => "with a wrong Ethernet destination",
     }
 }
 
