@@ -10,6 +10,7 @@ use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
+use crate::witness;
 use serde::{Deserialize, Serialize};
 
 const PROBE_CONNECTIONS: Count = 1_000;
@@ -87,16 +88,32 @@ pub enum Patience {
     Once,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
     /// The DUT answers.
     Alive,
     /// The DUT answers, but did not in a valid trial before.
     Revived,
-    /// The DUT does not answer, which neither host nor tester explains.
+    /// No frame arrived, which neither host nor tester explains.
     Dead,
+    /// Frames arrived, but not those that show that the DUT works; what arrived, in words.
+    Faulty(String),
     /// The DUT does not answer; host noise or the tester may be the cause.
     Unknown,
+}
+
+impl Life {
+    /// # Errors
+    /// [`TrialError::DutDead`] or [`TrialError::Faulty`], after these words.
+    pub fn or_error(self, what: &str) -> Result<Life, TrialError> {
+        match self {
+            Life::Dead => Err(TrialError::DutDead(format!(
+                "{what}, and no frame arrived; check forwarding, routes and neighbours"
+            ))),
+            Life::Faulty(words) => Err(TrialError::Faulty(format!("{what}; {words}"))),
+            life => Ok(life),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -122,22 +139,27 @@ impl<T: Trials> TrialJudge<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes in part. It is dead after two valid
-    /// trials without an answer.
+    /// Probes the DUT with a load that every working DUT passes in part. After two valid trials
+    /// without an answer it is dead if no frame of any kind arrived in them.
     pub fn probe(
         &mut self,
         spec: &TrialSpec,
         mut answers: impl FnMut(&TrialOutcome) -> bool,
     ) -> Result<Life, TrialError> {
         let mut unanswered = 0;
+        let mut most: Option<TrialOutcome> = None;
         for _ in 0..PROBES {
             let outcome = self.trials.run(spec)?;
             if answers(&outcome) {
                 return Ok(if unanswered == 0 { Life::Alive } else { Life::Revived });
             }
             let is_valid = !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_));
+            if most.as_ref().is_none_or(|most| witness::arrived(&outcome) > witness::arrived(most)) {
+                most = Some(outcome);
+            }
             if is_valid && more(&mut unanswered) == DEAD_PROBES {
-                return Ok(Life::Dead);
+                let most = most.filter(|most| witness::arrived(most) > 0);
+                return Ok(most.map_or(Life::Dead, |most| Life::Faulty(witness::in_words(spec, &most))));
             }
         }
         Ok(Life::Unknown)
@@ -208,13 +230,11 @@ impl<T: Trials> TrialJudge<T> {
             validate_rate: None,
             ..spec.clone()
         };
-        if self.probe(&probe, |outcome| outcome.forward.received > 0)? != Life::Dead {
-            return Ok(());
-        }
-        Err(TrialError::DutDead(format!(
-            "phase 1: the DUT set up no connection, not even one of {connections} at {} per second; check forwarding, routes and neighbours",
+        let what = format!(
+            "phase 1: the DUT set up no connection, not even one of {connections} at {} per second",
             probe.rate
-        )))
+        );
+        self.probe(&probe, |outcome| outcome.forward.received > 0)?.or_error(&what).map(drop)
     }
 
     fn cap_phase1(&self, spec: &mut TrialSpec) {

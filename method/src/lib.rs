@@ -24,6 +24,7 @@ pub mod trial;
 pub mod units;
 pub mod validity;
 mod verdict;
+pub mod witness;
 
 pub use judged::{Attempt, Decision, Judgement, Patience, TrialJudge};
 pub use ratio::Ratio;

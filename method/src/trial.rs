@@ -271,6 +271,27 @@ impl Fault {
         Fault::Fragment,
         Fault::WrongVlan,
     ];
+
+    /// What is wrong with a frame, behind a number of frames.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Foreign => "foreign",
+            Fault::Late => "of an earlier trial",
+            Fault::Unexpected => "never sent",
+            Fault::WrongLength => "of wrong length",
+            Fault::WrongAddress => "with a wrong address",
+            Fault::WrongPort => "with a wrong port",
+            Fault::OutsidePool => "from outside the pool",
+            Fault::WrongHopLimit => "with a changed hop limit",
+            Fault::WrongHeader => "with a wrong header",
+            Fault::BadChecksum => "with a bad checksum",
+            Fault::WrongPayload => "with a changed payload",
+            Fault::Duplicate => "duplicate",
+            Fault::IcmpError => "ICMP errors",
+            Fault::Fragment => "fragments",
+            Fault::WrongVlan => "with a wrong VLAN tag",
+        }
+    }
 }
 
 /// Frames per [`Fault`], in the order of [`Fault::ALL`]; as JSON an object with the faults that occurred.
@@ -498,9 +519,12 @@ pub enum TrialError {
     /// The run can be resumed.
     #[error("interrupted")]
     Interrupted,
-    /// No frame was received, or the DUT's probe failed.
+    /// No frame of any kind arrived in the probes, or the DUT's own probe failed.
     #[error("the device under test does not answer: {0}")]
     DutDead(String),
+    /// Frames arrived, but no right one: what arrived.
+    #[error("the device under test returns no right frame: {0}")]
+    Faulty(String),
     /// A port, memory, a clock.
     #[error("the tester failed: {0}")]
     Tester(String),

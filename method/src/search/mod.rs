@@ -232,7 +232,8 @@ impl<'a> Decider<'a> {
     /// revives in the probe, the rate is decided once more.
     ///
     /// # Errors
-    /// As [`Trials::run`]; [`TrialError::DutDead`] if the DUT returns no frame in the probe either.
+    /// As [`Trials::run`]; if the DUT returns no right frame in the probe either, [`TrialError::Faulty`], or
+    /// [`TrialError::DutDead`] if nothing arrived.
     pub fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
         let kept = |spec: &TrialSpec| TrialSpec { keep_table: self.keep_table, ..spec.clone() };
         let (spec, probe) = (&kept(spec), &kept(probe));
@@ -262,15 +263,10 @@ impl<'a> Decider<'a> {
             dark.retain(|stream| still.contains(stream));
             dark.is_empty()
         })?;
-        if life != Life::Dead {
-            return Ok(life);
-        }
-        Err(TrialError::DutDead(format!(
-            "{}: the tester received no right frame, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
-            dark.join(" and "),
-            probe.frames(),
-            probe.rate
-        )))
+        let (streams, frames, rate) = (dark.join(" and "), probe.frames(), probe.rate);
+        life.or_error(&format!(
+            "{streams}: the tester received no right frame, not even of {frames} frames at {rate} frames/s"
+        ))
     }
 }
 

@@ -325,7 +325,7 @@ impl<'a> Run<'a> {
         // Recorded trials take no time, and say nothing about the pace.
         let is_new = !self.is_filed(&measurement.attempt_key(attempt));
         let mut found = self.attempt(measurement, attempt, rig)?;
-        while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_)), true) = &found {
+        while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_) | TrialError::Faulty(_)), true) = &found {
             // The recorded trials give this error; a new attempt shows whether the device still fails.
             attempt += 1;
             found = self.attempt(measurement, attempt, rig)?;
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
             // The time limit: `resume` continues with the recorded trials.
             return self.leave_out(slice::from_ref(measurement), round);
         }
-        if let Err(TrialError::Phase1(text) | TrialError::NotMeasurable(text)) = &found {
+        if let Err(TrialError::Phase1(text) | TrialError::NotMeasurable(text) | TrialError::Faulty(text)) = &found {
             // The other measurements continue, and `resume` repeats this one.
             return self.doubt(match round {
                 Round::Planned => Doubt::NoResult(key.clone(), text.clone()),

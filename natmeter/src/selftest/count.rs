@@ -9,7 +9,6 @@ use gateway::TruthConfig;
 use method::{Fault, FaultCounts, Leg, Load, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::Side;
 use record::folder::SelfTestCheck;
-use record::report::fault_name;
 use record::report::number::grouped;
 
 /// Injected faults with the expected counts.
@@ -52,8 +51,7 @@ impl Tally {
     fn in_words(&self, together: bool) -> String {
         let both =
             |n: [u64; 2]| if together { grouped(n[0]) } else { format!("{} + {}", grouped(n[0]), grouped(n[1])) };
-        let faults =
-            Fault::ALL.map(|fault| (self.faults.map(|faults| faults.get(fault)), fault_name(fault).to_owned()));
+        let faults = Fault::ALL.map(|fault| (self.faults.map(|faults| faults.get(fault)), fault.name().to_owned()));
         let more = faults.into_iter().chain([(self.reordered, "reordered".to_owned())]).filter(|(n, _)| *n != [0, 0]);
         let mut words = vec![format!("{} correct", both(self.right))];
         words.extend(more.map(|(n, what)| format!("{} {what}", both(n))));

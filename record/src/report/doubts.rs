@@ -1,6 +1,6 @@
 //! Doubts about a run: why its record or its results may mislead. Every format prints the same sentences.
 
-use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, fault_name, place};
+use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence, parts};
@@ -173,7 +173,7 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
         .faults
         .iter()
         .filter(|(fault, _)| !matches!(fault, Fault::Foreign | Fault::Late))
-        .map(|(fault, n)| format!("{} {}", grouped(*n), fault_name(*fault)))
+        .map(|(fault, n)| format!("{} {}", grouped(*n), fault.name()))
         .collect();
     if !wrong.is_empty() {
         doubts.push(format!(

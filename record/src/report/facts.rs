@@ -137,7 +137,7 @@ fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
 }
 
 pub(super) fn judged_in_words(judged: &TrialCounts) -> String {
-    let faults = judged.faults.iter().map(|(fault, n)| format!(", {} {}", grouped(*n), fault_name(*fault)));
+    let faults = judged.faults.iter().map(|(fault, n)| format!(", {} {}", grouped(*n), fault.name()));
     let counts = Rule::ALL.iter().filter_map(|rule| Some((rule.name(), judged.by_rule.get(rule.name())?)));
     let rules: Vec<String> = counts.map(|(rule, n)| format!("{rule} {}", grouped(*n))).collect();
     let rules = if rules.is_empty() {
@@ -159,27 +159,6 @@ pub(super) fn judged_in_words(judged: &TrialCounts) -> String {
         faults.collect::<String>(),
         queues.collect::<String>()
     )
-}
-
-/// A fault in words.
-pub fn fault_name(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Foreign => "foreign",
-        Fault::Late => "of an earlier trial",
-        Fault::Unexpected => "never sent",
-        Fault::WrongLength => "of wrong length",
-        Fault::WrongAddress => "with a wrong address",
-        Fault::WrongPort => "with a wrong port",
-        Fault::OutsidePool => "from outside the pool",
-        Fault::WrongHopLimit => "with a changed hop limit",
-        Fault::WrongHeader => "with a wrong header",
-        Fault::BadChecksum => "with a bad checksum",
-        Fault::WrongPayload => "with a changed payload",
-        Fault::Duplicate => "duplicate",
-        Fault::IcmpError => "ICMP errors",
-        Fault::Fragment => "fragments",
-        Fault::WrongVlan => "with a wrong VLAN tag",
-    }
 }
 
 /// The largest length of a frame, if translation or encapsulation makes it longer than the IPv4 frame.

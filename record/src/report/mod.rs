@@ -44,7 +44,6 @@ use content::document;
 pub use document::number;
 use document::report::Sentences;
 use document::text;
-pub use facts::fault_name;
 pub(crate) use facts::place;
 use published::NearestPublished;
 use result::PointResult;

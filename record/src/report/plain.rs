@@ -1,7 +1,6 @@
 //! Facts and checks of earlier versions in plain words. Those versions recorded parameters as JSON, and cores and faults in
 //! the notation of a debugger; the record stays as it is.
 
-use super::facts::fault_name;
 use crate::folder::{Facts, SelfTestCheck};
 use method::Fault;
 use serde_json::Value;
@@ -54,7 +53,7 @@ pub(super) fn check(check: &mut SelfTestCheck) {
     for text in [&mut check.truth, &mut check.measured] {
         for fault in Fault::ALL {
             // A count and a blank precede the name of a fault.
-            *text = text.replace(&format!(" {fault:?}"), &format!(" {}", fault_name(fault)));
+            *text = text.replace(&format!(" {fault:?}"), &format!(" {}", fault.name()));
         }
     }
 }
