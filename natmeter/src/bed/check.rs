@@ -384,8 +384,9 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade,
         Err(error) => return (Grade::Bad, error.to_string()),
     };
     let (kind, legs) = (spec.kind, legs(spec.kind, outcome));
-    // Frames that come back to where they were sent are unexpected there.
-    if kind == PhaseKind::Establish && outcome.forward.received == 0 && outcome.reverse.faults.total() > 0 {
+    // Our own frames that come back to where they were sent are unexpected there.
+    let own = outcome.reverse.faults.get(Fault::Unexpected);
+    if kind == PhaseKind::Establish && outcome.forward.received == 0 && own > 0 {
         let words = "frames that were sent on the left come back on the left: left and right are swapped (the cables, or the \
                      interfaces in the bed file), there is a bridge loop, or the box sends them back";
         return (Grade::Bad, words.to_owned());
@@ -394,21 +395,51 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade,
         let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
         return (Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
     }
-    let words = legs.iter().filter(|(.., leg)| leg.received != leg.planned).map(|(from, to, leg)| {
-        let most = Fault::ALL.into_iter().map(|fault| (leg.faults.get(fault), fault)).max_by_key(|(n, _)| *n);
-        let why = match most {
-            Some((n, fault)) if n > 0 => format!("{n} were wrong: {}", way_out(fault)),
-            _ => match disturbance(spec, outcome) {
-                Some(reason) => format!("this machine is too busy for the check ({reason}): end other programs, and check again"),
-                None => format!(
-                    "the others did not arrive: see that the box forwards, and has a route to the addresses behind the {to} port \
-                     through the tester's address"
-                ),
-            },
-        };
-        format!("{} of {} frames {from} to {to} were right; {why}", leg.received, leg.planned)
+    let disturbed = disturbance(spec, outcome);
+    let wrong = legs.iter().filter(|(.., leg)| leg.received != leg.planned);
+    let mut words: Vec<String> = wrong.map(|(from, to, leg)| leg_in_words(from, to, leg, disturbed.as_ref())).collect();
+    for (port, leg) in [("left", &outcome.reverse), ("right", &outcome.forward)] {
+        let errors = leg.faults.get(Fault::IcmpError);
+        if errors > 0 {
+            words.push(format!("the {port} port received {errors} ICMP errors{}", example(leg, Fault::IcmpError)));
+        }
+    }
+    (Grade::Bad, words.join("; "))
+}
+
+/// The most frequent outcome of the frames that are not right, with an example.
+fn leg_in_words(from: &str, to: &str, leg: &Leg, disturbed: Option<&Invalid>) -> String {
+    let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
+    let missing = leg.planned.saturating_sub(leg.received + leg.faults.total());
+    let (n, fault) = Fault::ALL
+        .into_iter()
+        .filter(|fault| *fault != Fault::IcmpError)
+        .map(|fault| (leg.faults.get(fault), fault))
+        .max_by_key(|(n, _)| *n)
+        .unwrap_or((0, Fault::Foreign));
+    if n > 0 && n >= missing {
+        return format!("{head}, {n} {}{}: {}", fault.name(), example(leg, fault), way_out(fault));
+    }
+    let some_wrong = if n > 0 { format!(", {n} {}{}", fault.name(), example(leg, fault)) } else { String::new() };
+    let busy = disturbed.map(|reason| {
+        format!("this machine is too busy for the check ({reason}): end other programs, and check again")
     });
-    (Grade::Bad, words.collect::<Vec<_>>().join("; "))
+    let route = format!(
+        "see that the box forwards, and has a route to the addresses behind the {to} port through the tester's address"
+    );
+    // A busy machine loses a part of the frames, but not all of them in each of the trials.
+    let why = match busy {
+        Some(busy) if leg.received > 0 => busy,
+        Some(busy) => format!("{route}; {busy}"),
+        None => route,
+    };
+    format!("{head}, {missing} did not arrive{some_wrong}: {why}")
+}
+
+/// The first frame with this fault.
+fn example(leg: &Leg, fault: Fault) -> String {
+    let example = leg.examples.iter().find(|example| example.fault == fault);
+    example.map_or_else(String::new, |example| format!(" ({})", example.in_words()))
 }
 
 fn queues(leg: &Leg) -> (Grade, String) {

@@ -104,7 +104,7 @@ fn a_dead_slower_direction_is_an_error_that_names_it() {
     let truth = Truth { forward_capacity: Rate(0), ..Truth::new(Rate(1_000_000), Rate(1_000)) };
     let settings = SearchSettings { hi: Rate(500_000), direction: mixed(1, 1_000), ..SearchSettings::default() };
     let error = throughput::measure(&mut SimulatedDut::new(truth, 1), &settings, None, &mut |_| ()).unwrap_err();
-    assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("Left to Right:")), "{error}");
+    assert!(matches!(&error, TrialError::Faulty(text) if text.starts_with("Left to Right:")), "{error}");
 }
 
 /// Wrong frames count in their own direction.
