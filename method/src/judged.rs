@@ -154,10 +154,11 @@ impl<T: Trials> TrialJudge<T> {
                 return Ok(if unanswered == 0 { Life::Alive } else { Life::Revived });
             }
             let is_valid = !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_));
+            let counts = is_valid || witness::has_only_wrong_frames(&outcome);
             if most.as_ref().is_none_or(|most| witness::arrived(&outcome) > witness::arrived(most)) {
                 most = Some(outcome);
             }
-            if is_valid && more(&mut unanswered) == DEAD_PROBES {
+            if counts && more(&mut unanswered) == DEAD_PROBES {
                 let most = most.filter(|most| witness::arrived(most) > 0);
                 return Ok(most.map_or(Life::Dead, |most| Life::Faulty(witness::in_words(spec, &most))));
             }
@@ -179,7 +180,7 @@ impl<T: Trials> TrialJudge<T> {
             let outcome = self.trials.run(&spec)?;
             let verdict = judge(&spec, &outcome, &self.criteria);
             alive |= outcome.store.as_ref().is_none_or(|store| store.learned > 0);
-            let wall = outcome.wall;
+            let (wall, only_wrong) = (outcome.wall, witness::has_only_wrong_frames(&outcome));
             attempts.push(Attempt { spec: spec.clone(), outcome, verdict: verdict.clone() });
             let reason = match verdict {
                 Verdict::Pass => return Ok(Judgement { decision: Decision::Pass, attempts }),
@@ -195,7 +196,7 @@ impl<T: Trials> TrialJudge<T> {
             let spoiler = reason.spoiler();
             let again = match spoiler {
                 Spoiler::Tester => in_time && more(&mut by_tester) < TESTER_TRIALS,
-                Spoiler::Host => in_time && more(&mut by_host) <= HOST_REPEATS,
+                Spoiler::Host => in_time && !only_wrong && more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 if !in_time && patience == Patience::Repeat => return Err(phase1_fails(&reason)),
                 Spoiler::Phase1 => {
                     // This trial left an incomplete table.

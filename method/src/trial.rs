@@ -272,6 +272,11 @@ impl Fault {
         Fault::WrongVlan,
     ];
 
+    /// Whether only the device can have made a frame of this trial so: neither waiting nor another sender explains it.
+    pub fn is_of_device(self) -> bool {
+        !matches!(self, Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate)
+    }
+
     /// What is wrong with a frame, behind a number of frames.
     pub fn name(self) -> &'static str {
         match self {

@@ -8,6 +8,12 @@ pub fn arrived(outcome: &TrialOutcome) -> Count {
     legs(outcome).map(|(_, leg)| leg.received + leg.faults.total()).sum()
 }
 
+/// Whether a direction has wrong frames of the trial and no right one. No noise of the host makes a frame wrong.
+pub fn has_only_wrong_frames(outcome: &TrialOutcome) -> bool {
+    let wrong = |leg: &Leg| leg.faults.iter().filter(|(fault, _)| fault.is_of_device()).map(|(_, n)| n).sum::<Count>();
+    legs(outcome).any(|(_, leg)| leg.sent > 0 && leg.received == 0 && wrong(leg) > 0)
+}
+
 /// What arrived at each port, with an example of each kind of wrong frame.
 pub fn in_words(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
     let mut words: Vec<String> = legs(outcome).filter_map(|(port, leg)| leg_in_words(port, leg)).collect();

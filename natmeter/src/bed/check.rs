@@ -397,18 +397,17 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade,
     }
     let disturbed = disturbance(spec, outcome);
     let wrong = legs.iter().filter(|(.., leg)| leg.received != leg.planned);
-    let mut words: Vec<String> = wrong.map(|(from, to, leg)| leg_in_words(from, to, leg, disturbed.as_ref())).collect();
-    for (port, leg) in [("left", &outcome.reverse), ("right", &outcome.forward)] {
-        let errors = leg.faults.get(Fault::IcmpError);
-        if errors > 0 {
-            words.push(format!("the {port} port received {errors} ICMP errors{}", example(leg, Fault::IcmpError)));
-        }
-    }
+    let words: Vec<String> = wrong
+        .map(|(from, to, leg)| {
+            let back = if *to == "right" { &outcome.reverse } else { &outcome.forward };
+            leg_in_words((from, leg), (to, back), disturbed.as_ref())
+        })
+        .collect();
     (Grade::Bad, words.join("; "))
 }
 
-/// The most frequent outcome of the frames that are not right, with an example.
-fn leg_in_words(from: &str, to: &str, leg: &Leg, disturbed: Option<&Invalid>) -> String {
+/// The most frequent outcome of the frames that are not right, with an example. ICMP errors about them come back.
+fn leg_in_words((from, leg): (&str, &Leg), (to, back): (&str, &Leg), disturbed: Option<&Invalid>) -> String {
     let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
     let missing = leg.planned.saturating_sub(leg.received + leg.faults.total());
     let (n, fault) = Fault::ALL
@@ -427,6 +426,13 @@ fn leg_in_words(from: &str, to: &str, leg: &Leg, disturbed: Option<&Invalid>) ->
     let route = format!(
         "see that the box forwards, and has a route to the addresses behind the {to} port through the tester's address"
     );
+    let errors = back.faults.get(Fault::IcmpError);
+    if errors > 0 {
+        let refused = example(back, Fault::IcmpError);
+        return format!(
+            "{head}, {missing} did not arrive{some_wrong}: the {from} port received {errors} ICMP errors{refused}"
+        );
+    }
     // A busy machine loses a part of the frames, but not all of them in each of the trials.
     let why = match busy {
         Some(busy) if leg.received > 0 => busy,
