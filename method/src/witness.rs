@@ -25,7 +25,7 @@ pub fn in_words(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
 }
 
 /// The legs of a trial and the ports of their receivers.
-fn legs(outcome: &TrialOutcome) -> impl Iterator<Item = (&'static str, &Leg)> {
+pub fn legs(outcome: &TrialOutcome) -> impl Iterator<Item = (&'static str, &Leg)> {
     let phase1 = outcome.phase1.as_ref().map(|leg| ("right", leg));
     let both = [("right", &outcome.forward), ("left", &outcome.reverse)];
     phase1.into_iter().chain(both).chain(outcome.validation.as_ref().map(|leg| ("left", leg)))

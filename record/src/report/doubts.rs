@@ -173,7 +173,11 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
         .faults
         .iter()
         .filter(|(fault, _)| !matches!(fault, Fault::Foreign | Fault::Late))
-        .map(|(fault, n)| format!("{} {}", grouped(*n), fault.name()))
+        .map(|(fault, n)| {
+            let example = report.judged.examples.iter().find(|example| example.example.fault == *fault);
+            let example = example.map(|at| format!(" (at the {} port, {})", at.port, at.example.in_words()));
+            format!("{} {}{}", grouped(*n), fault.name(), example.unwrap_or_default())
+        })
         .collect();
     if !wrong.is_empty() {
         doubts.push(format!(

@@ -8,7 +8,7 @@ use crate::search::is_upper_end_the_testers;
 use document::Pairs;
 use method::trial::{Fault, Leg, TrialOutcome};
 use method::validity::{Rule, Spoiler};
-use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
+use method::{Count, Example, Order, Rate, ResponderTable, TrialRecord, Verdict, witness};
 use procedure::Metric;
 use procedure::metric::{Gives, by_key};
 use scenario::axis::{in_words, more_in_words};
@@ -54,6 +54,9 @@ pub struct TrialCounts {
     pub reordered: Count,
     /// All other frames received, by fault.
     pub faults: BTreeMap<Fault, Count>,
+    /// The first of these of each kind at each port.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<PortExample>,
     /// Frames that each queue of the right port of a bed received, of several queues.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub right_queues: Vec<Count>,
@@ -63,6 +66,16 @@ pub struct TrialCounts {
     /// A hop limit of correctly received frames that is not below the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_hop: Option<u8>,
+}
+
+/// A wrong frame, and where it arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PortExample {
+    /// `left` or `right`.
+    pub port: &'static str,
+    /// The frame, beside the expected one.
+    #[serde(flatten)]
+    pub example: Example,
 }
 
 impl TrialCounts {
@@ -75,6 +88,9 @@ impl TrialCounts {
                 sum.sent += leg.sent;
                 sum.received += leg.received;
                 sum.reordered += leg.reordered;
+                sum.faults.merge(&leg.faults);
+            }
+            if let Some(leg) = &outcome.phase1 {
                 sum.faults.merge(&leg.faults);
             }
         }
@@ -111,6 +127,7 @@ impl TrialCounts {
             received: sum.received,
             reordered: sum.reordered,
             faults: sum.faults.iter().collect(),
+            examples: examples(trials),
             right_queues,
             left_queues,
             kept_hop: trials.iter().flat_map(|t| t.outcome.hop_limit).flatten().find(|&hop| hop >= sent_with),
@@ -120,6 +137,19 @@ impl TrialCounts {
 
 fn legs(outcome: &TrialOutcome) -> [Option<&Leg>; 3] {
     [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()]
+}
+
+/// The first example of each fault at each port.
+fn examples(trials: &[TrialRecord]) -> Vec<PortExample> {
+    let mut first: BTreeMap<(Fault, &'static str), &Example> = BTreeMap::new();
+    for outcome in trials.iter().map(|t| &t.outcome) {
+        for (port, leg) in witness::legs(outcome) {
+            for example in &leg.examples {
+                first.entry((example.fault, port)).or_insert(example);
+            }
+        }
+    }
+    first.into_iter().map(|((_, port), example)| PortExample { port, example: example.clone() }).collect()
 }
 
 /// Frames that each queue of the right and of the left port of a bed received.
