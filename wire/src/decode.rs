@@ -6,7 +6,7 @@ use crate::header::{FCS, ICMP, ICMPV6, PROTO_IPV4, PROTO_UDP, TCP};
 use crate::tag;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use std::fmt::{self, Display, Formatter, Write};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The form of a frame without a test tag where it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,23 @@ pub fn tag_in(frame: &[u8]) -> Option<usize> {
     frame.windows(tag::MAGIC.len()).position(|octets| octets == tag::MAGIC)
 }
 
+/// Who asks for an Ethernet address: the sender of an ARP request (RFC 826) or neighbor solicitation (RFC 4861).
+pub fn asker(frame: &[u8]) -> Option<IpAddr> {
+    let packet = LaxSlicedPacket::from_ethernet(frame).ok()?;
+    match (&packet.net, &packet.transport) {
+        (Some(LaxNetSlice::Arp(arp)), _) if arp.operation().0 == 1 => {
+            arp.sender_protocol_addr().first_chunk().map(|&octets: &[u8; 4]| Ipv4Addr::from(octets).into())
+        }
+        (Some(LaxNetSlice::Ipv6(ip)), Some(TransportSlice::Icmpv6(icmp)))
+            if icmp.type_u8() == NEIGHBOR_SOLICITATION =>
+        {
+            Some(ip.header().source_addr().into())
+        }
+        _ => None,
+    }
+}
+
+const NEIGHBOR_SOLICITATION: u8 = 135;
 const FRAGMENT_HEADER: u8 = 44;
 /// Headers inside each other that a line shows.
 const DEPTH: usize = 3;

@@ -20,6 +20,12 @@ pub struct Example {
 }
 
 impl Example {
+    /// The first octets of the frame.
+    pub fn frame(&self) -> Vec<u8> {
+        let octet = |at: usize| self.octets.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        (0..self.octets.len()).step_by(2).map_while(octet).collect()
+    }
+
     /// The line of a report: the frame, and what was expected.
     pub fn in_words(&self) -> String {
         match &self.expected {

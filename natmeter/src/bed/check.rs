@@ -230,7 +230,7 @@ impl Check<'_> {
         let mut good = true;
         for (name, spec) in trials(point.connections) {
             let ended = tried(&mut rig, &spec);
-            let (grade, words) = judged(&spec, &ended);
+            let (grade, words) = judged(&spec, &ended, scenario.bed.as_ref());
             good &= self.say(name, grade, words);
             if !good {
                 break;
@@ -378,7 +378,7 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade, String) {
+fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Option<&Bed>) -> (Grade, String) {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => return (Grade::Bad, error.to_string()),
@@ -387,13 +387,23 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade,
     // Our own frames that come back to where they were sent are unexpected there.
     let own = outcome.reverse.faults.get(Fault::Unexpected);
     if kind == PhaseKind::Establish && outcome.forward.received == 0 && own > 0 {
-        let words = "frames that were sent on the left come back on the left: left and right are swapped (the cables, or the \
-                     interfaces in the bed file), there is a bridge loop, or the box sends them back";
-        return (Grade::Bad, words.to_owned());
+        let words = format!(
+            "{own} frames that were sent on the left came back on the left{}: left and right are swapped (the cables, or the \
+             interfaces in the bed file), there is a bridge loop, or the box sends them back",
+            example(&outcome.reverse, Fault::Unexpected)
+        );
+        return (Grade::Bad, words);
     }
     if is_right(spec, outcome) {
         let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
         return (Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
+    }
+    if let Some((port, words)) = bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
+        let words = format!(
+            "the box asks at the {port} port with its address of the other side{words}: left and right are swapped (the cables, or \
+             the interfaces in the bed file)"
+        );
+        return (Grade::Bad, words);
     }
     let disturbed = disturbance(spec, outcome);
     let wrong = legs.iter().filter(|(.., leg)| leg.received != leg.planned);
@@ -404,6 +414,16 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>) -> (Grade,
         })
         .collect();
     (Grade::Bad, words.join("; "))
+}
+
+/// The port at which the box asks for an Ethernet address with its address of the other side, with the frame.
+fn asks_at_the_wrong_port(outcome: &TrialOutcome, bed: &Bed) -> Option<(&'static str, String)> {
+    let ports = [("right", &outcome.forward, &bed.left), ("left", &outcome.reverse, &bed.right)];
+    ports.into_iter().find_map(|(port, leg, other)| {
+        let foreign = leg.examples.iter().find(|example| example.fault == Fault::Foreign)?;
+        let asker = wire::decode::asker(&foreign.frame())?;
+        (Some(asker) == other.gateway).then(|| (port, example(leg, Fault::Foreign)))
+    })
 }
 
 /// The most frequent outcome of the frames that are not right, with an example. ICMP errors about them come back.
@@ -526,7 +546,7 @@ mod tests {
         let spec = trials(0).pop().unwrap().1;
         let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec))
+            judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), None)
         };
         assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);
         for (tester_drops, wrong, words) in [

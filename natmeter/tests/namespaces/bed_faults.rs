@@ -51,6 +51,13 @@ faults! {
     a_box_that_does_not_translate(bed) Bed::forwarding(), {}, "does not translate";
     a_box_that_does_not_forward(bed) Bed::nat44(), { run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0"); },
         "see that the box forwards";
+    a_box_that_prohibits(bed) Bed::nat44(), { run(&bed.device, "ip route add prohibit 198.19.0.2/32"); },
+        "ICMP 3/13 (communication administratively prohibited) from 198.18.0.1";
+    a_box_that_forwards_to_the_right_only(bed) Bed::nat44(), {
+        run(&bed.device, "nft add table ip block");
+        run(&bed.device, "nft add chain ip block forward { type filter hook forward priority 0; }");
+        run(&bed.device, "nft add rule ip block forward iifname d-right drop");
+    }, "frames right to left were right";
 }
 
 /// Starts natmeter in the tester's namespace, with a `/run` of the bed's own: other runs on this machine do not count.
