@@ -9,6 +9,7 @@ use natmeter_fuzz::checksum::{self, Ipv4};
 use plane::Hop;
 use plane::view::{BedAddresses, forwarding, nat44};
 use wire::checksum::Sum;
+use wire::decode::{self, Stray};
 use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, Permutation, PortRange, StreamId, Tag, Values};
 
 #[derive(Arbitrary, Debug)]
@@ -61,6 +62,9 @@ fn orders(input: &Input) {
 fuzz_target!(|input: Input| {
     orders(&input);
     let any = &input.any[..];
+    assert!(!decode::line(any, any.len()).to_string().is_empty());
+    // Without the magic, it is not a test frame.
+    assert!(decode::tag_in(any).is_some() || !matches!(decode::stray(any), Stray::VlanTag | Stray::OtherHeaders));
     assert_eq!(Sum::default().bytes(any).checksum(), checksum::of(&[any]));
     for at in [0, 42, any.len().saturating_sub(18)] {
         assert_eq!(Tag::read(any, at).is_some(), StreamId::words(any, at).is_some() && any[at..].starts_with(b"nMt"));
