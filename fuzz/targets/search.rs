@@ -12,8 +12,8 @@ use method::{
     Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, Trials,
     Verdict, judge, lost_any,
 };
-use procedure::establishment::{self, Phase1};
-use procedure::throughput;
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::{Context, Keys, throughput};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -163,7 +163,9 @@ fuzz_target!(|input: Input| {
     let most = Input::most(&settings);
     let mut script = Script { trials: input.trials.clone(), next: 0, log: Vec::new(), most };
     let (n, rate) = (input.connections, Rate(input.phase1_rate));
-    let phase1 = Phase1 { connections: n, buffered: input.buffered.into(), validate_at_most: Some(rate) };
+    let (keys, buffered) = (Keys::of_table(()), input.buffered.into());
+    let context = Context::new(&MAX_CONN_EST_RATE, &keys, &settings);
+    let phase1 = Context { connections: n, buffered, validate_at_most: Some(rate), ..context };
     let mut last = Rate(u64::MAX);
     let watch = &mut |p: &method::Progress| {
         assert!(p.hi <= last && p.lo <= p.rate && p.rate <= p.hi, "the search does not narrow");
@@ -172,7 +174,7 @@ fuzz_target!(|input: Input| {
     let found = match input.kind % 3 {
         0 => throughput::measure(&mut script, &settings, None, watch),
         1 => throughput::measure(&mut script, &settings, Some(Phase2 { connections: n, phase1_rate: rate }), watch),
-        _ => establishment::measure(&mut script, &settings, phase1, watch),
+        _ => (procedure::establishment::PROCEDURE.search)(&phase1, &mut script, watch),
     };
     if let Ok(result) = found {
         is_honest(&result, &settings, &script.log);
