@@ -48,6 +48,13 @@ impl Engine {
     fn tear_down(&mut self, of: TearDown) -> Result<EmptyingTimes, TrialError> {
         let entries = self.entries()?;
         let Clearing { took, how, clock } = self.clear_timed()?;
+        if self.device.is_cleared_by_command()
+            && let (Some(entries), Some(left)) = (entries, self.entries()?)
+            && left > entries / 2
+        {
+            let what = format!("`clear` left {left} of {entries} entries in the table of the device");
+            return Err(TrialError::NotMeasurable(what));
+        }
         let empty = (0..of.empty).map(|_| Ok(self.clear_timed()?.took)).collect::<Result<Vec<Nanos>, TrialError>>()?;
         Ok(EmptyingTimes { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }

@@ -12,6 +12,10 @@ pub trait Device: Send {
     /// # Errors
     /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
     fn clear(&mut self) -> Result<(), TrialError>;
+    /// Whether a user's command empties the table, so that its effect is checked by [`Device::entries`].
+    fn is_cleared_by_command(&self) -> bool {
+        false
+    }
     /// Returns the source ports of the next phase 1, if not the view's: a table that nothing
     /// empties may hold connections of other ports. Called after [`Device::clear`].
     fn source_ports(&mut self) -> Option<PortRange> {

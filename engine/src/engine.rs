@@ -1,6 +1,7 @@
 //! Carries out one trial: clear, phase 1, gap, phase 2, drain, collect.
 
 use crate::beside::{self, PhaseClock};
+use crate::cleared::ClearProof;
 use crate::device::{Device, DeviceStalls};
 use crate::lane::Lane;
 use crate::observe::Extra;
@@ -54,6 +55,7 @@ pub struct Engine {
     pub(crate) device: Box<dyn Device>,
     pub(crate) settings: Settings,
     pub(crate) held: Count,
+    pub(crate) clear_proof: ClearProof,
     /// Beginning and end of each phase of the trial.
     marks: Vec<(FramePurpose, [Instant; 2])>,
 }
@@ -88,7 +90,7 @@ impl Engine {
         }
         let store = if view.stateful { Some(StateTable::new(view.connections())?) } else { None };
         let stage = Stage::new(clock, lanes, view, store, settings.start_delay, settings.seed, interrupted);
-        Ok(Engine { stage, device, settings, held: 0, marks: Vec::new() })
+        Ok(Engine { stage, device, settings, held: 0, clear_proof: ClearProof::default(), marks: Vec::new() })
     }
 
     /// Frames and expectations of both sides.
@@ -183,7 +185,7 @@ impl Engine {
         let p = self.phase1(spec.rate, spec.frames())?;
         let mut store = StoreFacts {
             learned: p.learned,
-            dut_entries: self.entries()?,
+            dut_entries: self.entries_after_phase1()?,
             phase1_attempts: 1,
             phase1_rate: Some(spec.rate),
             ..StoreFacts::default()
@@ -223,7 +225,7 @@ impl Engine {
             // The caller decides whether to repeat an incomplete phase 1.
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
-        store.dut_entries = self.entries()?;
+        store.dut_entries = self.entries_after_phase1()?;
         let extra = self.extra(spec);
         let warm_up = self.warm_up(spec)?;
         let known = spec.options.action.map(|_| self.stage.known(spec.connections));
@@ -414,7 +416,14 @@ impl Engine {
 
     pub(crate) fn clear(&mut self) -> Result<(), TrialError> {
         let ports = self.while_serving(|device| device.clear().map(|()| device.source_ports()))??;
-        ports.map_or(Ok(()), |ports| self.stage.use_source_ports(ports))
+        ports.map_or(Ok(()), |ports| self.stage.use_source_ports(ports))?;
+        self.prove_clear()
+    }
+
+    fn entries_after_phase1(&mut self) -> Result<Option<Count>, TrialError> {
+        let entries = self.entries()?;
+        self.clear_proof.filled(entries);
+        Ok(entries)
     }
 
     pub(crate) fn entries(&mut self) -> Result<Option<Count>, TrialError> {

@@ -10,6 +10,7 @@ mod after;
 mod beside;
 pub mod calibrate;
 pub mod churn;
+mod cleared;
 pub mod device;
 pub mod early;
 pub mod engine;

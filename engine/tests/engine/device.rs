@@ -101,6 +101,47 @@ impl Device for Known {
     }
 }
 
+/// Its `clear` removes a part of the entries, which are those of others at first.
+struct Uncleared {
+    left: u64,
+    entries: u64,
+    asked: u64,
+}
+
+impl Device for Uncleared {
+    fn clear(&mut self) -> Result<(), TrialError> {
+        self.entries = self.entries.min(self.left);
+        self.asked = 0;
+        Ok(())
+    }
+    fn is_cleared_by_command(&self) -> bool {
+        true
+    }
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
+        // The second reading after a `clear` is that after phase 1.
+        if std::mem::replace(&mut self.asked, 1) == 1 && self.entries <= 7 {
+            self.entries += N;
+        }
+        Ok(Some(self.entries))
+    }
+}
+
+#[test]
+fn a_clear_that_leaves_entries_is_no_clear() {
+    let run = |left| {
+        let bed = bed(64);
+        let lanes = lanes((1, 8192), 128, || Steer::First, |left| left, |right| right);
+        let device = Uncleared { left, entries: 7, asked: 0 };
+        let mut engine = common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, device, settings());
+        let spec = TrialSpec::establish(Rate(1_000_000), N);
+        engine.run(&spec).unwrap();
+        engine.run(&spec)
+    };
+    run(7).unwrap();
+    let error = run(u64::MAX).unwrap_err().to_string();
+    assert!(error.contains("`clear` left 10007 of 10007 entries"), "{error}");
+}
+
 struct Quarter(Instant);
 
 impl CpuTimes for Quarter {

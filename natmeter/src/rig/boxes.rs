@@ -339,6 +339,10 @@ impl Device for Boxes {
         self.in_trial(External::clear).map(drop)
     }
 
+    fn is_cleared_by_command(&self) -> bool {
+        self.uncleared.is_none()
+    }
+
     fn source_ports(&mut self) -> Option<PortRange> {
         self.uncleared.as_ref()?.source_ports()
     }
