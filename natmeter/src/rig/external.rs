@@ -61,7 +61,7 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     let doubts = doubts.chain(here::no_null().filter(|_| has_null)).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &tester_cores(scenario));
     let place = Arc::new(Mutex::new(Some(place)));
-    let price_of = Arc::clone(&place);
+    let (price_of, end_of) = (Arc::clone(&place), Arc::clone(&place));
     let own_cores = if is_kernel { &boxes.own_cores[..] } else { &[] };
     let price = here::price(own_cores, move |work| with(&price_of, |links| Ok(links.work(work))).ok()?);
     let (restore, spread, shares_core) = (boxes.restore(), boxes.spread(), boxes.share_cores);
@@ -80,6 +80,10 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     (rig.facts, rig.figures, rig.doubts) = (facts, figures, doubts);
     (rig.shares_core, rig.price, rig.afterwards) = (shares_core, price, Some(spread));
     rig.captures = wires.into_captures();
+    rig.program_end = Some(Box::new(move || {
+        let ended = end_of.lock().expect("no panic while held").as_mut().and_then(Place::ended);
+        ended.map(|ended| format!("the program that was started as the device {ended}"))
+    }));
     rig.teardown = Some(Box::new(move || {
         let mut place = place.lock().expect("no panic while held").take();
         let ended = place.as_mut().and_then(Place::ended);

@@ -230,6 +230,8 @@ impl Price {
     }
 }
 
+type ProgramEnd = Box<dyn FnMut() -> Option<String> + Send>;
+
 /// Device, links and engine, ready for trials.
 pub struct Rig {
     runner: TrialRunner,
@@ -249,6 +251,8 @@ pub struct Rig {
     /// Doubts that are known only after the trials, one sentence each.
     pub afterwards: Option<Words>,
     pub captures: Captures,
+    /// How the program that natmeter started as the device has ended, with its last lines; none while it runs.
+    program_end: Option<ProgramEnd>,
     /// Restores everything that was set up; returns errors in words.
     teardown: Option<Words>,
 }
@@ -289,6 +293,7 @@ impl Rig {
             shares_core: false,
             price: None,
             afterwards: None,
+            program_end: None,
             captures: Captures::default(),
             teardown: None,
         }
@@ -334,6 +339,12 @@ impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let result = self.runner.run(spec);
         self.captures.write().map_err(TrialError::Store)?;
+        let is_silent = |outcome: &TrialOutcome| outcome.forward.sent > 0 && outcome.forward.received == 0;
+        if result.as_ref().map_or(true, is_silent)
+            && let Some(ended) = self.program_end.as_mut().and_then(|end| end())
+        {
+            return Err(TrialError::Device(ended));
+        }
         result
     }
 
