@@ -9,7 +9,9 @@ use crate::phase::{Phase, PhaseOutcome};
 use crate::service;
 use crate::stage::Stage;
 use crate::store::StateTable;
-use method::trial::{Action, ActionTime, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, WarmUpFrames};
+use method::trial::{
+    Action, ActionTime, CpuIdle, Observed, PerDirection, Profiler, Sampler, SharedTuples, Stamps, WarmUpFrames,
+};
 use method::{
     Count, Direction, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -56,6 +58,8 @@ pub struct Engine {
     pub(crate) settings: Settings,
     pub(crate) held: Count,
     pub(crate) clear_proof: ClearProof,
+    /// The four-tuples of a complete phase 1 were compared.
+    compared: bool,
     /// Beginning and end of each phase of the trial.
     marks: Vec<(FramePurpose, [Instant; 2])>,
 }
@@ -90,7 +94,15 @@ impl Engine {
         }
         let store = if view.stateful { Some(StateTable::new(view.connections())?) } else { None };
         let stage = Stage::new(clock, lanes, view, store, settings.start_delay, settings.seed, interrupted);
-        Ok(Engine { stage, device, settings, held: 0, clear_proof: ClearProof::default(), marks: Vec::new() })
+        Ok(Engine {
+            stage,
+            device,
+            settings,
+            held: 0,
+            clear_proof: ClearProof::default(),
+            compared: false,
+            marks: Vec::new(),
+        })
     }
 
     /// Frames and expectations of both sides.
@@ -202,6 +214,7 @@ impl Engine {
             }
             _ => None,
         };
+        store.shared = self.compare_once(&store, spec.frames());
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
@@ -239,6 +252,9 @@ impl Engine {
             acted.connections = Some(self.survey(spec, &known)?);
         }
         self.after(spec, &mut p.observed)?;
+        if !spec.keep_table {
+            store.shared = self.compare_once(&store, spec.connections);
+        }
         Ok(TrialOutcome {
             observed: Observed { warm_up, ..p.observed },
             forward: p.forward,
@@ -418,6 +434,15 @@ impl Engine {
         let ports = self.while_serving(|device| device.clear().map(|()| device.source_ports()))??;
         ports.map_or(Ok(()), |ports| self.stage.use_source_ports(ports))?;
         self.prove_clear()
+    }
+
+    /// Compares the four-tuples of the first complete phase 1, after the trial.
+    fn compare_once(&mut self, store: &StoreFacts, connections: Count) -> Option<SharedTuples> {
+        if self.compared || store.learned < connections {
+            return None;
+        }
+        self.compared = true;
+        self.stage.shared(connections)
     }
 
     fn entries_after_phase1(&mut self) -> Result<Option<Count>, TrialError> {

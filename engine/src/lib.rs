@@ -12,6 +12,7 @@ pub mod calibrate;
 pub mod churn;
 mod cleared;
 pub mod device;
+mod distinct;
 pub mod early;
 pub mod engine;
 pub mod expected;

@@ -3,6 +3,7 @@
 mod observed;
 
 use crate::churn::ChurnPlan;
+use crate::distinct;
 use crate::early::{self, Early};
 use crate::findings::{Findings, HopTally};
 use crate::judge::Arrivals;
@@ -13,7 +14,7 @@ use crate::schedule::Departures;
 use crate::store::StateTable;
 use crate::tasks::TaskMaker;
 use crate::tcp::Stages;
-use method::trial::EarlyEnd;
+use method::trial::{EarlyEnd, SharedTuples};
 use method::{Churn, Count, Example, Fault, Leg, Nanos, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts};
@@ -230,6 +231,11 @@ impl Stage {
     /// Counts learned connections whose outside address and port are among `known`, and others.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
+    }
+
+    /// Whether the first `connections` of the last phase 1 are distinct outside.
+    pub(crate) fn shared(&self, connections: Count) -> Option<SharedTuples> {
+        distinct::shared(&self.view, self.store.as_ref()?, self.learned_in, connections)
     }
 
     fn learned(&self) -> impl Iterator<Item = Option<u64>> {

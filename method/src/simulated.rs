@@ -227,9 +227,9 @@ impl SimulatedDut {
             dut_entries: Some(self.table),
             dut_entries_after: Some(self.table),
             phase1_lost: connections.saturating_sub(self.learned),
-            phase1_resent: 0,
             phase1_attempts: 1,
             phase1_rate: Some(phase1_rate),
+            ..StoreFacts::default()
         }
     }
 

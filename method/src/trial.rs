@@ -448,6 +448,15 @@ pub struct HostNoise {
     pub link_lost: bool,
 }
 
+/// Connections with equal four-tuples outside: the Responder cannot tell them apart (RFC 4787, REQ-3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SharedTuples {
+    /// Connections whose four-tuple is that of another one, too.
+    pub shared: Count,
+    /// Connections that were compared.
+    pub of: Count,
+}
+
 /// Facts about the two state tables in a stateful trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFacts {
@@ -462,6 +471,9 @@ pub struct StoreFacts {
     /// Connections that the preparing phase 1 opened again, because their frames were lost to host noise.
     #[serde(default)]
     pub phase1_resent: Count,
+    /// Whether the connections are distinct outside; of the first complete phase 1 of a point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedTuples>,
     /// Number of phase 1 attempts for this trial.
     pub phase1_attempts: u32,
     /// The rate of phase 1, connections per second.

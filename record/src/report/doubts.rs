@@ -74,6 +74,14 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
             grouped(tester)
         ));
     }
+    if let Some(found) = j.shared.filter(|found| found.shared > 0) {
+        doubts.push(format!(
+            "{} of {} connections of a phase 1 share outside address and port, and remote address and port, with another one: \
+             the device gave out a port twice (RFC 4787, REQ-3), and a frame to such a connection reaches one of them.",
+            grouped(found.shared),
+            grouped(found.of)
+        ));
+    }
     let validation = "limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.";
     doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), validation));
     wrong_frames(report, &mut doubts);

@@ -6,7 +6,7 @@ use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use document::Pairs;
-use method::trial::{Fault, Leg, TrialOutcome};
+use method::trial::{Fault, Leg, SharedTuples, TrialOutcome};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Example, Order, Rate, ResponderTable, TrialRecord, Verdict, witness};
 use procedure::Metric;
@@ -46,6 +46,9 @@ pub struct TrialCounts {
     pub uncounted: u64,
     /// The worst of these: connections in the device's table, and connections that the tester had received.
     pub worst_count: Option<Counts>,
+    /// The most connections of a phase 1 that had an outside address and port of another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedTuples>,
     /// Frames sent.
     pub sent: Count,
     /// Frames received correctly, duplicates excluded.
@@ -123,6 +126,7 @@ impl TrialCounts {
             by_rule: rules.iter().map(|&rule| (rule.name(), decided_by(rule))).collect(),
             uncounted: counts().count() as u64,
             worst_count: counts().min_by_key(|counts| counts.device * 1_000 / counts.tester.max(1)),
+            shared: trials.iter().filter_map(|t| t.outcome.store.as_ref()?.shared).max_by_key(|found| found.shared),
             sent: sum.sent,
             received: sum.received,
             reordered: sum.reordered,

@@ -151,6 +151,11 @@ impl Expect {
         frame
     }
 
+    /// Whether phase 1 teaches the outside address.
+    pub fn learns_address(&self) -> bool {
+        self.fields.src.is_outer() || self.outer_end.is_some()
+    }
+
     /// Outside addresses and ports that the DUT may use, if they are known.
     pub fn outer(&self) -> Option<&OuterRange> {
         self.outer.as_ref()
