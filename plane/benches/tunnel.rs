@@ -9,7 +9,7 @@
 mod timing;
 
 use plane::hash::splitmix;
-use plane::lw4o6::{Builder, Live, Softwire, read};
+use plane::lw4o6::{BindingTableBuilder, Live, Softwire, read};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
 use plane::{Function, Input, NoSpare, Side, Side4, Side6, Softwires, Verdict};
 use std::fmt::Write;
@@ -109,7 +109,7 @@ fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, coun
 }
 
 fn lwaftr(n: u64) -> Tunnel<plane::lw4o6::Bindings> {
-    let mut b = Builder::new("bench", Ipv6Addr::from_bits(OWN));
+    let mut b = BindingTableBuilder::new("bench", Ipv6Addr::from_bits(OWN));
     (0..n).for_each(|i| b.add(&softwire(i)).unwrap());
     let live = Live::new(b.build().unwrap());
     Tunnel::new(config(Side::Customer), live.bindings(), 0, 1, 1).unwrap()

@@ -58,7 +58,7 @@ pub struct GatewayBuild {
     /// Live table of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
     /// Table that replaces the job's `live`.
-    pub table: Option<lw4o6::SoftwireTable>,
+    pub table: Option<lw4o6::BindingTable>,
 }
 
 impl From<Functions> for GatewayBuild {

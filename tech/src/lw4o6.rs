@@ -15,7 +15,7 @@ use key::At;
 use key::kind::{any_number, ip6, number, path, prefix4};
 use key::quantity::show_grouped;
 use plane::Chain;
-use plane::lw4o6::{Builder, Live, Softwire, SoftwireTable as BindingTable, read_into};
+use plane::lw4o6::{BindingTableBuilder, Live, Softwire, BindingTable, read_into};
 use plane::nat44::Nat44;
 use plane::tunnel::{OneTunnel, Tunnel};
 use plane::view::{self, BedAddresses, Subscriber6, Tunnelled};
@@ -128,7 +128,7 @@ impl Lw4o6 {
 
     /// No softwire may have the gateway's addresses.
     fn binding_table(&self, gateway: &[IpAddr], open: Open<'_>) -> Result<BindingTable, String> {
-        let builder = |name: &str| Builder::new(name, self.keys.lwaftr).at(gateway);
+        let builder = |name: &str| BindingTableBuilder::new(name, self.keys.lwaftr).with_gateway_addresses(gateway);
         match &self.table {
             Source::File(path) => {
                 let file = open(path).map_err(|e| in_file("softwires", path, e))?;

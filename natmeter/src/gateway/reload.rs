@@ -4,7 +4,7 @@
 use super::running::{Removal, RunningGateway};
 use super::table_file::{Changes, TableFile};
 use super::{build, next_hops, owns};
-use plane::lw4o6::SoftwireTable;
+use plane::lw4o6::BindingTable;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl RunningGateway<'_> {
         Ok(told(changes, &silent))
     }
 
-    fn changes(&self, new: Option<&SoftwireTable>) -> Result<Option<Changes>, String> {
+    fn changes(&self, new: Option<&BindingTable>) -> Result<Option<Changes>, String> {
         let (Some(live), Some(new)) = (&self.live, new) else { return Ok(None) };
         let old = live.current();
         if new.is_empty() && !old.is_empty() {

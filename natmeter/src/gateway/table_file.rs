@@ -2,7 +2,7 @@
 //! file that is empty, ends within a line, or changes while it is read, and a new binding table
 //! that lacks most softwires of the old one: the file may be incomplete.
 
-use plane::lw4o6::{Softwire, SoftwireTable};
+use plane::lw4o6::{BindingTable, Softwire};
 use std::cmp::Ordering;
 use std::fmt;
 use std::fs::File;
@@ -95,7 +95,7 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Softwires are sorted by address and PSID.
-    pub(super) fn between(old: &SoftwireTable, new: &SoftwireTable) -> Changes {
+    pub(super) fn between(old: &BindingTable, new: &BindingTable) -> Changes {
         let by = |s: &Softwire| (s.ipv4, s.ports.psid);
         let mut changes = Changes { before: old.len(), all: new.len(), ..Changes::default() };
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());

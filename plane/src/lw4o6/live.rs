@@ -1,7 +1,7 @@
 //! A binding table that changes while in use: each worker takes a new table over before its next
 //! batch, and takes a lock only when a counter has changed.
 
-use super::table::SoftwireTable;
+use super::table::BindingTable;
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +14,14 @@ pub struct Live {
 }
 
 struct State {
-    current: Arc<SoftwireTable>,
+    current: Arc<BindingTable>,
     /// Workers may still read these. Freeing one in a worker would take milliseconds.
-    former: Vec<Arc<SoftwireTable>>,
+    former: Vec<Arc<BindingTable>>,
 }
 
 impl Live {
     /// Starts with `table`.
-    pub fn new(table: SoftwireTable) -> Arc<Live> {
+    pub fn new(table: BindingTable) -> Arc<Live> {
         let state = State { current: Arc::new(table), former: Vec::new() };
         Arc::new(Live { state: Mutex::new(state), version: AtomicU64::new(0) })
     }
@@ -32,12 +32,12 @@ impl Live {
     }
 
     /// Table in force.
-    pub fn current(&self) -> Arc<SoftwireTable> {
+    pub fn current(&self) -> Arc<BindingTable> {
         self.state().current.clone()
     }
 
     /// Replaces the table, and frees those without readers.
-    pub fn replace(&self, table: SoftwireTable) {
+    pub fn replace(&self, table: BindingTable) {
         let table = Arc::new(table);
         let mut state = self.state();
         let former = std::mem::replace(&mut state.current, table);
@@ -48,7 +48,7 @@ impl Live {
     }
 
     /// Puts a table in force; [`Live::tidy`] frees the former one.
-    fn put(&self, table: &Arc<SoftwireTable>) {
+    fn put(&self, table: &Arc<BindingTable>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
             let former = std::mem::replace(&mut state.current, Arc::clone(table));
@@ -65,7 +65,7 @@ impl Live {
         let left = state.former.len();
         drop(state);
         // Outside the lock: freeing gigabytes takes a while.
-        let free: Vec<Arc<SoftwireTable>> = free;
+        let free: Vec<Arc<BindingTable>> = free;
         drop(free);
         left
     }
@@ -79,14 +79,14 @@ impl Live {
 
 /// The strategy of an lwAFTR's worker.
 pub struct Bindings {
-    table: Arc<SoftwireTable>,
+    table: Arc<BindingTable>,
     seen: u64,
     live: Arc<Live>,
 }
 
 impl Bindings {
     /// The table as this worker reads it.
-    pub fn table(&self) -> &SoftwireTable {
+    pub fn table(&self) -> &BindingTable {
         &self.table
     }
 }
@@ -152,11 +152,11 @@ impl Softwires for Bindings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lw4o6::{Builder, Softwire};
+    use crate::lw4o6::{BindingTableBuilder, Softwire};
     use wire::PortSet;
 
-    fn table(b4: u16) -> SoftwireTable {
-        let mut builder = Builder::new("a test", [0x2001, 2, 0, 0, 0, 0, 0, 1].into());
+    fn table(b4: u16) -> BindingTable {
+        let mut builder = BindingTableBuilder::new("a test", [0x2001, 2, 0, 0, 0, 0, 0, 1].into());
         let b4 = [0x2001, 2, 1, b4, 0, 0, 0, 1].into();
         builder.add(&Softwire { b4, ipv4: [198, 51, 100, 1].into(), ports: PortSet::ALL, own: None }).unwrap();
         builder.build().unwrap()

@@ -6,7 +6,7 @@ mod live;
 mod table;
 mod text;
 
-pub use builder::{Builder, TableError};
+pub use builder::{BindingTableBuilder, BindingTableError};
 pub use live::{Bindings, Live};
-pub use table::{Softwire, SoftwireTable};
+pub use table::{BindingTable, Softwire};
 pub use text::{read, read_into};

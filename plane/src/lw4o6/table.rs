@@ -1,7 +1,7 @@
 //! The binding table: immutable, 16 octets a softwire, one cache line a look-up in both directions.
 //!
-//! Successive addresses with port sets of the same length and offset make a *segment*, in which address and PSID give
-//! the place of a softwire. An address with less than a quarter of its port sets assigned is a segment that lists its
+//! Successive addresses with port sets of the same length and offset make an *address block*, in which address and PSID give
+//! the place of a softwire. An address with less than a quarter of its port sets assigned is a block that lists its
 //! PSIDs, so that memory is proportional to the number of softwires.
 
 use crate::event::Event;
@@ -55,51 +55,51 @@ pub(super) const DENSE: u32 = u32::MAX;
 
 /// Successive addresses with the same upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct AddressBlock {
     pub first: u32,
     pub last: u32,
     pub base: u32,
     /// Start of the list of PSIDs, or [`DENSE`].
-    pub list: u32,
-    pub listed: u32,
+    pub psid_start: u32,
+    pub psid_count: u32,
     /// Ports below this belong to no port set.
-    pub least: u16,
+    pub lowest_port: u16,
     pub offset: u8,
     pub len: u8,
 }
 
-impl Segment {
+impl AddressBlock {
     fn ports(&self, psid: u16) -> PortSet {
         PortSet { offset: self.offset, len: self.len, psid }
     }
 }
 
-/// The first segment that does not end before the address.
+/// The first block that does not end before the address.
 #[inline(never)]
-fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
-    segments.get(segments.partition_point(|s| s.last < addr))
+fn block_among(blocks: &[AddressBlock], addr: u32) -> Option<&AddressBlock> {
+    blocks.get(blocks.partition_point(|s| s.last < addr))
 }
 
 /// All softwires of a lwAFTR.
-pub struct SoftwireTable {
+pub struct BindingTable {
     /// lwB4s by place; 0 for none.
     pub(super) b4: Array<u128>,
-    pub(super) segments: Vec<Segment>,
-    /// First segments of each upper half of addresses, and one past the last.
+    pub(super) blocks: Vec<AddressBlock>,
+    /// First blocks of each upper half of addresses, and one past the last.
     pub(super) starts: Box<[u32; STARTS]>,
-    /// A bit for each upper half with segments: fits the first-level cache.
-    pub(super) inhabited: [u64; 1024],
+    /// A bit for each upper half with blocks: fits the first-level cache.
+    pub(super) nonempty_halves: [u64; 1024],
     /// PSIDs in ascending order.
     pub(super) psids: Vec<u16>,
     pub(super) own: Vec<u128>,
     pub(super) forbidden: Forbidden,
     pub(super) gateway: Vec<IpAddr>,
     /// Own lwAFTR addresses by place, if there are several.
-    pub(super) own_of: Option<Array<u16>>,
+    pub(super) lwaftr_by_place: Option<Array<u16>>,
     pub(super) softwires: u64,
 }
 
-impl SoftwireTable {
+impl BindingTable {
     /// Number of softwires.
     pub fn len(&self) -> u64 {
         self.softwires
@@ -112,21 +112,21 @@ impl SoftwireTable {
 
     /// Octets of memory.
     pub fn bytes(&self) -> u64 {
-        let lists = self.segments.len() * size_of::<Segment>() + self.starts.len() * 4 + self.psids.len() * 2;
-        (self.b4.bytes() + self.own_of.as_ref().map_or(0, Array::bytes) + lists + 8192) as u64
+        let lists = self.blocks.len() * size_of::<AddressBlock>() + self.starts.len() * 4 + self.psids.len() * 2;
+        (self.b4.bytes() + self.lwaftr_by_place.as_ref().map_or(0, Array::bytes) + lists + 8192) as u64
     }
 
     /// All softwires, by address and PSID.
     pub fn iter(&self) -> impl Iterator<Item = Softwire> + '_ {
-        self.segments.iter().flat_map(move |s| self.of_segment(s))
+        self.blocks.iter().flat_map(move |s| self.of_block(s))
     }
 
-    fn of_segment<'a>(&'a self, s: &'a Segment) -> impl Iterator<Item = Softwire> + 'a {
-        let sets = if s.list == DENSE { 1u32 << s.len } else { s.listed };
+    fn of_block<'a>(&'a self, s: &'a AddressBlock) -> impl Iterator<Item = Softwire> + 'a {
+        let sets = if s.psid_start == DENSE { 1u32 << s.len } else { s.psid_count };
         let addresses = s.last - s.first + 1;
         (0..addresses).flat_map(move |a| (0..sets).map(move |k| (a, k))).filter_map(move |(a, k)| {
             let place = (s.base + a * sets + k) as usize;
-            let psid = if s.list == DENSE { k as u16 } else { self.psids[(s.list + k) as usize] };
+            let psid = if s.psid_start == DENSE { k as u16 } else { self.psids[(s.psid_start + k) as usize] };
             (self.b4[place] != 0).then(|| Softwire {
                 b4: Ipv6Addr::from_bits(self.b4[place]),
                 ipv4: Ipv4Addr::from_bits(s.first + a),
@@ -137,15 +137,15 @@ impl SoftwireTable {
     }
 
     #[inline(always)]
-    fn segment(&self, addr: u32) -> Option<&Segment> {
+    fn block(&self, addr: u32) -> Option<&AddressBlock> {
         let upper = (addr >> 16) as usize;
-        if self.inhabited[upper >> 6] >> (upper & 63) & 1 == 0 {
+        if self.nonempty_halves[upper >> 6] >> (upper & 63) & 1 == 0 {
             return None;
         }
         let (from, to) = (self.starts[upper] as usize, self.starts[upper + 1] as usize);
-        let s = match &self.segments[from..to] {
+        let s = match &self.blocks[from..to] {
             [one] => one,
-            several => among(several, addr)?,
+            several => block_among(several, addr)?,
         };
         (addr >= s.first && addr <= s.last).then_some(s)
     }
@@ -153,33 +153,33 @@ impl SoftwireTable {
     /// The place of a softwire in use.
     #[inline(always)]
     fn place(&self, point: Point4) -> Result<usize, Event> {
-        let s = self.segment(point.addr).ok_or(Event::DestinationUnmapped)?;
+        let s = self.block(point.addr).ok_or(Event::DestinationUnmapped)?;
         let psid = match point.port {
-            Some(port) if port >= s.least => {
+            Some(port) if port >= s.lowest_port => {
                 let below = 16 - u32::from(s.offset) - u32::from(s.len);
                 u32::from(port) >> below & ((1 << s.len) - 1)
             }
             None if s.offset == 0 && s.len == 0 => 0,
             _ => return Err(Event::OutsidePortSet),
         };
-        if s.list == DENSE {
+        if s.psid_start == DENSE {
             Ok((s.base + ((point.addr - s.first) << s.len) + psid) as usize)
         } else {
-            self.listed(s, psid as u16)
+            self.listed_place(s, psid as u16)
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn listed(&self, s: &Segment, psid: u16) -> Result<usize, Event> {
-        let list = &self.psids[s.list as usize..][..s.listed as usize];
+    fn listed_place(&self, s: &AddressBlock, psid: u16) -> Result<usize, Event> {
+        let list = &self.psids[s.psid_start as usize..][..s.psid_count as usize];
         let k = list.binary_search(&psid).map_err(|_| Event::UnknownSoftwire)?;
         Ok(s.base as usize + k)
     }
 
     #[inline(always)]
     fn own_at(&self, place: usize) -> u128 {
-        let k = self.own_of.as_ref().map_or(0, |o| usize::from(o[place]));
+        let k = self.lwaftr_by_place.as_ref().map_or(0, |o| usize::from(o[place]));
         self.own[k]
     }
 
@@ -188,14 +188,14 @@ impl SoftwireTable {
     fn seek(&self, point: Point4) -> u32 {
         let Ok(place) = self.place(point) else { return NOWHERE };
         self.b4.prefetch(place);
-        if let Some(o) = &self.own_of {
+        if let Some(o) = &self.lwaftr_by_place {
             o.prefetch(place);
         }
         place as u32
     }
 }
 
-impl Softwires for &SoftwireTable {
+impl Softwires for &BindingTable {
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {
         let place = self.place(customer)?;
@@ -220,7 +220,7 @@ impl Softwires for &SoftwireTable {
 
     #[inline(always)]
     fn serves(&self, addr: u32) -> bool {
-        self.segment(addr).is_some()
+        self.block(addr).is_some()
     }
 
     fn is_own(&self, addr: u128) -> bool {

@@ -11,9 +11,9 @@
 //! Blanks or tabs separate words. Without a port set the address is not shared (`0/0`); the offset
 //! is 0 unless given; the lwAFTR's address is the gateway's unless given. `#` begins a comment.
 
-use super::builder::{Builder, Fault, TableError};
+use super::builder::{BindingTableBuilder, BindingTableError, SoftwireFault};
+use super::table::BindingTable;
 use super::table::Softwire;
-use super::table::SoftwireTable;
 use std::io::BufRead;
 use std::net::Ipv6Addr;
 use wire::PortSet;
@@ -24,20 +24,20 @@ const LONGEST: usize = 1024;
 ///
 /// # Errors
 /// The first line that is wrong, or two that contradict each other.
-pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<SoftwireTable, TableError> {
-    read_into(Builder::new(file, own), text)
+pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<BindingTable, BindingTableError> {
+    read_into(BindingTableBuilder::new(file, own), text)
 }
 
 /// As [`read`], into a builder with the name and the gateway's addresses.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<SoftwireTable, TableError> {
+pub fn read_into(mut builder: BindingTableBuilder, mut text: impl BufRead) -> Result<BindingTable, BindingTableError> {
     let file = &builder.name();
     let mut line = 0u64;
     let mut part = Vec::with_capacity(LONGEST);
     loop {
-        let failed = |source| TableError::Read { file: file.to_owned(), line, source };
+        let failed = |source| BindingTableError::Read { file: file.to_owned(), line, source };
         let chunk = match text.fill_buf() {
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
             other => other.map_err(failed)?,
@@ -85,7 +85,7 @@ struct Word<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn load(&self, builder: &mut Builder) -> Result<(), TableError> {
+    fn load(&self, builder: &mut BindingTableBuilder) -> Result<(), BindingTableError> {
         if self.text.len() > LONGEST {
             return Err(self.fault(format!("longer than {LONGEST} octets")));
         }
@@ -107,15 +107,15 @@ impl<'a> Line<'a> {
         };
         let line = u32::try_from(self.number).map_err(|_| self.fault("more lines than a table can have".into()))?;
         builder.add_line(&Softwire { b4, ipv4, ports, own }, line).map_err(|fault| match fault {
-            Fault::B4 => self.word(words[0], 0, &fault.to_string()),
-            Fault::Ipv4 => self.word(words[1], 1, &fault.to_string()),
-            Fault::Ports(_) => self.word(words[2], 2, &fault.to_string()),
-            Fault::Own | Fault::ManyOwn => self.word(words[3], 3, &fault.to_string()),
-            Fault::Many => self.fault(fault.to_string()),
+            SoftwireFault::B4Address => self.word(words[0], 0, &fault.to_string()),
+            SoftwireFault::Ipv4Address => self.word(words[1], 1, &fault.to_string()),
+            SoftwireFault::Ports(_) => self.word(words[2], 2, &fault.to_string()),
+            SoftwireFault::LwAftrAddress | SoftwireFault::TooManyLwAftrs => self.word(words[3], 3, &fault.to_string()),
+            SoftwireFault::TooManySoftwires => self.fault(fault.to_string()),
         })
     }
 
-    fn words(&self) -> Result<([Word<'a>; 4], usize), TableError> {
+    fn words(&self) -> Result<([Word<'a>; 4], usize), BindingTableError> {
         let text = self.text.strip_suffix(b"\r").unwrap_or(self.text);
         let text = &text[..text.iter().position(|b| *b == b'#').unwrap_or(text.len())];
         let text = std::str::from_utf8(text).map_err(|e| {
@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
             let at = word.as_ptr() as usize - text.as_ptr() as usize;
             let Some(place) = words.get_mut(n) else {
                 let why = "more words than a softwire has; comments begin with `#`".to_owned();
-                return Err(TableError::Word {
+                return Err(BindingTableError::Word {
                     file: self.file.to_owned(),
                     line: self.number,
                     column: at + 1,
@@ -141,8 +141,8 @@ impl<'a> Line<'a> {
         Ok((words, n))
     }
 
-    fn word(&self, word: Word<'_>, column: usize, why: &str) -> TableError {
-        TableError::Word {
+    fn word(&self, word: Word<'_>, column: usize, why: &str) -> BindingTableError {
+        BindingTableError::Word {
             file: self.file.to_owned(),
             line: self.number,
             column: word.at + 1,
@@ -152,8 +152,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn fault(&self, why: String) -> TableError {
-        TableError::Line { file: self.file.to_owned(), line: self.number, why }
+    fn fault(&self, why: String) -> BindingTableError {
+        BindingTableError::Line { file: self.file.to_owned(), line: self.number, why }
     }
 }
 

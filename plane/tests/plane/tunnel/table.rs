@@ -1,7 +1,7 @@
 //! The binding table: reading it from text, and look-ups against a plain list of softwires.
 
 use plane::event::Event;
-use plane::lw4o6::{Builder, Softwire, SoftwireTable, read};
+use plane::lw4o6::{BindingTable, BindingTableBuilder, Softwire, read};
 use plane::{Point4, Softwires};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use wire::PortSet;
 
 const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xaf, 0, 0, 0, 0, 1);
 
-fn load(text: &str) -> Result<SoftwireTable, String> {
+fn load(text: &str) -> Result<BindingTable, String> {
     read("softwires.txt", OWN, text.as_bytes()).map_err(|e| e.to_string())
 }
 
@@ -62,12 +62,15 @@ fn every_mistake_has_its_place_and_reason() {
         ("2001:db8::2 192.0.2.2 5/6 nobody", "`nobody` as the lwAFTR's IPv6 address: not an IPv6 address"),
         ("2001:db8::2 192.0.2.2 5/6 ::1", "`::1` as the lwAFTR's IPv6 address: no lwAFTR can have"),
         ("2001:db8::2 192.0.2.2 5/6 2001:db8::1 x", "column 39: `x` as a fifth word: more words than a softwire has"),
-        ("2001:db8::2 192.0.2.1 5/6", "line 2: PSID 5 of 192.0.2.1 is given out already in line 1"),
+        ("2001:db8::2 192.0.2.1 5/6", "line 2: PSID 5 of 192.0.2.1 is already assigned in line 1"),
         (
             "2001:db8::2 192.0.2.1 5/7",
-            "line 2: a port set of length 7 and offset 0 overlaps those of 192.0.2.1 in line 1",
+            "line 2: the port set of 192.0.2.1 has length 7 and offset 0, and that in line 1 has length 6 and offset 0",
         ),
-        ("2001:db8::2 192.0.2.1", "line 2: a port set of length 0 and offset 0 overlaps those of 192.0.2.1 in line 1"),
+        (
+            "2001:db8::2 192.0.2.1",
+            "line 2: the port set of 192.0.2.1 has length 0 and offset 0, and that in line 1 has length 6",
+        ),
     ] {
         let e = fault(&format!("{ok}{line}\n2001:db8:b4::9 192.0.2.9\n"));
         assert!(e.starts_with("softwires.txt, line 2") && e.contains(want) && e.contains("nothing was loaded"), "{e}");
@@ -110,14 +113,14 @@ fn a_reader_that_fails_is_named() {
         }
     }
     let e = read("t", OWN, BufReader::new(Broken)).err().unwrap().to_string();
-    assert!(e.contains("reading t behind line 0: disk on fire"), "{e}");
+    assert!(e.contains("reading t after line 0: disk on fire"), "{e}");
 }
 
 /// Sixteen octets a softwire where addresses are full, and never more than a few times that.
 #[test]
 fn memory_follows_the_number_of_softwires() {
     let of = |n: u32, bits: u8, every: u32| {
-        let mut b = Builder::new("t", OWN);
+        let mut b = BindingTableBuilder::new("t", OWN);
         for i in 0..n {
             let (ipv4, psid) =
                 (Ipv4Addr::from_bits(0x0a00_0000 + ((i * every) >> bits)), ((i * every) & ((1 << bits) - 1)) as u16);
@@ -169,7 +172,7 @@ proptest! {
         let mut shuffled: Vec<_> = list.iter().collect();
         let mut state = order;
         shuffled.sort_by_cached_key(|_| plane::hash::splitmix(&mut state));
-        let mut b = Builder::new("t", OWN);
+        let mut b = BindingTableBuilder::new("t", OWN);
         for s in shuffled {
             b.add(s).unwrap();
         }
@@ -197,7 +200,7 @@ proptest! {
             prop_assert_eq!(t.serves(p.addr), list.iter().any(|s| s.ipv4.to_bits() == p.addr));
         }
         // A table of a table is the same.
-        let again = Builder::of("again", t).build().unwrap();
+        let again = BindingTableBuilder::from_table("again", t).build().unwrap();
         prop_assert!(again.iter().eq(t.iter()));
         prop_assert_eq!(t.iter().count(), list.len());
     }
@@ -215,7 +218,10 @@ fn no_softwire_has_an_address_of_the_gateway() {
     let own4 = Ipv4Addr::new(192, 0, 2, 254);
     let at = |text: &str| {
         let gateway = [own4.into(), "2001:db8:af::99".parse().unwrap()];
-        plane::lw4o6::read_into(Builder::new("softwires.txt", OWN).at(&gateway), text.as_bytes())
+        plane::lw4o6::read_into(
+            BindingTableBuilder::new("softwires.txt", OWN).with_gateway_addresses(&gateway),
+            text.as_bytes(),
+        )
     };
     let other = "2001:db8:b4::1 192.0.2.1 5/6 2001:db8:af::2";
     for (line, want) in [
@@ -234,16 +240,16 @@ fn no_softwire_has_an_address_of_the_gateway() {
         assert!(e.contains(want) && e.contains("nothing was loaded"), "{e}");
     }
     let table = at(other).unwrap();
-    let own = |t: &SoftwireTable| {
+    let own = |t: &BindingTable| {
         ["2001:db8:af::1", "2001:db8:af::2", "2001:db8:af::99"]
             .map(|a| (&*t).is_own(a.parse::<Ipv6Addr>().unwrap().to_bits()))
     };
     assert_eq!(own(&table), [true; 3]);
     for (b4, ipv4) in [(OWN, Ipv4Addr::new(192, 0, 2, 2)), ("2001:db8:b4::2".parse().unwrap(), own4)] {
-        let mut changed = Builder::of("changed", &table);
+        let mut changed = BindingTableBuilder::from_table("changed", &table);
         changed.add(&Softwire { b4, ipv4, ports: PortSet::ALL, own: None }).unwrap();
         let e = changed.build().err().expect("an error").to_string();
         assert!(e.starts_with("changed, line 2: ") && e.contains("own") | e.contains("itself"), "{e}");
     }
-    assert_eq!(own(&Builder::of("again", &table).build().unwrap()), [true; 3]);
+    assert_eq!(own(&BindingTableBuilder::from_table("again", &table).build().unwrap()), [true; 3]);
 }
