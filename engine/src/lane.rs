@@ -45,7 +45,7 @@ pub(crate) struct LaneStart {
 impl Lane {
     /// Waits for all lanes; fails, so that they stop, if the thread cannot run on its core.
     pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<LaneStart, PortError> {
-        if let Err(error) = port::host::place(self.core) {
+        if let Err(error) = port::host::pin_or_release(self.core) {
             shared.broken.store(true, Ordering::Relaxed);
             return Err(error);
         }
@@ -54,8 +54,8 @@ impl Lane {
         let in_process = facts.iter().all(|f| f.backend == "link");
         // Unpinned lanes yield, or two that wait for a third one on their cores would wait for ever.
         let alone = self.core.is_some() && in_process;
-        if !(alone && shared.short && port::host::preempt_others()) {
-            port::host::hurry();
+        if !(alone && shared.short && port::host::enter_real_time()) {
+            port::host::set_best_nice();
         }
         // A thread that keeps its capabilities measures the same.
         let _ = port::privileges::limit_measuring_thread();

@@ -117,11 +117,11 @@ impl EmbeddedGateway {
         let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
-                port::host::place(core)?;
+                port::host::pin_or_release(core)?;
                 // Without an isolated core it must not block others.
-                round.preempts = preempt && core.is_some() && port::host::preempt_others();
+                round.preempts = preempt && core.is_some() && port::host::enter_real_time();
                 if !round.preempts {
-                    port::host::hurry();
+                    port::host::set_best_nice();
                 }
                 // A gateway on interfaces limits its workers through the control queue.
                 if preempt {
@@ -414,7 +414,11 @@ impl Rounds {
         if control.long.load(Ordering::Relaxed) != self.long && self.preempts {
             self.long = !self.long;
             // A failure shows as a stall.
-            let _ = if self.long { port::host::preempt_no_more() } else { port::host::preempt_others() };
+            if self.long {
+                port::host::leave_real_time();
+            } else {
+                port::host::enter_real_time();
+            }
         }
         if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
             std::thread::sleep(NAP);

@@ -27,22 +27,22 @@ pub fn spawn_in<'scope, T: Send + 'scope>(
 /// # Errors
 /// The core does not exist, or this process may not use it.
 pub fn pin(core: usize) -> Result<(), PortError> {
-    keep_to(&[core])
+    pin_to(&[core])
 }
 
 /// Pins the calling thread to `core`, or to all cores of this process, as its parent may be pinned to fewer.
 ///
 /// # Errors
 /// As [`pin`].
-pub fn place(core: Option<usize>) -> Result<(), PortError> {
-    core.map_or_else(|| keep_to(&cores()), pin)
+pub fn pin_or_release(core: Option<usize>) -> Result<(), PortError> {
+    core.map_or_else(|| pin_to(&cores()), pin)
 }
 
 /// Pins the calling thread, and later threads of it, to these cores.
 ///
 /// # Errors
 /// As [`pin`].
-pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
+pub fn pin_to(cores: &[usize]) -> Result<(), PortError> {
     let mut set = CpuSet::new();
     for &core in cores {
         set.set(core);
@@ -57,7 +57,7 @@ pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
 }
 
 /// Gives the calling thread the best ordinary priority (nice -20), if possible. Returns whether it succeeded.
-pub fn hurry() -> bool {
+pub fn set_best_nice() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
@@ -67,7 +67,7 @@ pub fn hurry() -> bool {
 ///
 /// Under SCHED_FIFO, two processes with two spinning threads each on the same two cores could
 /// deadlock: on each core a thread would wait for its partner, which cannot run on the other one.
-pub fn preempt_others() -> bool {
+pub fn enter_real_time() -> bool {
     // SAFETY: sched_param is plain data, for which all zeroes is a valid value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = 1;
@@ -76,13 +76,13 @@ pub fn preempt_others() -> bool {
 }
 
 /// Reverses [`preempt_others`]: the best ordinary priority.
-pub fn preempt_no_more() -> bool {
+pub fn leave_real_time() -> bool {
     // SAFETY: as above; ordinary threads have priority 0.
     let param: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: thread 0 is the calling thread, and the pointer refers to a live sched_param.
     let ordinary =
         unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const param) };
-    ordinary == 0 && hurry()
+    ordinary == 0 && set_best_nice()
 }
 
 /// The kernel stops real-time threads beyond 950 ms of each second (sched_rt_runtime_us). Use
@@ -111,11 +111,12 @@ pub fn thread_run_delay_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The process at the other end of a Unix socket when it connected or began to listen; 0 in an
-/// invisible pid namespace (which rustix's type cannot represent).
+/// The process at the other end of a Unix socket when it connected or began to listen; 0 for a
+/// process in an invisible pid namespace, and for a socket of another kind (rustix's type cannot
+/// represent 0).
 ///
 /// # Errors
-/// The socket is of another kind.
+/// The file is no socket.
 pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
     let peer: libc::ucred = get_option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED)?;
     Ok(peer.pid)
@@ -148,9 +149,9 @@ mod tests {
     /// Without privilege both functions do nothing, and the thread stays an ordinary thread.
     #[test]
     fn a_thread_that_preempted_others_is_ordinary_again() {
-        let preempted = preempt_others();
+        let preempted = enter_real_time();
         assert_eq!(policy() == libc::SCHED_RR, preempted);
-        preempt_no_more();
+        leave_real_time();
         assert_eq!(policy(), libc::SCHED_OTHER);
     }
 
@@ -162,7 +163,7 @@ mod tests {
         let (ready, ran) = (Barrier::new(2), AtomicBool::new(false));
         let prepare = || {
             pin(core).unwrap();
-            preempt_others();
+            enter_real_time();
             ready.wait();
         };
         let saw = std::thread::scope(|scope| {

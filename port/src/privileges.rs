@@ -64,7 +64,7 @@ mod tests {
             assert_eq!(["CapInh", "CapPrm", "CapEff", "CapAmb"].map(set), [0, priority, priority, 0]);
             assert_eq!(line("NoNewPrivs"), "1");
             if priority != 0 {
-                assert!(crate::host::preempt_others() && crate::host::preempt_no_more());
+                assert!(crate::host::enter_real_time() && crate::host::leave_real_time());
             }
         })
         .join()

@@ -122,7 +122,7 @@ fn perf() -> io::Result<Command> {
 fn spawn_on_all_cores(command: &mut Command, streams: [Stdio; 3]) -> io::Result<Child> {
     let command = child::apart(command, streams).env("LC_ALL", "C");
     let spawn = || {
-        port::host::place(None).map_err(io::Error::other)?;
+        port::host::pin_or_release(None).map_err(io::Error::other)?;
         command.spawn()
     };
     std::thread::scope(|scope| {

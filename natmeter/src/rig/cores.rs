@@ -82,7 +82,7 @@ impl Cores {
             return Ok(());
         }
         let own: Vec<usize> = port::host::cores().into_iter().filter(|c| !self.workers.contains(&Some(*c))).collect();
-        port::host::keep_to(&own)
+        port::host::pin_to(&own)
     }
 
     /// Everything on one thread, so that host noise cannot overflow a queue.

@@ -102,8 +102,8 @@ fn beside_tester_threads<T: Send>(
     // A process inherits cores and priority from the thread that starts it.
     std::thread::scope(|scope| {
         let starts = port::host::spawn_in(scope, || {
-            port::host::keep_to(free)?;
-            port::host::hurry();
+            port::host::pin_to(free)?;
+            port::host::set_best_nice();
             Ok(boot()?)
         })?;
         starts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

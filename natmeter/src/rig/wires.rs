@@ -1,7 +1,7 @@
 //! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures
 //! are written between trials, when delays do not matter.
 
-use port::middleware::capture::{CapturedFrame, Pages, Scope};
+use port::middleware::capture::{CaptureBuffer, CaptureLimits, CapturedFrame};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
 use record::store::{CAPTURES, Dir, StoreError};
@@ -22,17 +22,17 @@ pub(crate) struct Wires {
     capture: Option<scenario::Capture>,
     octets: usize,
     clock: Clock,
-    pages: Vec<(&'static str, Pages)>,
+    buffers: Vec<(&'static str, CaptureBuffer)>,
 }
 
 impl Wires {
     pub(crate) fn of(scenario: &Scenario, clock: Clock) -> Wires {
         let octets = scenario.traffic.frame_size.max(128);
-        Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, pages: Vec::new() }
+        Wires { impair: scenario.impair.clone(), capture: scenario.capture.clone(), octets, clock, buffers: Vec::new() }
     }
 
     pub(crate) fn bare(clock: Clock) -> Wires {
-        Wires { impair: None, capture: None, octets: 0, clock, pages: Vec::new() }
+        Wires { impair: None, capture: None, octets: 0, clock, buffers: Vec::new() }
     }
 
     /// Delayed frames on each side.
@@ -65,9 +65,9 @@ impl Wires {
             port = Box::new(Impair::new(port, what, self.held(), self.clock));
         }
         if let Some(c) = &self.capture {
-            let scope = Scope { octets: self.octets, frames: c.frames as usize };
-            let (capture, pages) = Capture::new(port, scope, self.clock);
-            self.pages.push((side, pages));
+            let limits = CaptureLimits { snaplen: self.octets, frames: c.frames as usize };
+            let (capture, buffer) = Capture::new(port, limits, self.clock);
+            self.buffers.push((side, buffer));
             port = Box::new(capture);
         }
         port
@@ -89,13 +89,13 @@ impl Wires {
 
     /// The captures, to be written after each trial.
     pub(crate) fn into_captures(self) -> Captures {
-        Captures { pages: self.pages, target: None }
+        Captures { buffers: self.buffers, target: None }
     }
 }
 
 #[derive(Default)]
 pub struct Captures {
-    pages: Vec<(&'static str, Pages)>,
+    buffers: Vec<(&'static str, CaptureBuffer)>,
     target: Option<Target>,
 }
 
@@ -115,13 +115,13 @@ impl Captures {
 
     /// One file for each port, named by measurement, trial and port.
     pub(crate) fn write(&mut self) -> Result<(), String> {
-        let Some(target) = self.target.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
+        let Some(target) = self.target.as_mut().filter(|_| !self.buffers.is_empty()) else { return Ok(()) };
         let failed = |error: &dyn Display| format!("capture cannot be written: {error}");
         let folder = target.run.folder_or_new(CAPTURES).map_err(|e| failed(&e))?;
-        for (side, pages) in &self.pages {
+        for (side, buffer) in &self.buffers {
             let name = format!("{}.trial-{}.{side}.pcap", target.measurement, target.next_trial);
             let file = folder.rewrite(&name).map_err(|e| failed(&e))?;
-            let written = write_pcap(file, pages.octets(), &pages.turn());
+            let written = write_pcap(file, buffer.snaplen(), &buffer.take_frames());
             written.map_err(|e| failed(&format!("{}: {e}", folder.path_of(name).display())))?;
         }
         target.next_trial += 1;

@@ -5,11 +5,11 @@ use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Limits for one trial.
+/// Limits of a capture, for one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct CaptureLimits {
     /// Octets of a frame.
-    pub octets: usize,
+    pub snaplen: usize,
     /// Frames: half the first, half the last of the trial.
     pub frames: usize,
 }
@@ -27,91 +27,95 @@ pub struct CapturedFrame {
 
 /// Frames captured since they were last taken.
 #[derive(Clone)]
-pub struct Pages(Arc<Mutex<Page>>);
+pub struct CaptureBuffer(Arc<Mutex<FrameBuffer>>);
 
-impl Pages {
-    /// Pages without a frame.
-    pub fn new(scope: Scope) -> Pages {
-        Pages(Arc::new(Mutex::new(Page::new(scope))))
+impl CaptureBuffer {
+    /// Returns an empty buffer.
+    pub fn new(limits: CaptureLimits) -> CaptureBuffer {
+        CaptureBuffer(Arc::new(Mutex::new(FrameBuffer::new(limits))))
     }
 
     /// Most octets of a frame.
-    pub fn octets(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.octets
+    pub fn snaplen(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.snaplen
     }
 
     /// Takes the frames, in order of arrival.
-    pub fn turn(&self) -> Vec<CapturedFrame> {
+    pub fn take_frames(&self) -> Vec<CapturedFrame> {
         // If a thread panicked while writing a frame, those before it are complete.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take_frames()
     }
 }
 
 struct Slots {
-    octets: usize,
-    room: Vec<u8>,
+    snaplen: usize,
+    bytes: Vec<u8>,
     /// Time and length.
     frames: Vec<(u64, usize)>,
 }
 
 impl Slots {
     fn new(frames: usize, octets: usize) -> Slots {
-        Slots { octets, room: vec![0; frames * octets], frames: vec![(0, 0); frames] }
+        Slots { snaplen: octets, bytes: vec![0; frames * octets], frames: vec![(0, 0); frames] }
     }
 
     fn put(&mut self, slot: usize, nanos: u64, bytes: &[u8]) {
-        let kept = bytes.len().min(self.octets);
-        self.room[slot * self.octets..][..kept].copy_from_slice(&bytes[..kept]);
+        let kept = bytes.len().min(self.snaplen);
+        self.bytes[slot * self.snaplen..][..kept].copy_from_slice(&bytes[..kept]);
         self.frames[slot] = (nanos, bytes.len());
     }
 
     fn get(&self, slot: usize) -> CapturedFrame {
         let (nanos, length) = self.frames[slot];
-        let octets = self.room[slot * self.octets..][..length.min(self.octets)].to_vec();
+        let octets = self.bytes[slot * self.snaplen..][..length.min(self.snaplen)].to_vec();
         CapturedFrame { nanos, length, octets }
     }
 
     fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
-        let octets = self.octets;
-        self.room[slot * octets..][..octets].copy_from_slice(&other.room[from * octets..][..octets]);
+        let octets = self.snaplen;
+        self.bytes[slot * octets..][..octets].copy_from_slice(&other.bytes[from * octets..][..octets]);
         self.frames[slot] = other.frames[from];
     }
 }
 
 /// The first frames, and a ring of the last ones.
-struct Page {
+struct FrameBuffer {
     slots: Slots,
     /// Number of first slots; the other slots are the ring.
-    firsts: usize,
-    seen: usize,
+    head_slots: usize,
+    stored: usize,
 }
 
-impl Page {
-    fn new(scope: Scope) -> Page {
-        Page { slots: Slots::new(scope.frames, scope.octets), firsts: scope.frames.div_ceil(2), seen: 0 }
+impl FrameBuffer {
+    fn new(limits: CaptureLimits) -> FrameBuffer {
+        FrameBuffer {
+            slots: Slots::new(limits.frames, limits.snaplen),
+            head_slots: limits.frames.div_ceil(2),
+            stored: 0,
+        }
     }
 
     /// `None` in a ring without slots.
     fn slot(&self, number: usize) -> Option<usize> {
-        let ring = self.slots.frames.len() - self.firsts;
-        match number.checked_sub(self.firsts) {
+        let ring = self.slots.frames.len() - self.head_slots;
+        match number.checked_sub(self.head_slots) {
             None => Some(number),
-            Some(later) => later.checked_rem(ring).map(|at| self.firsts + at),
+            Some(later) => later.checked_rem(ring).map(|at| self.head_slots + at),
         }
     }
 
     fn add(&mut self, other: &Slots, from: usize) {
-        if let Some(slot) = self.slot(self.seen) {
+        if let Some(slot) = self.slot(self.stored) {
             self.slots.copy(slot, other, from);
-            self.seen += 1;
+            self.stored += 1;
         }
     }
 
-    fn turn(&mut self) -> Vec<CapturedFrame> {
-        let ring = self.slots.frames.len() - self.firsts;
-        let seen = std::mem::take(&mut self.seen);
-        let latest = seen.saturating_sub(ring).max(self.firsts);
-        let numbers = (0..seen.min(self.firsts)).chain(latest..seen);
+    fn take_frames(&mut self) -> Vec<CapturedFrame> {
+        let ring = self.slots.frames.len() - self.head_slots;
+        let seen = std::mem::take(&mut self.stored);
+        let latest = seen.saturating_sub(ring).max(self.head_slots);
+        let numbers = (0..seen.min(self.head_slots)).chain(latest..seen);
         numbers.filter_map(|number| Some(self.slots.get(self.slot(number)?))).collect()
     }
 }
@@ -122,17 +126,17 @@ pub struct Capture<P> {
     clock: Clock,
     /// One reading for all frames, so that intervals are exact.
     calendar: Calendar,
-    pages: Pages,
+    buffer: CaptureBuffer,
     /// Copies of the burst being sent, which may be accepted in part.
     pending: Slots,
 }
 
 impl<P: Port> Capture<P> {
     /// Captures the frames of `port`.
-    pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
-        let pages = Pages::new(scope);
-        let pending = Slots::new(crate::BATCH, scope.octets);
-        (Capture { port, clock, calendar: Calendar::now(clock), pages: pages.clone(), pending }, pages)
+    pub fn new(port: P, limits: CaptureLimits, clock: Clock) -> (Capture<P>, CaptureBuffer) {
+        let buffer = CaptureBuffer::new(limits);
+        let pending = Slots::new(crate::BATCH, limits.snaplen);
+        (Capture { port, clock, calendar: Calendar::now(clock), buffer: buffer.clone(), pending }, buffer)
     }
 
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
@@ -142,8 +146,8 @@ impl<P: Port> Capture<P> {
     }
 
     fn keep(&mut self, frames: usize) {
-        let mut page = self.pages.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..frames).for_each(|slot| page.add(&self.pending, slot));
+        let mut buffer = self.buffer.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..frames).for_each(|slot| buffer.add(&self.pending, slot));
     }
 }
 
@@ -195,12 +199,12 @@ mod tests {
         frames.iter().map(shape).collect()
     }
 
-    fn rig(frames: usize) -> (Pool, Capture<LinkPort>, LinkPort, Pages) {
+    fn rig(frames: usize) -> (Pool, Capture<LinkPort>, LinkPort, CaptureBuffer) {
         let clock = Clock::system();
         let pool = Pool::single(PoolConfig::compact(1, 16, 200)).unwrap();
         let (mut a, mut b) = link("t", clock, 8, (1, Steer::First), (1, Steer::First));
-        let (a, pages) = Capture::new(a.remove(0), Scope { octets: 64, frames }, clock);
-        (pool, a, b.remove(0), pages)
+        let (a, buffer) = Capture::new(a.remove(0), CaptureLimits { snaplen: 64, frames }, clock);
+        (pool, a, b.remove(0), buffer)
     }
 
     fn send(pool: &mut Pool, port: &mut impl Port, value: u8, len: usize) {
@@ -213,19 +217,19 @@ mod tests {
 
     #[test]
     fn both_directions_are_captured_in_order_and_cut_to_the_limit() {
-        let (mut pool, mut a, mut b, pages) = rig(10);
+        let (mut pool, mut a, mut b, buffer) = rig(10);
         send(&mut pool, &mut a, 1, 60);
         send(&mut pool, &mut a, 2, 100);
         let mut frames = burst();
         b.receive(&mut pool, &mut frames).unwrap();
         b.transmit(&mut pool, &mut frames).unwrap();
         a.receive(&mut pool, &mut frames).unwrap();
-        assert_eq!(shapes(&pages.turn()), [(1, 60, 60), (2, 64, 100), (1, 60, 60), (2, 64, 100)]);
+        assert_eq!(shapes(&buffer.take_frames()), [(1, 60, 60), (2, 64, 100), (1, 60, 60), (2, 64, 100)]);
     }
 
     #[test]
-    fn the_first_and_the_last_frames_of_each_page_are_kept() {
-        let (mut pool, mut a, mut b, pages) = rig(5);
+    fn the_first_and_the_last_frames_of_each_trial_are_kept() {
+        let (mut pool, mut a, mut b, buffer) = rig(5);
         for (frames, kept) in [(12, vec![0, 1, 2, 10, 11]), (4, vec![0, 1, 2, 3]), (0, vec![])] {
             for value in 0..frames {
                 send(&mut pool, &mut a, value, 60 + value as usize);
@@ -233,19 +237,19 @@ mod tests {
                 b.receive(&mut pool, &mut back).unwrap();
                 pool.free_all(&mut back);
             }
-            let seen: Vec<u8> = shapes(&pages.turn()).iter().map(|shape| shape.0).collect();
+            let seen: Vec<u8> = shapes(&buffer.take_frames()).iter().map(|shape| shape.0).collect();
             assert_eq!(seen, kept);
         }
     }
 
     #[test]
-    fn a_page_of_one_frame_or_none_has_no_ring() {
+    fn a_buffer_of_one_frame_or_none_has_no_ring() {
         for frames in [0, 1] {
-            let (mut pool, mut a, _b, pages) = rig(frames);
+            let (mut pool, mut a, _b, buffer) = rig(frames);
             for value in 1..5 {
                 send(&mut pool, &mut a, value, 60);
             }
-            assert_eq!(pages.turn().len(), frames);
+            assert_eq!(buffer.take_frames().len(), frames);
         }
     }
 
@@ -268,10 +272,10 @@ mod tests {
             }
         }
         let mut pool = Pool::single(PoolConfig::compact(1, 4, 60)).unwrap();
-        let (mut port, pages) = Capture::new(Stuck, Scope { octets: 60, frames: 8 }, Clock::system());
+        let (mut port, buffer) = Capture::new(Stuck, CaptureLimits { snaplen: 60, frames: 8 }, Clock::system());
         let mut frames = burst();
         frames.extend([pool.alloc(60).unwrap(), pool.alloc(60).unwrap()]);
         port.transmit(&mut pool, &mut frames).unwrap();
-        assert_eq!(shapes(&pages.turn()), [(0, 60, 60)]);
+        assert_eq!(shapes(&buffer.take_frames()), [(0, 60, 60)]);
     }
 }

@@ -5,7 +5,7 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Condition, Select, Width, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::link::{Steer, link};
-use port::middleware::capture::Scope;
+use port::middleware::capture::CaptureLimits;
 use port::middleware::{Capture, Impair, Impairment};
 use port::{BATCH, Burst, Clock, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
@@ -283,7 +283,7 @@ fn middleware_rig() -> impl FnMut() -> Rig {
     move || {
         let rig = plain();
         let wrap = |port: Box<dyn Port>| {
-            let (captured, _) = Capture::new(port, Scope { octets: 128, frames: 64 }, rig.clock);
+            let (captured, _) = Capture::new(port, CaptureLimits { snaplen: 128, frames: 64 }, rig.clock);
             Box::new(Impair::new(captured, Impairment::default(), 4096, rig.clock))
         };
         Rig { left: wrap(rig.left), right: wrap(rig.right), ..rig }
