@@ -100,7 +100,7 @@ impl DueTimes {
     }
 }
 
-/// A sender without bitmap in `seen` lost all frames.
+/// A sender without a bitmap in `seen` lost all its frames.
 pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Arrivals>], due: &DueTimes) -> Losses {
     let senders = seen.len().max(1) as u64;
     let (mut found, mut first, mut last) = (0, None, 0);

@@ -64,7 +64,8 @@ impl Affinity {
     }
 }
 
-/// The worker, by the first `octets` octets of the source; `None` if it is no IPv6 packet.
+/// The worker of an IPv6 packet, by the first `octets` octets of its source, or of the destination that an ICMPv6 error quotes;
+/// `None` for any other packet.
 #[inline(always)]
 pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
@@ -76,7 +77,8 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
 }
 
 impl Affinity {
-    /// `function` processes the packets of this worker's customers.
+    /// Lets `function` process what comes from the Internet, and the packets of this worker's customers. All other packets
+    /// are handed over to the workers of their customers.
     #[inline]
     pub(crate) fn process<F: Function, P: Packet>(
         &mut self,
