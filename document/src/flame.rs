@@ -11,7 +11,7 @@ const ROW: f64 = 18.0;
 /// Boxes that are narrower are left out.
 const NARROWEST: f64 = 0.4;
 const PADDING: f64 = 6.0;
-/// Classes of the style sheet, for the colours of neighbours.
+/// Classes of the style sheet. The octets of a function's name choose one, and with it the colour.
 const CLASSES: [&str; 3] = ["s1", "s4", "s3"];
 
 /// A function with those that it calls.
@@ -42,21 +42,21 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A drawing of this width.
-struct Drawing {
+/// A flame graph while it is drawn.
+struct FlameDrawing {
     out: String,
-    all: f64,
+    total_samples: f64,
     scale: f64,
     height: f64,
 }
 
-impl Drawing {
-    fn above(&mut self, node: &Node<'_>, mut x: f64, row: usize) {
+impl FlameDrawing {
+    fn draw_callees(&mut self, node: &Node<'_>, mut x: f64, row: usize) {
         for (name, call) in &node.calls {
             let width = call.samples as f64 * self.scale;
             if width >= NARROWEST {
                 self.draw(name, call.samples, x, width, row);
-                self.above(call, x, row + 1);
+                self.draw_callees(call, x, row + 1);
             }
             x += width;
         }
@@ -66,7 +66,7 @@ impl Drawing {
         let y = self.height - ROW * (row as f64 + 1.0);
         // The first row is the core, the second one the thread.
         let class = if row < 2 { "s0" } else { CLASSES[name.bytes().map(usize::from).sum::<usize>() % CLASSES.len()] };
-        let share = percent(samples as f64 * 100.0 / self.all);
+        let share = percent(samples as f64 * 100.0 / self.total_samples);
         let _ = write!(
             self.out,
             "<g class=\"{class}\"><title>{}: {share}, {} samples</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
@@ -86,7 +86,7 @@ impl Drawing {
 
 /// A flame graph.
 #[derive(Clone, Debug, Default)]
-pub struct Flame {
+pub struct FlameGraph {
     /// Unique in a page.
     pub id: String,
     /// What the figure shows.
@@ -99,16 +99,16 @@ pub struct Flame {
     pub width: f64,
 }
 
-impl Flame {
+impl FlameGraph {
     /// Renders an `<svg>` element.
     pub fn render(&self) -> String {
         let root = Node::of(&self.stacks);
-        let all = (root.samples as f64).max(1.0);
-        let scale = self.width / all;
+        let total_samples = (root.samples as f64).max(1.0);
+        let scale = self.width / total_samples;
         let height = ROW * root.rows(scale) as f64;
         let out = begin(&self.id, "flame", (self.width, height), &self.title, &self.description);
-        let mut drawing = Drawing { out, all, scale, height };
-        drawing.above(&root, 0.0, 0);
+        let mut drawing = FlameDrawing { out, total_samples, scale, height };
+        drawing.draw_callees(&root, 0.0, 0);
         drawing.out + "</svg>\n"
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     fn drawn(title: &str, description: &str, stacks: &[(&str, u64)], width: f64) -> String {
         let stacks = stacks.iter().map(|(stack, samples)| ((*stack).to_owned(), *samples)).collect();
         let [id, title, description] = ["f", title, description].map(str::to_owned);
-        Flame { id, title, description, stacks, width }.render()
+        FlameGraph { id, title, description, stacks, width }.render()
     }
 
     #[test]

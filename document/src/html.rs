@@ -147,7 +147,7 @@ fn class_of(column: &Column) -> &'static str {
 fn rows(out: &mut String, table: &Table, head: &str, rows: &[Row]) {
     let _ = write!(out, "<tbody>\n{head}");
     for row in rows {
-        let class = if row.is_strong() { " class=\"strong\"" } else { "" };
+        let class = if row.is_main() { " class=\"strong\"" } else { "" };
         let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", e(&row.label));
         for (cell, column) in row.cells.iter().zip(&table.columns) {
             let _ = write!(out, "<td{}>{}</td>", class_of(column), e(&cell.to_string()));

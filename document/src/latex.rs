@@ -94,7 +94,7 @@ fn paragraph_column(characters: usize) -> String {
 }
 
 fn print_row(out: &mut String, block: &Block, row: &Texts) {
-    let strong = |text: String| if row.is_strong { format!("\\textbf{{{text}}}") } else { text };
+    let strong = |text: String| if row.is_main { format!("\\textbf{{{text}}}") } else { text };
     let cells = row.cells[block.columns.clone()].iter().map(|cell| prose(cell));
     let all: Vec<String> = std::iter::once(escaped(&row.label)).chain(cells).map(strong).collect();
     let _ = writeln!(out, "{} \\\\", all.join(" & "));

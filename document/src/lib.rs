@@ -1,5 +1,6 @@
 //! Results as typed values until the last moment, and the formats that print them. A cell knows its value, its interval, what
-//! bounds it and its unit; tables, sections and figures consist of cells. Nothing here knows a run, a device or a procedure.
+//! bounds it and its unit; tables, sections and figures consist of cells. Only
+//! [`report`] and its formats know the parts of a run; nothing here reads a run folder or computes a result.
 
 mod ascii;
 pub mod csv;
@@ -22,7 +23,7 @@ pub mod xml;
 pub mod xml2rfc;
 
 pub use order::{distinct, grouped_by};
-pub use quantity::{Bound, Ends, Form, Quantity};
+pub use quantity::{Bound, Form, Quantity, QuantityInterval};
 pub use report::Document;
 pub use section::{Drawing, Figure, Finding, Pairs, Section};
-pub use table::{Bar, Cell, Column, Group, Role, Row, Table, Term, row};
+pub use table::{Cell, Column, Group, MedianBar, Row, RowRole, Table, Term, row};

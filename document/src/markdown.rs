@@ -55,7 +55,7 @@ fn print(out: &mut String, sheet: &Sheet) {
 }
 
 fn print_row(out: &mut String, row: &Texts) {
-    let strong = if row.is_strong { "**" } else { "" };
+    let strong = if row.is_main { "**" } else { "" };
     let _ = write!(out, "| {strong}{}{strong} |", escaped(&row.label));
     for cell in &row.cells {
         let shown = prose(cell);

@@ -41,16 +41,17 @@ impl Bound {
     }
 
     /// Whether it is a lower or an upper bound.
-    pub fn is_open(self) -> bool {
+    pub fn is_one_sided(self) -> bool {
         !matches!(self, Bound::Exact | Bound::Strict)
     }
 
     /// What is known about the ratio of a value with this bound to another one. `None`: a ratio to a bound is withheld.
-    pub fn over(self, other: Bound) -> Option<Bound> {
+    pub fn ratio_to(self, other: Bound) -> Option<Bound> {
         (other == Bound::Exact).then_some(self)
     }
 
-    /// Rounds a value to `digits` significant digits: a lower bound never up, an upper bound never down.
+    /// Rounds a bound to `digits` significant digits: a lower bound never up, an upper bound never down. A value that is no bound stays
+    /// as it is.
     pub fn rounded(self, value: f64, digits: usize) -> f64 {
         if value <= 0.0 || !value.is_finite() {
             return value;
@@ -91,15 +92,15 @@ impl Default for Form {
     }
 }
 
-/// The ends of an interval or of a range. An infinite upper end is open.
+/// An interval or a range. An infinite upper end is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ends {
+pub struct QuantityInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
     /// Stands before the ends: `range ` of fewer repetitions than give an interval.
-    pub word: &'static str,
+    pub prefix_word: &'static str,
 }
 
 /// A value.
@@ -109,8 +110,8 @@ pub struct Quantity {
     pub value: f64,
     /// Bound of the value.
     pub bound: Bound,
-    /// Ends of the interval.
-    pub ends: Option<Ends>,
+    /// Interval of the value.
+    pub interval: Option<QuantityInterval>,
     /// Printed form.
     pub form: Form,
 }
@@ -131,26 +132,26 @@ impl Quantity {
         Quantity { bound, ..self }
     }
 
-    /// Adds the ends of an interval.
-    pub fn between(self, low: f64, high: f64) -> Quantity {
-        Quantity { ends: Some(Ends { low, high, word: "" }), ..self }
+    /// Adds an interval.
+    pub fn with_interval(self, low: f64, high: f64) -> Quantity {
+        Quantity { interval: Some(QuantityInterval { low, high, prefix_word: "" }), ..self }
     }
 
     /// The ratio to another value with this form; `None` if what bounds the other one leaves it unknown.
-    pub fn over(self, other: Quantity, form: Form) -> Option<Quantity> {
-        let bound = self.bound.over(other.bound)?;
+    pub fn ratio_to(self, other: Quantity, form: Form) -> Option<Quantity> {
+        let bound = self.bound.ratio_to(other.bound)?;
         (other.value > 0.0).then(|| Quantity::new(self.value / other.value, form).bounded(bound))
     }
 
     /// The text without the sign of a bound.
-    pub fn unsigned(self) -> String {
-        match self.ends {
-            Some(ends) => self.with_ends(ends),
-            None => self.alone(),
+    pub fn text_without_bound(self) -> String {
+        match self.interval {
+            Some(interval) => self.text_with_interval(interval),
+            None => self.text_without_interval(),
         }
     }
 
-    fn alone(self) -> String {
+    fn text_without_interval(self) -> String {
         let value = self.value;
         match self.form {
             Form::Whole(unit) => format!("{} {unit}", number::grouped_f64(value)).trim_end().to_owned(),
@@ -167,50 +168,50 @@ impl Quantity {
         }
     }
 
-    fn with_ends(self, Ends { low, high, word }: Ends) -> String {
+    fn text_with_interval(self, QuantityInterval { low, high, prefix_word }: QuantityInterval) -> String {
         let joined = |value: String, low: String, high: String| {
             let ends = if high.is_empty() { format!("{low} or more") } else { format!("{low}–{high}") };
-            format!("{value} ({word}{ends})")
+            format!("{value} ({prefix_word}{ends})")
         };
         let all = [self.value, low, high];
-        let digits_apart =
+        let digits_needed =
             |digits, text: &dyn Fn(f64, usize) -> String| number::digits_apart(&[low, self.value, high], digits, text);
         let (digits, unit) = match self.form {
             Form::Si(digits, unit, rest) => {
-                let digits = digits_apart(digits, &|v, digits| {
+                let digits = digits_needed(digits, &|v, digits| {
                     significant(self.bound.rounded(v, digits) / prefix(self.value, digits).0, digits)
                 });
                 let (factor, prefix) = prefix(self.bound.rounded(self.value, digits), digits);
                 let [value, low, high] =
-                    all.map(|v| finite(v, |v| significant(self.bound.rounded(v, digits) / factor, digits)));
+                    all.map(|v| text_if_finite(v, |v| significant(self.bound.rounded(v, digits) / factor, digits)));
                 let text = format!("{} {prefix}{unit}", joined(value, low, high));
                 return format!("{} {rest}", text.trim_end()).trim_end().to_owned();
             }
             Form::Time => {
-                let digits = digits_apart(3, &number::signed_duration);
+                let digits = digits_needed(3, &number::signed_duration);
                 let [value, low, high] = all.map(|v| number::signed_duration(v, digits));
-                return format!("{value} ({word}{low} to {high})");
+                return format!("{value} ({prefix_word}{low} to {high})");
             }
             Form::Whole(unit) => {
-                let [value, low, high] = all.map(|v| finite(v, number::grouped_f64));
+                let [value, low, high] = all.map(|v| text_if_finite(v, number::grouped_f64));
                 return format!("{} {unit}", joined(value, low, high)).trim_end().to_owned();
             }
             Form::Percent => (3, " %"),
             Form::Digits(digits, unit) | Form::Decimals(digits, unit) => (digits, unit),
         };
-        let digits = digits_apart(digits, &significant);
-        let [value, low, high] = all.map(|v| finite(v, |v| significant(v, digits)));
+        let digits = digits_needed(digits, &significant);
+        let [value, low, high] = all.map(|v| text_if_finite(v, |v| significant(v, digits)));
         joined(value, low, high) + unit
     }
 }
 
-fn finite(value: f64, text: impl Fn(f64) -> String) -> String {
+fn text_if_finite(value: f64, text: impl Fn(f64) -> String) -> String {
     if value.is_finite() { text(value) } else { String::new() }
 }
 
 impl Display for Quantity {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.bound.sign(), self.unsigned())
+        write!(f, "{}{}", self.bound.sign(), self.text_without_bound())
     }
 }
 
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn bounds_are_rounded_to_the_safe_side() {
-        let si = |bound: Bound, value| Quantity::new(value, Form::Si(2, "", "")).bounded(bound).unsigned();
+        let si = |bound: Bound, value| Quantity::new(value, Form::Si(2, "", "")).bounded(bound).text_without_bound();
         assert_eq!(si(Bound::AtLeast, 12_593_922.0), "12 M");
         assert_eq!(si(Bound::AtLeast, 12_000_000.0), "12 M");
         assert_eq!(si(Bound::LessThan, 12_100_000.0), "13 M");
@@ -233,17 +234,17 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_prefix_of_its_value() {
-        let rate = Quantity::new(3_812_000.0, Form::Si(2, "fps", "")).between(3_780_000.0, 9_710_000.0);
+        let rate = Quantity::new(3_812_000.0, Form::Si(2, "fps", "")).with_interval(3_780_000.0, 9_710_000.0);
         assert_eq!(rate.to_string(), "3.81 (3.78–9.71) Mfps");
-        let ends = Some(Ends { low: 912_000.0, high: 1_240_000.0, word: "range " });
-        let range = Quantity { ends, ..Quantity::new(980_000.0, Form::Si(3, "", "")) };
+        let interval = Some(QuantityInterval { low: 912_000.0, high: 1_240_000.0, prefix_word: "range " });
+        let range = Quantity { interval, ..Quantity::new(980_000.0, Form::Si(3, "", "")) };
         assert_eq!(range.to_string(), "980 (range 912–1240) k");
-        assert_eq!(Quantity::new(12.0, Form::Si(2, "", "")).between(9.0, 14.0).to_string(), "12 (9–14)");
+        assert_eq!(Quantity::new(12.0, Form::Si(2, "", "")).with_interval(9.0, 14.0).to_string(), "12 (9–14)");
         assert_eq!(
-            Quantity::new(23.0, Form::Digits(3, "")).between(20.0, f64::INFINITY).to_string(),
+            Quantity::new(23.0, Form::Digits(3, "")).with_interval(20.0, f64::INFINITY).to_string(),
             "23 (20 or more)"
         );
-        let time = |value, low, high| Quantity::new(value, Form::Time).between(low, high).to_string();
+        let time = |value, low, high| Quantity::new(value, Form::Time).with_interval(low, high).to_string();
         assert_eq!(time(12_000.0, 11_000.0, 13_500.0), "12 µs (11 µs to 13.5 µs)");
         assert_eq!(time(12_080.0, 12_000.0, 13_500.0), "12.1 µs (12 µs to 13.5 µs)");
     }
@@ -251,7 +252,7 @@ mod tests {
     /// As many digits as tell the ends and the value apart.
     #[test]
     fn digits_follow_from_the_width_of_the_interval() {
-        let between = |value, low, high| Quantity::new(value, RATE).between(low, high).to_string();
+        let between = |value, low, high| Quantity::new(value, RATE).with_interval(low, high).to_string();
         assert_eq!(between(10_040_000.0, 8_830_000.0, 10_200_000.0), "10 (8.83–10.2) Mfps per direction");
         assert_eq!(between(1_000_000.0, 985_335.0, 1_016_234.0), "1 (0.99–1.02) Mfps per direction");
         assert_eq!(between(3_000_000.0, 2_999_000.0, 3_001_000.0), "3 (2.999–3.001) Mfps per direction");
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(between(2_994_000.0, 2_994_000.0, 2_994_000.0), "2.99 (2.99–2.99) Mfps per direction");
         // A value that all but is its lower end.
         assert_eq!(between(297_592.0, 297_590.0, 298_000.0), "297.6 (297.6–298) kfps per direction");
-        let ratio = |value, low, high| Quantity::new(value, Form::Digits(3, "")).between(low, high).to_string();
+        let ratio = |value, low, high| Quantity::new(value, Form::Digits(3, "")).with_interval(low, high).to_string();
         assert_eq!(ratio(0.9992, 0.9991, 0.9994), "0.9992 (0.9991–0.9994)");
         assert_eq!(ratio(0.0, 0.0010, 0.0012), "0 (0.001–0.0012)");
     }
@@ -269,7 +270,7 @@ mod tests {
         let share = |value| Quantity::new(value, Form::Digits(3, " %")).to_string();
         assert_eq!([share(100.0 / 60_000.0), share(0.004), share(0.0)], ["0.00167 %", "0.004 %", "0 %"]);
         assert_eq!(
-            Quantity::new(2_100_000.0, RATE).between(40_000.0, 2_200_000.0).to_string(),
+            Quantity::new(2_100_000.0, RATE).with_interval(40_000.0, 2_200_000.0).to_string(),
             "2.1 (0.04–2.2) Mfps per direction"
         );
     }
@@ -278,9 +279,9 @@ mod tests {
     fn a_ratio_to_a_bound_is_withheld_and_one_of_a_bound_is_a_bound() {
         let of = |value, bound| Quantity::new(value, Form::default()).bounded(bound);
         let times = Form::Digits(3, " ×");
-        let ratio = of(188_937.0, Bound::AtLeast).over(of(755_748.0, Bound::Exact), times);
+        let ratio = of(188_937.0, Bound::AtLeast).ratio_to(of(755_748.0, Bound::Exact), times);
         assert_eq!(ratio.unwrap().to_string(), "≥ 0.25 ×");
-        assert_eq!(of(1.0, Bound::Exact).over(of(2.0, Bound::AtLeast), times), None);
-        assert_eq!(of(1.0, Bound::Exact).over(of(0.0, Bound::Exact), times), None);
+        assert_eq!(of(1.0, Bound::Exact).ratio_to(of(2.0, Bound::AtLeast), times), None);
+        assert_eq!(of(1.0, Bound::Exact).ratio_to(of(0.0, Bound::Exact), times), None);
     }
 }

@@ -16,8 +16,8 @@ pub struct Document {
     pub version: String,
     /// How that natmeter was built, if that is known.
     pub build: Option<String>,
-    /// natmeter in short: version, commit, target CPU.
-    pub natmeter: String,
+    /// One line about natmeter: version, commit, target CPU.
+    pub version_line: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
     /// What the scenario says about itself.
@@ -35,7 +35,7 @@ pub struct Document {
     /// The results.
     pub results: Vec<Table>,
     /// Tables of a short report: each result is in one table.
-    pub short: Vec<Table>,
+    pub short_tables: Vec<Table>,
     /// Terms of the tables.
     pub terms: Pairs,
     /// Figures that compare results.
@@ -45,7 +45,7 @@ pub struct Document {
     /// Figures that show how the results came about.
     pub details: Vec<Section>,
     /// Comparisons with the nearest published values.
-    pub published: Published,
+    pub published: PublishedValues,
     /// Command line, build and test bed.
     pub run: Pairs,
     /// Traffic and trials.
@@ -53,7 +53,7 @@ pub struct Document {
     /// The tester's limits.
     pub limits: Pairs,
     /// What the judge counted, if there was a trial.
-    pub judged: Option<String>,
+    pub judge_counts: Option<String>,
     /// Verdict and checks of the self-test.
     pub self_test: Option<(Verdict, Table)>,
     /// Facts of tester and devices.
@@ -100,7 +100,7 @@ impl Sentences {
 
 /// Measured values beside the nearest published ones.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Published {
+pub struct PublishedValues {
     /// The conditions of all measured values.
     pub conditions: String,
     /// One a published value.
@@ -109,7 +109,7 @@ pub struct Published {
     pub documents: Vec<String>,
 }
 
-impl Published {
+impl PublishedValues {
     /// Heading of the comparisons.
     pub const TITLE: &str = "Compared with published results";
 }
@@ -217,7 +217,7 @@ impl Document {
     }
 }
 
-impl Published {
+impl PublishedValues {
     fn part(&self) -> DocumentPart {
         let table = |compared: &Comparison| {
             let published = format!("Published: {} ({}).", compared.published, compared.source);
@@ -225,6 +225,6 @@ impl Published {
             Table { notes, ..compared.table.clone() }
         };
         let paragraphs = [&self.conditions].into_iter().chain(&self.documents).cloned().collect();
-        DocumentPart { paragraphs, ..DocumentPart::new(Published::TITLE, self.values.iter().map(table)) }
+        DocumentPart { paragraphs, ..DocumentPart::new(PublishedValues::TITLE, self.values.iter().map(table)) }
     }
 }

@@ -149,7 +149,7 @@ impl Axis {
     }
 
     /// A value with its unit, or with the quantity where that is the unit.
-    pub fn says(&self, value: f64) -> String {
+    pub fn with_unit(&self, value: f64) -> String {
         format!("{} {}", digits(value), self.label.parts().last().unwrap_or_default())
     }
 
@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn values_carry_the_unit_of_the_label() {
-        assert_eq!(Axis::linear("connections", 10.0).says(1_000_000.0), "1,000,000 connections");
-        assert_eq!(Axis::linear(("delay", "µs"), 10.0).says(0.123_45), "0.123 µs");
+        assert_eq!(Axis::linear("connections", 10.0).with_unit(1_000_000.0), "1,000,000 connections");
+        assert_eq!(Axis::linear(("delay", "µs"), 10.0).with_unit(0.123_45), "0.123 µs");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The blocks of which reports consist: sections with their tables and figures, findings about single points, pairs of name and
 //! value, and lists.
 
-use crate::flame::Flame;
+use crate::flame::FlameGraph;
 use crate::order::grouped_by;
 use crate::svg::{Bars, Plot, Strips};
 use crate::table::{Column, Row, Table, row};
@@ -17,7 +17,7 @@ pub enum Drawing {
     /// Rows over a common time.
     Strips(Strips),
     /// A flame graph.
-    Flame(Flame),
+    Flame(FlameGraph),
 }
 
 impl Drawing {
@@ -131,7 +131,7 @@ impl Pairs {
     pub fn table(&self) -> Option<Table> {
         let [axis, value] = self.heads;
         let rows: Vec<Row> = self.pairs.iter().map(|(name, value)| row(name, [value.as_str()])).collect();
-        (!rows.is_empty()).then(|| Table::new(&self.title, axis, [Column::of_words(value)]).rows(rows))
+        (!rows.is_empty()).then(|| Table::new(&self.title, axis, [Column::of_words(value)]).with_parameters(rows))
     }
 }
 

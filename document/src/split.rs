@@ -24,7 +24,7 @@ pub(crate) struct Texts {
     pub(crate) label: String,
     pub(crate) cells: Vec<String>,
     is_blank: Vec<bool>,
-    pub(crate) is_strong: bool,
+    pub(crate) is_main: bool,
 }
 
 /// A longer cell holds words, which are left-aligned; others hold numbers.
@@ -38,7 +38,7 @@ impl Sheet {
                 label: change(&row.label),
                 cells: row.cells.iter().map(|cell| change(&cell.to_string())).collect(),
                 is_blank: row.cells.iter().map(Cell::is_blank).collect(),
-                is_strong: row.is_strong(),
+                is_main: row.is_main(),
             })
         };
         let mut lines: Vec<Line> = table.parameters.iter().map(row).collect();
@@ -190,7 +190,7 @@ mod tests {
 
     /// The columns of each block, and their widths.
     fn split(columns: Vec<Column>, cells: &[&str], room: usize) -> Vec<(Range<usize>, Vec<usize>)> {
-        let table = Table::new("t", "label", columns).rows([row("label", cells.iter().copied())]);
+        let table = Table::new("t", "label", columns).with_parameters([row("label", cells.iter().copied())]);
         let blocks = Block::split(&Sheet::of(&table, str::to_owned), room, 3);
         blocks.into_iter().map(|block| (block.columns, block.widths)).collect()
     }

@@ -55,11 +55,11 @@ pub struct Dot {
 impl Dot {
     /// Returns a circle at a place, with a radius. Its title has its number, counted from 0, and its value on an axis.
     fn drawn(self, of: &str, number: usize, axis: &Axis, class: &str, (x, y, radius): (f64, f64, f64)) -> String {
-        let hollow = if self.bound.is_open() { " hollow" } else { "" };
-        let says = format!("{of}, repetition {}\n{}", number + 1, axis.says(self.value));
-        let says = escaped(says.trim_start());
+        let hollow = if self.bound.is_one_sided() { " hollow" } else { "" };
+        let tooltip = format!("{of}, repetition {}\n{}", number + 1, axis.with_unit(self.value));
+        let tooltip = escaped(tooltip.trim_start());
         format!(
-            "<circle class=\"dot{hollow}{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{says}</title></circle>"
+            "<circle class=\"dot{hollow}{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{tooltip}</title></circle>"
         )
     }
 }
@@ -77,14 +77,14 @@ pub struct Point {
     pub bound: Bound,
     /// Repetitions, drawn beside the mark.
     pub dots: Vec<Dot>,
-    /// What its mark says of it; by default its values with the units of the axes.
-    pub says: Option<String>,
+    /// Tooltip of its mark; by default its values with the units of the axes.
+    pub tooltip: Option<String>,
 }
 
 impl Point {
     /// A point alone.
     pub fn at(x: f64, y: f64) -> Point {
-        Point { x, y, whisker: None, bound: Bound::Exact, dots: Vec::new(), says: None }
+        Point { x, y, whisker: None, bound: Bound::Exact, dots: Vec::new(), tooltip: None }
     }
 }
 
@@ -221,7 +221,7 @@ fn upright(x: u32, y: f64, name: &str) -> String {
 
 /// Returns a range in words, to follow its value; an empty text without a range.
 fn range_in_words(range: Option<(f64, f64)>, axis: &Axis) -> String {
-    range.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)))
+    range.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.with_unit(high)))
 }
 
 /// The inner rectangle of a plot.
@@ -366,8 +366,8 @@ impl Plot {
                 out.push_str(&dot.drawn(&series.name, i, &self.y, "", (x, y, 2.2)));
             }
             if let Some(shape) = series.shape {
-                let _ = write!(out, "<g><title>{}</title>", escaped(&self.says(series, point)));
-                draw_mark(out, shape, x, y, point.bound.is_open());
+                let _ = write!(out, "<g><title>{}</title>", escaped(&self.tooltip(series, point)));
+                draw_mark(out, shape, x, y, point.bound.is_one_sided());
                 out.push_str("</g>");
                 self.draw_label(out, f, point);
                 out.push('\n');
@@ -376,14 +376,15 @@ impl Plot {
         out.push_str("</g>\n");
     }
 
-    /// What a mark says of its point: series, and the values on both axes with their units.
-    fn says(&self, series: &Series, point: &Point) -> String {
-        if let Some(says) = &point.says {
-            return says.clone();
+    /// Tooltip of a mark: series, and the values on both axes with their units.
+    fn tooltip(&self, series: &Series, point: &Point) -> String {
+        if let Some(tooltip) = &point.tooltip {
+            return tooltip.clone();
         }
         let (bound, range) = (point.bound.sign(), range_in_words(point.whisker, &self.y));
-        let says = format!("{}\n{}\n{bound}{}{range}", series.name, self.x.says(point.x), self.y.says(point.y));
-        says.trim_start().to_owned()
+        let tooltip =
+            format!("{}\n{}\n{bound}{}{range}", series.name, self.x.with_unit(point.x), self.y.with_unit(point.y));
+        tooltip.trim_start().to_owned()
     }
 
     fn draw_label(&self, out: &mut String, f: Frame, point: &Point) {

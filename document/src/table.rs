@@ -1,4 +1,4 @@
-//! Tables of typed cells, with the bars that stand for their medians. Formats print them.
+//! Tables of typed cells, with the bars that show their medians. Formats print them.
 
 use crate::quantity::{Bound, Quantity};
 use std::fmt::{self, Display, Formatter};
@@ -21,7 +21,7 @@ pub enum Cell {
 
 impl Cell {
     /// Whether the cell has no value.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         *self == Cell::Nothing
     }
 
@@ -36,7 +36,7 @@ impl Cell {
         }
     }
 
-    /// Bound of the value.
+    /// Bound of a single value; [`Bound::Exact`] for all other cells.
     pub fn bound(&self) -> Bound {
         if let Cell::Value(quantity) = self { quantity.bound } else { Bound::Exact }
     }
@@ -88,9 +88,9 @@ pub struct Term {
     pub meaning: &'static str,
 }
 
-/// What a row is, for tables that print a part of the rows.
+/// Role of a row, for tables that print a part of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
+pub enum RowRole {
     /// A row without another role.
     #[default]
     Usual,
@@ -112,14 +112,14 @@ pub struct Row {
     /// One cell a column.
     pub cells: Vec<Cell>,
     /// Role of the row.
-    pub role: Role,
+    pub role: RowRole,
     /// Term that explains the name.
     pub term: Option<&'static Term>,
 }
 
 impl Row {
     /// Gives the row a role.
-    pub fn with(self, role: Role) -> Row {
+    pub fn with_role(self, role: RowRole) -> Row {
         Row { role, ..self }
     }
 
@@ -129,13 +129,13 @@ impl Row {
     }
 
     /// Whether it is the row that most readers look for.
-    pub fn is_strong(&self) -> bool {
-        self.role == Role::Main
+    pub fn is_main(&self) -> bool {
+        self.role == RowRole::Main
     }
 
-    /// Whether the row has a value.
+    /// Whether any cell of the row is not missing.
     pub fn has_value(&self) -> bool {
-        self.cells.iter().any(|cell| !cell.is_nothing())
+        self.cells.iter().any(|cell| !cell.is_missing())
     }
 }
 
@@ -144,9 +144,9 @@ pub fn row<C: Into<Cell>>(label: impl Into<String>, cells: impl IntoIterator<Ite
     Row { label: label.into(), cells: cells.into_iter().map(Into::into).collect(), ..Row::default() }
 }
 
-/// One bar.
+/// A bar as long as the median of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
+pub struct MedianBar {
     /// Name of the column.
     pub label: String,
     /// Length of the bar; 0 if there is none.
@@ -165,7 +165,7 @@ pub struct Group {
     /// Rows of the group.
     pub rows: Vec<Row>,
     /// One bar a column. No bar where there is no value.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<MedianBar>,
 }
 
 /// The head of a column.
@@ -212,7 +212,7 @@ pub struct Table {
     /// What `[1]`, `[2]`, … mean.
     pub notes: Vec<String>,
     /// Rows of a short table that have one value in all columns, as "name value".
-    pub same: Vec<String>,
+    pub uniform_rows: Vec<String>,
 }
 
 impl Table {
@@ -227,7 +227,7 @@ impl Table {
     }
 
     /// Adds rows that have no group.
-    pub fn rows(self, rows: impl IntoIterator<Item = Row>) -> Table {
+    pub fn with_parameters(self, rows: impl IntoIterator<Item = Row>) -> Table {
         Table { parameters: rows.into_iter().collect(), ..self }
     }
 

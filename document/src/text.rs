@@ -3,7 +3,7 @@
 mod report;
 
 use crate::section::Pairs;
-use crate::table::{Bar, Cell, Row, Table};
+use crate::table::{Cell, MedianBar, Row, Table};
 use std::fmt::Write;
 
 pub use report::render;
@@ -17,7 +17,7 @@ pub const WIDEST: usize = 200;
 pub fn tables_only(paragraphs: &[String], tables: &[Table], columns: usize) -> String {
     let mut page = Page::new(columns);
     for paragraph in paragraphs {
-        page.item("", paragraph);
+        page.paragraph("", paragraph);
     }
     page.tables(tables);
     page.out
@@ -40,7 +40,7 @@ impl Block<'_> {
     }
 
     fn has_value(&self, row: &Row) -> bool {
-        self.cells(row).any(|cell| !cell.is_nothing())
+        self.cells(row).any(|cell| !cell.is_missing())
     }
 }
 
@@ -71,20 +71,20 @@ impl Page {
     }
 
     /// A text at the left margin, and another one at the right, or below it if both do not fit.
-    fn sides(&mut self, left: &str, right: &str) {
+    fn justified(&mut self, left: &str, right: &str) {
         let used = width(left) + width(right);
         if used < self.columns {
             let gap = self.columns - used;
             self.line(&format!("{left}{:gap$}{right}", ""));
         } else {
             self.line(left);
-            self.item("", right);
+            self.paragraph("", right);
         }
     }
 
     /// Prints a table. `charts`: with the bars of each metric below its rows.
     fn table(&mut self, table: &Table, charts: bool) {
-        self.item("", &table.title);
+        self.paragraph("", &table.title);
         let (label, columns) = self.widths(table);
         let mut first = 0;
         while first < columns.len() {
@@ -108,7 +108,7 @@ impl Page {
                 if rows.is_empty() {
                     continue;
                 }
-                self.item("", &group.title);
+                self.paragraph("", &group.title);
                 for row in rows {
                     self.row(&format!("  {}", row.label), block.texts(row), &block);
                 }
@@ -122,14 +122,14 @@ impl Page {
             }
         }
         for (i, note) in table.notes.iter().enumerate() {
-            self.item(&format!("[{}] ", i + 1), note);
+            self.paragraph(&format!("[{}] ", i + 1), note);
         }
     }
 
     fn charts(&mut self, table: &Table) {
         for group in table.groups.iter().filter(|g| !g.bars.is_empty()) {
             self.line("");
-            self.item("", &group.title);
+            self.paragraph("", &group.title);
             self.bars(&group.bars);
         }
     }
@@ -156,26 +156,26 @@ impl Page {
         (label, (0..table.columns.len()).map(column).collect())
     }
 
-    fn bars(&mut self, bars: &[Bar]) {
+    fn bars(&mut self, bars: &[MedianBar]) {
         let label = bars.iter().map(|b| width(&b.label)).max().unwrap_or(0).min(30.min(self.columns / 3));
         let value = bars.iter().map(|b| width(&b.value.to_string())).max().unwrap_or(0);
         let full = self.columns.saturating_sub(label + value + 5).clamp(8, LONGEST_BAR);
         for bar in bars {
             let drawn = bar.share.map_or_else(String::new, |share| blocks(share, full));
             let gap = if drawn.is_empty() { "" } else { " " };
-            self.item(&format!("  {}  {drawn}{gap}", right(&bar.label, label)), &bar.value.to_string());
+            self.paragraph(&format!("  {}  {drawn}{gap}", right(&bar.label, label)), &bar.value.to_string());
         }
     }
 
     /// Names with values below a heading; nothing without pairs.
-    fn pairs(&mut self, Pairs { title, pairs, .. }: &Pairs) {
+    fn name_values(&mut self, Pairs { title, pairs, .. }: &Pairs) {
         if pairs.is_empty() {
             return;
         }
         self.heading(title);
         let widest = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
         for (name, value) in pairs {
-            self.item(&format!("  {}  ", padded(name, widest)), value);
+            self.paragraph(&format!("  {}  ", padded(name, widest)), value);
         }
     }
 
@@ -184,14 +184,14 @@ impl Page {
         self.line(&format!("\n{title}\n{}", "─".repeat(width(title))));
     }
 
-    fn items(&mut self, mark: &str, texts: &[String]) {
+    fn paragraphs(&mut self, mark: &str, texts: &[String]) {
         for text in texts {
-            self.item(mark, text);
+            self.paragraph(mark, text);
         }
     }
 
     /// A paragraph after a mark, wrapped at spaces and indented to its first word.
-    fn item(&mut self, mark: &str, text: &str) {
+    fn paragraph(&mut self, mark: &str, text: &str) {
         // A long mark stands alone, so that the text keeps a readable width.
         let indent = width(mark).min(self.columns / 3);
         let mut line = mark.to_owned();

@@ -144,7 +144,7 @@ pub enum Event {
 /// A line of `events.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Line {
+pub enum EventLine {
     /// An event of the run.
     Event(Event),
     /// A repair of the folder before the run continued.

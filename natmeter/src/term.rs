@@ -7,7 +7,7 @@
 
 use crate::exit::Exit;
 use record::printable::{escaped_json, with_colours};
-use record::versioned::Versioned;
+use record::versioned::VersionedDocument;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -29,7 +29,7 @@ pub(crate) fn out(text: &str) {
 
 /// One line on stdout, with the version of its format.
 pub(crate) fn json(document: &impl Serialize) {
-    match serde_json::to_string(&Versioned::of(document)) {
+    match serde_json::to_string(&VersionedDocument::of(document)) {
         Ok(text) => out(&format!("{}\n", escaped_json(&text))),
         Err(error) => {
             LOST.store(true, Ordering::Relaxed);

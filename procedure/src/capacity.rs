@@ -4,7 +4,7 @@
 //! full where this rate breaks down.
 
 use crate::Keys;
-use crate::capacity_known::{self, Policies, Policy};
+use crate::capacity_with_policy::{self, FullTablePolicy, PolicyKind};
 use crate::establishment::trial;
 use crate::known;
 use crate::prelude::*;
@@ -57,7 +57,7 @@ key::table! {
         /// In the binary search for the capacity, connections fail below this share of the last safe rate.
         gamma_ppm: u32 = "gamma", share(), or("40 %");
         /// What a full table does with a new connection, if that is known: then one trial of all connections shows the capacity.
-        policy: Option<Policy> = "policy", maybe(Policies), computed("not known: the capacity is searched");
+        policy: Option<FullTablePolicy> = "policy", maybe(PolicyKind), computed("not known: the capacity is searched");
     }
 }
 
@@ -107,7 +107,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     let from = keys.from.unwrap_or((most / FROM_PART).max(1));
     let validation = Validation::of(context, from, trials, watch)?;
     if let Some(policy) = keys.policy {
-        let result = capacity_known::search(context, (policy, keys.error), validation.at_most, trials, watch)?;
+        let result = capacity_with_policy::search(context, (policy, keys.error), validation.at_most, trials, watch)?;
         return Ok(validation.beside(context, context.phase1_rate()?, result));
     }
     settings.check()?;

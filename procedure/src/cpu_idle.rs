@@ -156,14 +156,14 @@ fn figure(id: &str, name: &str, cpu: &trial::CpuIdle) -> Figure {
     let row = |(core, shares): (&String, &Vec<u32>)| Strip {
         label: core.clone(),
         samples: cpu.ends.iter().zip(shares).map(|(end, share)| (seconds(*end), f64::from(*share) / 1e4)).collect(),
-        says: format!("{core}\n{}", range(shares)),
+        tooltip: format!("{core}\n{}", range(shares)),
     };
     let strips = Strips {
         id: id.to_owned(),
         title: format!("CPU idle time, {name}"),
         description: format!("{name}, in phase 2: {}", in_words.join("; ")),
         x: Axis::until(("time since the start of the trial", "s"), end),
-        share: "idle, %",
+        y_name: "idle, %",
         spans: phases.iter().map(|(name, [start, end])| (seconds(*start), seconds(*end), *name)).collect(),
         rows: cores.into_iter().map(row).collect(),
         width: 1000.0,

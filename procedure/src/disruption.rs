@@ -355,7 +355,10 @@ fn section(results: &Results<'_>) -> Option<Section> {
         "Resets and failovers",
         "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
                 opened a connection again before, which then counts by the port that it got.",
-        |named| Section { tables: vec![Table::new("Connections", "disruption", names(&results)).rows(rows)], ..named },
+        |named| Section {
+            tables: vec![Table::new("Connections", "disruption", names(&results)).with_parameters(rows)],
+            ..named
+        },
     )
 }
 

@@ -182,7 +182,7 @@ fn table(dns: &Dns, results: &[&MetricResult<'_>]) -> Table {
     let count = |label: &str, of: fn(&Answers) -> Count| -> Row {
         line(label, results, |r| Quantity::count(answers(r).map(|a| of(&a)).sum()))
     };
-    Table::new("DNS queries", "points", names(results)).rows([
+    Table::new("DNS queries", "points", names(results)).with_parameters([
         line("thread pairs × source ports", results, |r| format!("{} × {}", dns.threads, dns.ports(r.connections))),
         line("time-out of a query", results, |_| number::duration(dns.timeout.0)),
         line("names of the zone", results, |_| Quantity::count(dns.names.into())),

@@ -211,7 +211,7 @@ fn lowest(all: &[&MetricResult<'_>]) -> Table {
     };
     let rates = median(&|step| Some(step.rate.0 as f64)).into_iter();
     let count = |rate: f64| Quantity::count(rate as u64);
-    Table::new("Lowest rate that failed", "device", names(all)).rows([
+    Table::new("Lowest rate that failed", "device", names(all)).with_parameters([
         row("rate, frames/s per direction", rates.map(|rate| rate.map(count))),
         row("loss of foreground frames", percent(0)),
         row("loss of native frames", percent(1)),

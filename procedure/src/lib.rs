@@ -8,7 +8,7 @@ mod asked;
 pub mod back_to_back;
 mod capabilities;
 pub mod capacity;
-pub mod capacity_known;
+pub mod capacity_with_policy;
 pub mod churn;
 mod context;
 pub mod cpu_idle;

@@ -214,7 +214,7 @@ fn table(results: &Results<'_>, all: &[&MetricResult<'_>]) -> Table {
         line("throughput with these, frames/s per direction", all, |result| results.beside(result, metric))
     };
     let percent = |ppm: f64| Quantity::new(ppm / 10_000.0, Form::Decimals(2, " %"));
-    Table::new("Flows", "device", names(all)).rows([
+    Table::new("Flows", "device", names(all)).with_parameters([
         line("a few flows", all, |result| few(result).map(Quantity::count)),
         rate(&OVERLOAD_FEW),
         line("all flows", all, |result| Quantity::count(result.connections)),

@@ -4,7 +4,7 @@
 
 use crate::known;
 use crate::prelude::*;
-use document::flame::Flame;
+use document::flame::FlameGraph;
 use document::{Drawing, Figure, Finding, number};
 use key::kind::{number, rate};
 use method::search::bottleneck::{CoreLoads, LockWait, Symptoms};
@@ -144,14 +144,14 @@ fn tables(result: &MetricResult<'_>, profile: &Profile) -> Vec<Table> {
         let share = |n: Count| Quantity::new(n as f64 * 100.0 / all, Form::Percent);
         let title = format!("{}, {what}", number::capitalised(&place(result)));
         let rows = shares.into_iter().map(|(name, n)| row(name, [share(n)]));
-        Table::new(title, what, ["share of the samples"]).rows(rows)
+        Table::new(title, what, ["share of the samples"]).with_parameters(rows)
     };
     [("part", of_map(&profile.parts)), ("function", functions), ("core", cores)].into_iter().map(table).collect()
 }
 
 fn figure(at: usize, result: &MetricResult<'_>, profile: &Profile) -> Figure {
     let title = format!("Flame graph, {}", place(result));
-    let flame = Flame {
+    let flame = FlameGraph {
         id: format!("profile-{at}"),
         title: title.clone(),
         description: in_words(profile).unwrap_or_default(),

@@ -324,7 +324,7 @@ fn table(all: &[Connections]) -> Table {
             emptying("time between two readings", |e| number::duration(e.interval.0).into()),
         ]);
     }
-    Table::new("TCP segments", "TCP connections", all.iter().map(|c| c.name.as_str())).rows(rows)
+    Table::new("TCP segments", "TCP connections", all.iter().map(|c| c.name.as_str())).with_parameters(rows)
 }
 
 fn known_point(watch: Option<Nanos>, device: Truth) -> KnownPoint {

@@ -278,7 +278,7 @@ fn section(results: &Results<'_>) -> Option<Section> {
                 is at least five times the spread of the latter; otherwise the rate is a lower bound. Rates are comparable only \
                 between equal commands.",
         |named| Section {
-            tables: vec![Table::new("Times to empty the table", "tear-down", names(&results)).rows(rows)],
+            tables: vec![Table::new("Times to empty the table", "tear-down", names(&results)).with_parameters(rows)],
             ..named
         },
     )
@@ -336,7 +336,7 @@ fn regression(fits: &[Fit<'_>]) -> Table {
     let line = |label: &str, form: Form, of: fn(&Line) -> f64| {
         row(label, fits.iter().map(|fit| Quantity::new(of(&fit.line), form)))
     };
-    Table::new("Memory of a further connection", "device", fits.iter().map(|fit| fit.series)).rows([
+    Table::new("Memory of a further connection", "device", fits.iter().map(|fit| fit.series)).with_parameters([
         row("connections", fits.iter().map(numbers)),
         line("slope, bytes per connection", Form::Digits(4, ""), |line| line.slope),
         line("intercept, bytes", Form::Digits(4, ""), |line| line.intercept),

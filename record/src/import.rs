@@ -4,7 +4,7 @@
 mod csit;
 mod siitperf;
 
-use crate::published::{Conditions, Value};
+use crate::published::{Conditions, PublishedFigure};
 use method::stats::median_of;
 use std::collections::HashMap;
 use std::fmt;
@@ -68,7 +68,7 @@ pub struct Series {
     pub files: Vec<String>,
     pub title: String,
     /// Median, minimum and maximum of each place.
-    pub values: Vec<Value>,
+    pub values: Vec<PublishedFigure>,
     pub notes: Vec<String>,
 }
 
@@ -131,13 +131,13 @@ fn joined(singles: Vec<(&str, ForeignResult)>) -> Series {
     Series { cite, files, title, values: places.into_iter().flat_map(statistics).collect(), notes }
 }
 
-fn statistics((single, mut values): (ForeignResult, Vec<f64>)) -> Vec<Value> {
+fn statistics((single, mut values): (ForeignResult, Vec<f64>)) -> Vec<PublishedFigure> {
     values.sort_by(f64::total_cmp);
     let ends = [median_of(&values), values.first().copied(), values.last().copied()];
     let under = Conditions { experiments: Some(values.len() as u64), ..single.under };
     let value = |(stat, value): (&str, Option<f64>)| {
         let value = value?;
-        Some(Value {
+        Some(PublishedFigure {
             under: under.clone(),
             metric: single.metric.to_owned(),
             stat: stat.to_owned(),

@@ -55,7 +55,7 @@ pub struct Conditions {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Value {
+pub struct PublishedFigure {
     pub under: Conditions,
     pub metric: String,
     /// What it is of the repetitions: `median`, `min`, `max`; or how the document computed it from others.
@@ -70,7 +70,7 @@ pub struct Value {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Document {
+pub struct PublishedDocument {
     pub id: String,
     pub cite: String,
     /// Authors, title, date.
@@ -117,8 +117,8 @@ pub struct Erratum {
     pub note: Option<String>,
 }
 
-pub static VALUES: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES_FILE)));
-pub static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| list(&text(DOCUMENTS_FILE)));
+pub static VALUES: LazyLock<Vec<PublishedFigure>> = LazyLock::new(|| read(&text(VALUES_FILE)));
+pub static DOCUMENTS: LazyLock<Vec<PublishedDocument>> = LazyLock::new(|| list(&text(DOCUMENTS_FILE)));
 pub static TABLES: LazyLock<Vec<PublishedTable>> = LazyLock::new(|| list(scenario::PUBLISHED));
 pub static ERRATA: LazyLock<Vec<Erratum>> = LazyLock::new(|| list(&text(ERRATA_FILE)));
 
@@ -134,11 +134,11 @@ pub fn table(name: &str) -> Option<&'static PublishedTable> {
 }
 
 impl PublishedTable {
-    pub fn values(&self) -> impl Iterator<Item = &'static Value> {
+    pub fn values(&self) -> impl Iterator<Item = &'static PublishedFigure> {
         VALUES.iter().filter(|value| value.under.table == self.id)
     }
 
-    pub fn document(&self) -> &'static Document {
+    pub fn document(&self) -> &'static PublishedDocument {
         let document = self.id.split('/').next().unwrap_or_default();
         DOCUMENTS.iter().find(|of| of.id == document).expect("every table has its document: tested")
     }
@@ -149,13 +149,13 @@ impl PublishedTable {
     }
 }
 
-impl Value {
+impl PublishedFigure {
     pub fn place(&self) -> Option<f64> {
         self.x.parse().ok()
     }
 }
 
-fn read(text: &str) -> Vec<Value> {
+fn read(text: &str) -> Vec<PublishedFigure> {
     let mut lines = text.lines();
     let header = fields(lines.next().unwrap_or_default());
     let at = |name: &str| header.iter().position(|h| h == name).expect("all.csv is tested");
@@ -179,7 +179,7 @@ fn read(text: &str) -> Vec<Value> {
             tolerance: row[at("loss_tolerance")].parse().ok(),
             frame_size: count("frame_size_ipv4"),
         };
-        Some(Value {
+        Some(PublishedFigure {
             under,
             metric: text("metric"),
             stat: text("stat"),

@@ -6,7 +6,7 @@ pub mod dir;
 mod jsonl;
 
 use crate::folder::{NullDevice, Outcome};
-use crate::versioned::Versioned;
+use crate::versioned::VersionedDocument;
 pub use dir::Dir;
 pub use jsonl::{Appender, Lines};
 use schemars::JsonSchema;
@@ -247,7 +247,7 @@ impl RunFolder {
     }
 
     pub fn append_event(&mut self, event: &impl Serialize) -> Result<(), StoreError> {
-        self.events.append(&Versioned::of(event))
+        self.events.append(&VersionedDocument::of(event))
     }
 
     pub fn append_command(&mut self, command: &impl Serialize) -> Result<(), StoreError> {

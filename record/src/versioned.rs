@@ -13,7 +13,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// A document with the version of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(transform = only_this_version)]
-pub struct Versioned<T> {
+pub struct VersionedDocument<T> {
     /// Version of the format. New fields may appear under the same version.
     pub format_version: u32,
     /// The document.
@@ -21,10 +21,10 @@ pub struct Versioned<T> {
     pub document: T,
 }
 
-impl<T> Versioned<T> {
+impl<T> VersionedDocument<T> {
     /// Returns a document with the version that this natmeter writes.
-    pub fn of(document: T) -> Versioned<T> {
-        Versioned { format_version: FORMAT_VERSION, document }
+    pub fn of(document: T) -> VersionedDocument<T> {
+        VersionedDocument { format_version: FORMAT_VERSION, document }
     }
 }
 
@@ -42,7 +42,7 @@ fn only_this_version(schema: &mut Schema) {
 /// Returns the JSON Schema (draft 2020-12) of documents of this type, as they are written.
 pub fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().with_transform(WithoutLinks).into_generator();
-    let mut schema = generator.into_root_schema_for::<Versioned<T>>();
+    let mut schema = generator.into_root_schema_for::<VersionedDocument<T>>();
     schema.insert("title".to_owned(), title.into());
     schema.to_value()
 }

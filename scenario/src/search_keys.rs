@@ -87,7 +87,7 @@ mod tests {
     use crate::conformance;
     use crate::test_scenarios::load_full;
     use procedure::capacity::Capacity;
-    use procedure::capacity_known::Policy;
+    use procedure::capacity_with_policy::FullTablePolicy;
 
     fn loaded(set: &[&str]) -> Result<Scenario, String> {
         load_full("[dut.embedded]\n[sweep]\nconnections = \"1M\"\n", set)
@@ -112,9 +112,9 @@ mod tests {
             let set = ["metrics=conn_table_capacity", "alpha=50 %", "phase1-rate=100k", policy];
             loaded(&set).map(|s| s.procedures.get::<Capacity>().policy)
         };
-        assert_eq!(policy("policy=refuse-new"), Ok(Some(Policy::RefuseNew)));
-        assert_eq!(policy("policy=drop-oldest"), Ok(Some(Policy::DropOldest)));
-        assert_eq!(policy("policy=collect-8"), Ok(Some(Policy::Collect(8))));
+        assert_eq!(policy("policy=refuse-new"), Ok(Some(FullTablePolicy::RefuseNew)));
+        assert_eq!(policy("policy=drop-oldest"), Ok(Some(FullTablePolicy::DropOldest)));
+        assert_eq!(policy("policy=collect-8"), Ok(Some(FullTablePolicy::Collect(8))));
         for wrong in ["policy=collect-0", "policy=collect", "policy=keep"] {
             assert!(policy(wrong).unwrap_err().contains("drop-oldest"), "{wrong}");
         }

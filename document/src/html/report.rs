@@ -2,7 +2,7 @@
 
 use super::{END, begin, escaped as e, figures, heading, list, pairs, paragraph, simple, tables};
 use crate::number;
-use crate::report::{Command, Document, File, Published, Verdict};
+use crate::report::{Command, Document, File, PublishedValues, Verdict};
 use crate::section::{Finding, Section};
 use data_encoding::BASE64;
 use std::fmt::Write;
@@ -139,11 +139,11 @@ fn all_tables(out: &mut String, document: &Document) {
     }
 }
 
-fn published(out: &mut String, Published { conditions, values, documents }: &Published) {
+fn published(out: &mut String, PublishedValues { conditions, values, documents }: &PublishedValues) {
     if values.is_empty() {
         return;
     }
-    heading(out, Published::TITLE);
+    heading(out, PublishedValues::TITLE);
     paragraph(out, "", conditions);
     for compared in values {
         let _ = writeln!(
@@ -165,9 +165,9 @@ fn conditions(out: &mut String, document: &Document) {
     for of in [&document.run, &document.conditions, &document.limits] {
         pairs(out, of);
     }
-    if let Some(judged) = &document.judged {
+    if let Some(judge_counts) = &document.judge_counts {
         heading(out, "Judge");
-        paragraph(out, "", judged);
+        paragraph(out, "", judge_counts);
     }
     if let Some((verdict, table)) = &document.self_test {
         let (class, verdict) = match verdict {

@@ -64,7 +64,7 @@ impl Bars {
                 out,
                 "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{end:.1}\" height=\"20\"><title>{}</title></rect>",
                 y - 10.0,
-                escaped(&says(bar, axis))
+                escaped(&tooltip(bar, axis))
             );
             if let Some((low, high)) = bar.whisker {
                 let (a, b) = (left + axis.place(low, inner), left + axis.place(high, inner));
@@ -89,8 +89,8 @@ impl Bars {
     }
 }
 
-/// What a bar says: its value and range with the unit of the axis.
-fn says(bar: &Bar, axis: &Axis) -> String {
-    let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.says(value));
+/// Tooltip of a bar: its value and range with the unit of the axis.
+fn tooltip(bar: &Bar, axis: &Axis) -> String {
+    let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.with_unit(value));
     format!("{}\n{value}{}", bar.label, range_in_words(bar.whisker, axis))
 }

@@ -1,5 +1,5 @@
-//! Rows over a common time, one for each core: the share of each row is the height of its area. Spans of time are marked over
-//! all rows and carry their names.
+//! Strips over a common time axis, such as one for each core. The height of a strip's area is a share in percent. Spans of time
+//! are marked over all strips, with their names.
 
 use super::{begin, escaped, text_at, text_width, upright};
 use crate::number::significant;
@@ -8,23 +8,23 @@ use std::fmt::Write;
 
 const ROW: f64 = 40.0;
 const GAP: f64 = 8.0;
-/// Room above the rows, for the names of the spans.
+/// Room above the strips, for the names of the spans.
 const TOP: f64 = 24.0;
 /// Room below them, for the axis.
 const BOTTOM: f64 = 46.0;
 
-/// A row.
+/// One row of the figure.
 #[derive(Clone, Debug)]
 pub struct Strip {
     /// Name of the strip.
     pub label: String,
     /// End of each sample on the x axis, and its share in percent.
     pub samples: Vec<(f64, f64)>,
-    /// Remark beside the strip.
-    pub says: String,
+    /// Tooltip of the area.
+    pub tooltip: String,
 }
 
-/// A figure of rows.
+/// A figure of strips.
 #[derive(Clone, Debug)]
 pub struct Strips {
     /// Unique in a page.
@@ -35,8 +35,8 @@ pub struct Strips {
     pub description: String,
     /// Left to right, from zero.
     pub x: Axis,
-    /// Name of the share.
-    pub share: &'static str,
+    /// Name of the y axis.
+    pub y_name: &'static str,
     /// Spans of time: start, end, name.
     pub spans: Vec<(f64, f64, &'static str)>,
     /// Top to bottom.
@@ -67,17 +67,16 @@ impl Strips {
 
     fn draw_span(&self, out: &mut String, (from, to, name): (f64, f64, &str), (left, inner): (f64, f64), bottom: f64) {
         let [a, b] = [from, to].map(|time| left + self.x.place(time, inner));
-        let seconds = [from, to].map(|time| significant(time, 3));
+        let start_text = significant(from, 3);
         let _ = write!(
             out,
-            "<g class=\"span\"><title>{name}: {} to {}</title><rect x=\"{a:.1}\" y=\"4\" width=\"{:.1}\" height=\"{:.1}\"/>\
+            "<g class=\"span\"><title>{name}: {start_text} to {}</title><rect x=\"{a:.1}\" y=\"4\" width=\"{:.1}\" height=\"{:.1}\"/>\
              <path d=\"M{a:.1} 4V{bottom:.1}M{b:.1} 4V{bottom:.1}\"/>",
-            seconds[0],
-            escaped(&self.x.says(to)),
+            escaped(&self.x.with_unit(to)),
             (b - a).max(0.0),
             bottom - 4.0
         );
-        // A name that does not fit stands in the caption only.
+        // A name that does not fit appears in the tooltip only.
         if text_width(name) + 6.0 <= b - a {
             let _ = write!(out, "<text class=\"middle\" x=\"{:.1}\" y=\"17\">{name}</text>", f64::midpoint(a, b));
         }
@@ -98,8 +97,8 @@ impl Strips {
             let _ = write!(path, "L{from:.1} {y:.1}H{x:.1}");
             from = x;
         }
-        let says = escaped(&row.says);
-        let _ = writeln!(out, "<path class=\"area s0\" d=\"{path}V{base:.1}Z\"><title>{says}</title></path>");
+        let tooltip = escaped(&row.tooltip);
+        let _ = writeln!(out, "<path class=\"area s0\" d=\"{path}V{base:.1}Z\"><title>{tooltip}</title></path>");
     }
 
     fn draw_axis(&self, out: &mut String, (left, inner): (f64, f64), bottom: f64) {
@@ -110,6 +109,6 @@ impl Strips {
         }
         let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}h{inner:.1}\"/>");
         let _ = writeln!(out, "{}", text_at("middle name", left + inner / 2.0, bottom + 37.0, &self.x.name()));
-        let _ = writeln!(out, "{}", upright(12, f64::midpoint(TOP, bottom), self.share));
+        let _ = writeln!(out, "{}", upright(12, f64::midpoint(TOP, bottom), self.y_name));
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn schema(kind: SchemaKind) -> Exit {
         SchemaKind::Size => schema_of::<Sizing>("natmeter: sizing"),
         SchemaKind::Compare => schema_of::<Comparison>("natmeter: comparison"),
         SchemaKind::Trend => schema_of::<Trend>("natmeter: trend"),
-        SchemaKind::Event => schema_of::<event::Line>("natmeter: event of a run"),
+        SchemaKind::Event => schema_of::<event::EventLine>("natmeter: event of a run"),
     };
     out(&format!("{schema}\n"));
     Exit::Done

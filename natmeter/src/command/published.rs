@@ -8,7 +8,7 @@ use crate::term::{self, columns, folded, in_columns, out};
 use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
-use record::published::{self, DOCUMENTS, ERRATA, Erratum, PublishedTable, TABLES, Value};
+use record::published::{self, DOCUMENTS, ERRATA, Erratum, PublishedFigure, PublishedTable, TABLES};
 use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ fn imported(files: &[PathBuf], output: Output) -> Result<(), Exit> {
             values.iter().for_each(print_json);
             continue;
         }
-        let values: Vec<&Value> = values.iter().collect();
+        let values: Vec<&PublishedFigure> = values.iter().collect();
         let head = format!("{cite}, {}: {title}", files.join(", "));
         let notes: String = notes.iter().map(|note| noted(note)).collect();
         out(&format!("{}{notes}\n", described(&head, &values)));
@@ -39,7 +39,7 @@ fn imported(files: &[PathBuf], output: Output) -> Result<(), Exit> {
     Ok(())
 }
 
-fn print_json(value: &Value) {
+fn print_json(value: &PublishedFigure) {
     term::json(&json!({
         "event": "value", "metric": value.metric, "stat": value.stat, "unit": value.unit, "x_name": value.x_name,
         "x": value.x, "value": value.value, "printed": value.printed,
@@ -89,7 +89,7 @@ fn show(id: &str, output: Output) -> Result<(), Exit> {
 
 /// The table with its errata.
 fn shown(table: &PublishedTable) -> String {
-    let values: Vec<&Value> = table.values().collect();
+    let values: Vec<&PublishedFigure> = table.values().collect();
     let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
     let note = |erratum: &Erratum| noted(&format!("{}: {}", erratum.id, erratum.note.as_deref().unwrap_or_default()));
     described(&head, &values) + &table.errata().map(note).collect::<String>()
@@ -100,16 +100,16 @@ fn noted(note: &str) -> String {
 }
 
 /// A heading, the common conditions of values, and the values as printed, a block a metric.
-fn described(head: &str, values: &[&Value]) -> String {
+fn described(head: &str, values: &[&PublishedFigure]) -> String {
     let metrics = document::distinct(values.iter().map(|value| value.metric.as_str()));
     let blocks: String = metrics.into_iter().map(|metric| block(values, metric) + "\n").collect();
     format!("{}\n{}\n\n{blocks}", folded(head, columns()), folded(&conditions(values), columns()))
 }
 
 /// Conditions that are the same for all values.
-fn conditions(values: &[&Value]) -> String {
+fn conditions(values: &[&PublishedFigure]) -> String {
     let mut said = Vec::new();
-    let mut common = |of: &dyn Fn(&Value) -> Option<String>| {
+    let mut common = |of: &dyn Fn(&PublishedFigure) -> Option<String>| {
         let mut all = values.iter().map(|value| of(value));
         let first = all.next().flatten();
         if first.is_some() && all.all(|other| other == first) {
@@ -132,8 +132,8 @@ fn conditions(values: &[&Value]) -> String {
 }
 
 /// A line for each place in the table, a column for median, minimum and so on.
-fn block(all: &[&Value], metric: &str) -> String {
-    let values: Vec<&Value> = all.iter().copied().filter(|value| value.metric == metric).collect();
+fn block(all: &[&PublishedFigure], metric: &str) -> String {
+    let values: Vec<&PublishedFigure> = all.iter().copied().filter(|value| value.metric == metric).collect();
     let stats = document::distinct(values.iter().map(|value| value.stat.as_str()));
     let places = document::distinct(values.iter().map(|value| value.x.as_str()));
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
@@ -154,7 +154,7 @@ fn block(all: &[&Value], metric: &str) -> String {
 }
 
 /// The value as printed, or in its unit where the document prints another one, such as thousands.
-fn in_unit(value: &Value) -> String {
+fn in_unit(value: &PublishedFigure) -> String {
     let printed = value.printed.replace(',', "").parse::<f64>();
     if printed == Ok(value.value) { value.printed.clone() } else { grouped_f64(value.value) }
 }

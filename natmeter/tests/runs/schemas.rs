@@ -2,11 +2,11 @@
 
 use crate::simulated;
 use jsonschema::Validator;
-use natmeter::event::{Event, Line};
+use natmeter::event::{Event, EventLine};
 use record::folder::{SelfTest, SelfTestCheck};
 use record::report::Report;
 use record::store::{EVENTS, RunFolder, TRIALS};
-use record::versioned::{FORMAT_VERSION, Versioned, schema_of};
+use record::versioned::{FORMAT_VERSION, VersionedDocument, schema_of};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use std::fs;
@@ -31,7 +31,7 @@ fn events_and_report_of_a_run_are_valid() {
     // Opening the folder removes the incomplete line, which is an event, too.
     drop(RunFolder::open_for_resume(&path).unwrap());
     let events = fs::read_to_string(path.join(EVENTS)).unwrap();
-    let line = validator::<Line>();
+    let line = validator::<EventLine>();
     let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for event in &events {
         assert_valid(&line, event);
@@ -59,15 +59,15 @@ fn other_events_are_valid() {
         Event::PointRepeated { point: simulated::header().plan.measurements[0].point.clone(), change: 0.33 },
         Event::Repaired { text: "a".into() },
     ];
-    let line = validator::<Line>();
+    let line = validator::<EventLine>();
     for event in events {
-        assert_valid(&line, &serde_json::to_value(Versioned::of(&event)).unwrap());
+        assert_valid(&line, &serde_json::to_value(VersionedDocument::of(&event)).unwrap());
     }
 }
 
 #[test]
 fn other_lines_are_refused() {
-    let line = validator::<Line>();
+    let line = validator::<EventLine>();
     for wrong in [
         json!({ "format_version": FORMAT_VERSION, "event": "no-such-event" }),
         json!({ "format_version": FORMAT_VERSION, "event": "doubt" }),

@@ -59,7 +59,8 @@ fn table(floor: Option<&str>, all: &[Distribution]) -> Table {
         line("received frames are stamped by", |d| d.delays.first().map_or("", |x| x.source.as_str()).into()),
     ];
     let floor = floor.map(|floor| row("the tester's own floor", all.iter().map(|_| floor)));
-    Table::new("Time stamps", "delays", all.iter().map(|d| d.name.as_str())).rows(rows.into_iter().chain(floor))
+    Table::new("Time stamps", "delays", all.iter().map(|d| d.name.as_str()))
+        .with_parameters(rows.into_iter().chain(floor))
 }
 
 /// One direction at a point, over all repetitions.

@@ -10,7 +10,7 @@ use method::{
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict, judge,
 };
 use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
-use procedure::capacity_known::Policy;
+use procedure::capacity_with_policy::FullTablePolicy;
 use procedure::{Context, Keys, throughput, validation};
 
 const CAPACITY: Rate = Rate(1_234_567);
@@ -199,7 +199,7 @@ fn the_limit_of_validation_is_nine_tenths_of_the_reverse_throughput() {
 
 const TABLE: u64 = 123_456;
 
-fn known(truth: Truth, policy: Policy, rate: u64) -> SearchResult {
+fn known(truth: Truth, policy: FullTablePolicy, rate: u64) -> SearchResult {
     let keys = Capacity { from: None, error: 1, beta_ppm: 200_000, gamma_ppm: 400_000, policy: Some(policy) };
     let (keys, settings) = (Keys::of_table(keys), SearchSettings { alpha: Some(Ratio::ONE), ..settings() });
     let all = Phase2 { connections: 1_000_000, phase1_rate: Rate(rate) };
@@ -210,7 +210,9 @@ fn known(truth: Truth, policy: Policy, rate: u64) -> SearchResult {
 #[test]
 fn one_run_shows_the_capacity_of_a_known_policy() {
     let truth = |when_full| Truth { table_size: TABLE, when_full, ..Truth::new(CAPACITY, Rate(200_000)) };
-    for (when_full, policy) in [(WhenFull::KeepOld, Policy::RefuseNew), (WhenFull::ReplaceOldest, Policy::DropOldest)] {
+    for (when_full, policy) in
+        [(WhenFull::KeepOld, FullTablePolicy::RefuseNew), (WhenFull::ReplaceOldest, FullTablePolicy::DropOldest)]
+    {
         let result = known(truth(when_full), policy, 100_000);
         assert_eq!(
             (result.rate, result.error, result.kind),
@@ -220,11 +222,11 @@ fn one_run_shows_the_capacity_of_a_known_policy() {
         assert_eq!(result.trials, 2);
     }
     for at_once in [1, 8, 1_000] {
-        let result = known(truth(WhenFull::Collect(at_once)), Policy::Collect(at_once), 100_000);
+        let result = known(truth(WhenFull::Collect(at_once)), FullTablePolicy::Collect(at_once), 100_000);
         assert!(result.rate.0 <= TABLE && TABLE <= result.rate.0 + result.error.0 && result.error.0 == at_once - 1);
     }
     let large = Truth { table_size: 2_000_000, ..truth(WhenFull::KeepOld) };
-    let result = known(large, Policy::RefuseNew, 100_000);
+    let result = known(large, FullTablePolicy::RefuseNew, 100_000);
     assert_eq!((result.rate, result.kind), (Rate(1_000_000), ResultKind::AtUpperLimit));
 }
 
@@ -232,8 +234,8 @@ fn one_run_shows_the_capacity_of_a_known_policy() {
 #[test]
 fn a_rate_that_is_too_high_is_not_taken_for_a_full_table() {
     let truth = Truth { table_size: TABLE * 4, ..Truth::new(CAPACITY, Rate(200_000)) };
-    let result = known(truth.clone(), Policy::RefuseNew, 1_000_000);
+    let result = known(truth.clone(), FullTablePolicy::RefuseNew, 1_000_000);
     assert_eq!((result.rate, result.kind), (Rate(TABLE * 4), ResultKind::Observed));
-    let result = known(truth, Policy::RefuseNew, 100_000_000);
+    let result = known(truth, FullTablePolicy::RefuseNew, 100_000_000);
     assert!(result.kind != ResultKind::Observed || result.rate.0 == TABLE * 4, "{} {:?}", result.rate, result.kind);
 }

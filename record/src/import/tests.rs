@@ -1,7 +1,7 @@
 //! Small files of each format, written from the documented formats.
 
 use super::{Series, read};
-use crate::published::Value;
+use crate::published::PublishedFigure;
 
 const ESTABLISHMENT: &str = "No, Size, n, m, Initial R Rate, N, M, T, D, Error, Date, Iterations needed, rate\n\
     1, 84, 2, 2, 500000, 4000000, 4000000, 500, 0, 1000, 2022-03-01 10:00:00, 10, 223500\n\
@@ -27,7 +27,7 @@ fn only(text: &str) -> Series {
     all.remove(0)
 }
 
-fn stat<'a>(series: &'a Series, stat: &str) -> &'a Value {
+fn stat<'a>(series: &'a Series, stat: &str) -> &'a PublishedFigure {
     series.values.iter().find(|value| value.stat == stat).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Recomputes what the documents derived from their own values. Each input lies within half a unit of its last printed digit,
 //! and so each result within a range.
 
-use super::{PublishedTable, TABLES, Value};
+use super::{PublishedFigure, PublishedTable, TABLES};
 
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -31,7 +31,7 @@ impl RoundedValue {
         RoundedValue { value: self.value * factor, half: self.half * factor }
     }
 
-    fn of(value: &Value) -> RoundedValue {
+    fn of(value: &PublishedFigure) -> RoundedValue {
         let digits = value.printed.replace(',', "");
         let Ok(printed) = digits.parse::<f64>() else { return RoundedValue { value: value.value, half: 0.0 } };
         let places = digits.split_once('.').map_or(0, |(_, behind)| i32::try_from(behind.len()).unwrap_or(i32::MAX));
@@ -52,7 +52,7 @@ const FULL: &str = "filled_table_deletion_time";
 const EMPTY: &str = "empty_table_deletion_time";
 
 /// Returns the derivation of a value; `None` if it was measured, or its inputs are not in the table.
-fn derivation(value: &Value, table: &[&Value]) -> Option<Derivation> {
+fn derivation(value: &PublishedFigure, table: &[&PublishedFigure]) -> Option<Derivation> {
     let of = |metric: &str| median(table, metric, &value.x);
     let own = || of(&value.metric);
     let ratio = |a, b| a / b;
@@ -88,22 +88,23 @@ fn derivation(value: &Value, table: &[&Value]) -> Option<Derivation> {
     })
 }
 
-fn is(value: &Value, stat: &str) -> bool {
+fn is(value: &PublishedFigure, stat: &str) -> bool {
     value.stat == stat
 }
 
-fn median(table: &[&Value], metric: &str, x: &str) -> Option<RoundedValue> {
+fn median(table: &[&PublishedFigure], metric: &str, x: &str) -> Option<RoundedValue> {
     table.iter().find(|v| v.metric == metric && is(v, "median") && v.x == x).map(|v| RoundedValue::of(v))
 }
 
 /// The median with one core.
-fn first(table: &[&Value], metric: &str) -> Option<RoundedValue> {
+fn first(table: &[&PublishedFigure], metric: &str) -> Option<RoundedValue> {
     table.iter().find(|v| v.metric == metric && is(v, "median") && v.place() == Some(1.0)).map(|v| RoundedValue::of(v))
 }
 
 /// The median before that of a value, in the order of its table.
-fn previous(table: &[&Value], value: &Value) -> Option<RoundedValue> {
-    let medians: Vec<&&Value> = table.iter().filter(|v| v.metric == value.metric && is(v, "median")).collect();
+fn previous(table: &[&PublishedFigure], value: &PublishedFigure) -> Option<RoundedValue> {
+    let medians: Vec<&&PublishedFigure> =
+        table.iter().filter(|v| v.metric == value.metric && is(v, "median")).collect();
     let at = medians.iter().position(|v| v.x == value.x)?;
     medians.get(at.checked_sub(1)?).map(|v| RoundedValue::of(v))
 }
@@ -113,11 +114,11 @@ pub fn all() -> Vec<Check> {
 }
 
 fn of_table(table: &'static PublishedTable) -> Vec<Check> {
-    let values: Vec<&Value> = table.values().collect();
+    let values: Vec<&PublishedFigure> = table.values().collect();
     values.iter().filter_map(|value| of_value(table, &values, value)).collect()
 }
 
-fn of_value(table: &'static PublishedTable, values: &[&Value], value: &Value) -> Option<Check> {
+fn of_value(table: &'static PublishedTable, values: &[&PublishedFigure], value: &PublishedFigure) -> Option<Check> {
     let (how, [a, b], f) = derivation(value, values)?;
     let corners = a.ends().map(|a| b.ends().map(|b| f(a, b)));
     let [low, high] = corners
@@ -159,7 +160,7 @@ mod tests {
     fn ratios_of_performances_are_those_of_reports() {
         let mut compared = 0;
         for table in TABLES.iter() {
-            let values: Vec<&Value> = table.values().collect();
+            let values: Vec<&PublishedFigure> = table.values().collect();
             for value in &values {
                 let Some(check) = of_value(table, &values, value) else { continue };
                 let own = || median(&values, &value.metric, &value.x).unwrap().value;

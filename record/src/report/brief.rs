@@ -9,7 +9,7 @@ use super::table::{
     strict_row, titled,
 };
 use super::{Report, terms, value};
-use document::{Cell, Form, Group, Quantity, Role, Row, Table, distinct};
+use document::{Cell, Form, Group, Quantity, Row, RowRole, Table, distinct};
 use method::stats::Interval;
 use scenario::axis::AXES;
 use std::collections::BTreeSet;
@@ -35,20 +35,20 @@ fn of_results(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
     let own = |metric| Columns::of(axis, &columns, results, metric);
     let groups = metrics.iter().map(|metric| group(report, metric, &own(Some(metric)), &columns)).collect();
     let parameters = parameters(report, axis, &own(None));
-    let table = Table::new(heading(report, axis, results), axis.heading(), columns).rows(parameters);
+    let table = Table::new(heading(report, axis, results), axis.heading(), columns).with_parameters(parameters);
     let mut table = Table { groups, ..table };
     let ratios = results.iter().flat_map(|c| [c.s_c_interval, c.s_cpu_interval, c.forwarding_interval]).flatten();
     let coverage: BTreeSet<String> = ratios.map(|interval| number::percent(interval.coverage * 100.0)).collect();
     join(&mut table, &metrics);
     if !coverage.is_empty() {
         let coverage: Vec<String> = coverage.into_iter().collect();
-        table.same.push(format!("intervals of ratios cover {}", coverage.join(" and ")));
+        table.uniform_rows.push(format!("intervals of ratios cover {}", coverage.join(" and ")));
     }
     table
 }
 
 fn group(report: &Report, metric: &str, results: &Columns, columns: &[String]) -> Group {
-    let mut rows = vec![results.row("median", value::median).with(Role::Main)];
+    let mut rows = vec![results.row("median", value::median).with_role(RowRole::Main)];
     rows.extend(of_each_direction(results));
     let summaries = || results.each().into_iter().filter_map(|c| c.summary);
     #[expect(clippy::float_cmp, reason = "a percentile is one of the values")]
@@ -63,7 +63,7 @@ fn group(report: &Report, metric: &str, results: &Columns, columns: &[String]) -
             results.statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
         ];
         let shown = statistics.into_iter().take(if joined { 2 } else { 4 });
-        rows.extend(shown.map(|row| row.with(Role::Statistic)));
+        rows.extend(shown.map(|row| row.with_role(RowRole::Statistic)));
     }
     rows.extend(ratio_row("S_C", results, |c| c.s_c, |c| c.s_c_interval));
     rows.extend(ratio_row(s_cpu_label(&results.each()), results, |c| c.s_cpu, |c| c.s_cpu_interval));
@@ -76,7 +76,7 @@ fn group(report: &Report, metric: &str, results: &Columns, columns: &[String]) -
     let is_shown =
         |row: &Row| row.term != Some(&terms::PHASE1_RATE) && !(has_one_thread && row.term == Some(&terms::CPU_TIME));
     rows.extend(costs(results).into_iter().chain(further(results)).filter(is_shown));
-    rows.push(results.row("repetitions", repetitions).with(Role::Repetitions));
+    rows.push(results.row("repetitions", repetitions).with_role(RowRole::Repetitions));
     let mut bars = bars(results, columns, value::of_bar);
     if bars.iter().filter(|bar| bar.share.is_some()).count() < 2 {
         bars.clear();
@@ -94,14 +94,14 @@ fn ratio_row(
     results.each().into_iter().find_map(interval)?;
     let cell = |c: &PointResult| {
         let ratio = Quantity::new(ratio(c)?, Form::Digits(3, ""));
-        Some(interval(c).map_or(ratio, |interval| ratio.between(interval.low, interval.high)))
+        Some(interval(c).map_or(ratio, |interval| ratio.with_interval(interval.low, interval.high)))
     };
     Some(results.row(label, cell))
 }
 
 /// The one value of a row, if it is the same in all columns that have a value.
 fn same_everywhere(row: &Row) -> Option<&Cell> {
-    let mut values = row.cells.iter().filter(|cell| !cell.is_nothing());
+    let mut values = row.cells.iter().filter(|cell| !cell.is_missing());
     let first = values.next()?;
     values.all(|cell| cell.to_string() == first.to_string()).then_some(first)
 }
@@ -113,20 +113,20 @@ fn join(table: &mut Table, metrics: &[&str]) {
     for row in std::mem::take(&mut table.parameters) {
         match same_everywhere(&row) {
             // The title has them.
-            Some(_) if row.role == Role::Titled => {}
+            Some(_) if row.role == RowRole::Titled => {}
             Some(value) => same.push((None, format!("{} {value}", row.label))),
             None => table.parameters.push(row),
         }
     }
     for (group, metric) in table.groups.iter_mut().zip(metrics) {
         for row in std::mem::take(&mut group.rows) {
-            let is_statistic = matches!(row.role, Role::Main | Role::Statistic);
+            let is_statistic = matches!(row.role, RowRole::Main | RowRole::Statistic);
             let everywhere = same_everywhere(&row).filter(|_| several && !is_statistic);
             // A figure that only one column can have is none of all points.
-            let is_everywhere = row.role == Role::Repetitions || !row.cells.contains(&Cell::Nothing);
+            let is_everywhere = row.role == RowRole::Repetitions || !row.cells.contains(&Cell::Nothing);
             match everywhere.filter(|_| is_everywhere) {
                 Some(value) => same.push((Some(metric), format!("{} {value}", row.label))),
-                None if !row.has_value() && !row.is_strong() => {}
+                None if !row.has_value() && !row.is_main() => {}
                 None => group.rows.push(row),
             }
         }
@@ -135,10 +135,10 @@ fn join(table: &mut Table, metrics: &[&str]) {
         let alike = |(_, other): &&(Option<&str>, String)| other == text;
         match metric {
             Some(metric) if same.iter().filter(alike).count() < metrics.len() => {
-                table.same.push(format!("{text} ({metric})"));
+                table.uniform_rows.push(format!("{text} ({metric})"));
             }
             _ if same[..i].iter().any(|(_, other)| other == text) => {}
-            _ => table.same.push(text.clone()),
+            _ => table.uniform_rows.push(text.clone()),
         }
     }
 }

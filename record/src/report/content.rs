@@ -4,7 +4,7 @@ use super::figure::{COMPARISONS, DETAILS, FigureKind};
 use super::{Report, brief, facts, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest};
 use crate::printable::in_shell;
-use document::report::{Command, Published, Verdict};
+use document::report::{Command, PublishedValues, Verdict};
 use document::{Document, Pairs, Section, Table, distinct, row};
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn document(report: &Report) -> Document {
         label: report.conformance.label.clone(),
         version: header.version.clone(),
         build: build.map(str::to_owned),
-        natmeter: report.facts.natmeter().in_words(&header.version),
+        version_line: report.facts.natmeter().in_words(&header.version),
         started: header.started.clone(),
         about: header.scenario.about.clone(),
         measured: measured(report),
@@ -26,13 +26,13 @@ pub(super) fn document(report: &Report) -> Document {
         sentences: report.said.clone(),
         doubts: report.doubts.clone(),
         departures: report.conformance.departures.clone(),
-        short: brief::tables(report),
+        short_tables: brief::tables(report),
         terms: terms::of(&results),
         results,
         comparisons: galleries(report, COMPARISONS),
         sections: section::all(report),
         details: galleries(report, DETAILS),
-        published: Published {
+        published: PublishedValues {
             conditions: published::common_conditions(report),
             values: published::compared(&report.beside),
             documents: published::documents(&report.beside),
@@ -40,7 +40,7 @@ pub(super) fn document(report: &Report) -> Document {
         run: Pairs::new("This run", FACTS, of_run(report)),
         conditions: facts::conditions(report),
         limits: facts::limits(report),
-        judged: (report.judged.trials > 0).then(|| facts::judged_in_words(&report.judged)),
+        judge_counts: (report.judged.trials > 0).then(|| facts::judged_in_words(&report.judged)),
         self_test: report.self_test.as_ref().filter(|test| !test.checks.is_empty()).map(self_test),
         facts: all_facts(report),
         commands: report.commands.iter().map(command).collect(),
@@ -128,7 +128,8 @@ fn self_test(test: &SelfTest) -> (Verdict, Table) {
         let measured = check.error.iter().fold(check.measured.clone(), |all, error| format!("{all}, error {error}"));
         row(&check.name, [check.truth.as_str(), &measured, check.verdict()])
     });
-    let table = Table::new("Self-test against known truth", "check", ["injected", "measured", "verdict"]).rows(rows);
+    let table =
+        Table::new("Self-test against known truth", "check", ["injected", "measured", "verdict"]).with_parameters(rows);
     (verdict, table)
 }
 

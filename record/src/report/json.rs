@@ -2,16 +2,16 @@
 
 use super::{Format, Report};
 use crate::printable::escaped_json;
-use crate::versioned::Versioned;
+use crate::versioned::VersionedDocument;
 
 pub(super) const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
-    text(serde_json::to_string_pretty(&Versioned::of(report)))
+    text(serde_json::to_string_pretty(&VersionedDocument::of(report)))
 }
 
 pub(super) fn on_one_line(report: &Report) -> String {
-    text(serde_json::to_string(&Versioned::of(report)))
+    text(serde_json::to_string(&VersionedDocument::of(report)))
 }
 
 fn text(written: serde_json::Result<String>) -> String {

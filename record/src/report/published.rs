@@ -5,7 +5,7 @@ use super::Report;
 use super::number::{self, grouped};
 use super::result::PointResult;
 use crate::folder::HASH_TABLE_SIZE;
-use crate::published::{self, Conditions, Document, Erratum, VALUES, Value};
+use crate::published::{self, Conditions, Erratum, PublishedDocument, PublishedFigure, VALUES};
 use document::report::Comparison;
 use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
@@ -236,7 +236,7 @@ fn errata(p: &PublishedValue) -> impl Iterator<Item = &'static str> {
 
 impl PublishedValue {
     /// Its document.
-    pub fn source(&self) -> &'static Document {
+    pub fn source(&self) -> &'static PublishedDocument {
         published::DOCUMENTS.iter().find(|d| d.id == self.under.document).expect("every table has its document: tested")
     }
 
@@ -298,7 +298,7 @@ pub fn compared(beside: &[NearestPublished]) -> Vec<Comparison> {
         let columns = ["measured", "measured / published"].map(Column::from).into_iter();
         let table = Table::new(title, "device", columns.chain([Column::of_words("conditions")]));
         Comparison {
-            table: table.rows(of.iter().map(line)),
+            table: table.with_parameters(of.iter().map(line)),
             published: format!("{}: {}", with_unit(metric, p.value), p.conditions()),
             source: format!("{}, {}", p.source().cite, p.under.label),
             notes: document::distinct(of.iter().flat_map(|b| &b.notes).cloned()),
@@ -321,8 +321,8 @@ pub fn common_conditions(report: &Report) -> String {
 
 /// The documents cited, with their machines, each once.
 pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
-    let cited = |d: &&Document| beside.iter().any(|b| b.published.under.document == d.id);
-    let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
+    let cited = |d: &&PublishedDocument| beside.iter().any(|b| b.published.under.document == d.id);
+    let note = |d: &PublishedDocument| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
     published::DOCUMENTS
         .iter()
         .filter(cited)
@@ -332,16 +332,16 @@ pub fn documents(beside: &[NearestPublished]) -> Vec<String> {
 
 /// The published medians, in their order, of the last version of each document.
 fn medians() -> Vec<PublishedValue> {
-    let is_last = |value: &&Value| !REPEATED.contains(&value.under.document.as_str());
+    let is_last = |value: &&PublishedFigure| !REPEATED.contains(&value.under.document.as_str());
     VALUES.iter().filter(|value| is_median(value)).filter(is_last).map(median).collect()
 }
 
 /// Whether a value is a median, or computed by the document from medians, such as a net time.
-pub(super) fn is_median(value: &Value) -> bool {
+pub(super) fn is_median(value: &PublishedFigure) -> bool {
     ["median", "computed"].contains(&value.stat.as_str())
 }
 
-pub(super) fn median(value: &Value) -> PublishedValue {
+pub(super) fn median(value: &PublishedFigure) -> PublishedValue {
     // Throughput is printed as the total of both directions everywhere; a rate here is of one direction. Times here are
     // nanoseconds.
     let factor = match value.unit.as_str() {

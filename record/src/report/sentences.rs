@@ -168,7 +168,7 @@ fn both_ways(report: &Report, results: &[&PointResult]) -> Vec<String> {
     let of = |(what, [forward, reverse]): &(&str, [&str; 2])| {
         let said = [(forward, "left to right"), (reverse, "right to left")].into_iter().filter_map(|(key, way)| {
             let result = at_headline(results, key)?;
-            Some(format!("{} {way}", value::between(result, result.median()?, 2).unsigned()))
+            Some(format!("{} {way}", value::between(result, result.median()?, 2).text_without_bound()))
         });
         let said: Vec<String> = said.collect();
         (!said.is_empty()).then(|| format!("{what} {}", said.join(" and ")))
@@ -219,7 +219,7 @@ fn rate(result: &PointResult) -> String {
     match result.median() {
         Some(median) if !result.nothing_passed() => {
             let quantity = validated(value::between(result, median, 2), &result.metric);
-            let value = format!("{}{}", quantity.bound.in_words(), quantity.unsigned());
+            let value = format!("{}{}", quantity.bound.in_words(), quantity.text_without_bound());
             // Rates and connections say what they are by their units.
             match known.map(|m| m.unit) {
                 Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections) if !is_other(result) => {
@@ -234,7 +234,7 @@ fn rate(result: &PointResult) -> String {
                 (Some(failing), Some(upper)) if failing.most > 0.0 => {
                     format!("the device loses {}; {what} {}", failing.in_words(), below(upper))
                 }
-                (_, Some(upper)) => format!("the {what} is less than {}", below(upper).unsigned()),
+                (_, Some(upper)) => format!("the {what} is less than {}", below(upper).text_without_bound()),
                 (_, None) => format!("the {what} could not be measured"),
             }
         }

@@ -4,8 +4,8 @@
 use super::number::{self, grouped, percent, plural, si};
 use crate::printable::{escaped_json, printable};
 use crate::size::{Choice, DeviceSizing, Limit, LimitKind, MeasuredValue, Sizing};
-use crate::versioned::Versioned;
-use document::{Bound, Cell, Form, Group, Quantity, Role, Row, Table, html, row, text};
+use crate::versioned::VersionedDocument;
+use document::{Bound, Cell, Form, Group, Quantity, Row, RowRole, Table, html, row, text};
 use scenario::axis::{in_words, more_in_words};
 
 /// A format of a sizing.
@@ -34,7 +34,8 @@ fn of_text(sizing: &Sizing, columns: usize) -> String {
 }
 
 fn of_json(sizing: &Sizing, _: usize) -> String {
-    let text = serde_json::to_string_pretty(&Versioned::of(sizing)).expect("a sizing has only names and numbers");
+    let text =
+        serde_json::to_string_pretty(&VersionedDocument::of(sizing)).expect("a sizing has only names and numbers");
     format!("{}\n", escaped_json(&text))
 }
 
@@ -125,8 +126,8 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
     let about = ["technology", "with", "note"].into_iter().enumerate();
     let about = about.map(|(at, label)| row(label, columns.iter().map(|column| column.about[at].clone())));
     let needed = vec![
-        line("devices", &|choice| Some(Quantity::count(choice.devices).into())).with(Role::Main),
-        line("cores of each", &|choice| Some(cores(choice).into())).with(Role::Main),
+        line("devices", &|choice| Some(Quantity::count(choice.devices).into())).with_role(RowRole::Main),
+        line("cores of each", &|choice| Some(cores(choice).into())).with_role(RowRole::Main),
         line("memory of its table", &|choice| choice.memory.map(|memory| octets(memory).into())),
         line("binding limit", &|choice| choice.binding.map(|kind| kind.in_words().into())),
         line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0).into())),
@@ -153,7 +154,7 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
     let groups = [("Needed", needed), ("Measured, and load of one device", limits), ("Restart of one device", restart)];
     let groups = groups.into_iter().filter_map(group).collect();
     let table = Table::new(title, axis, columns.iter().map(|column| column.heading.as_str()));
-    Table { groups, notes, ..table.rows(about.filter(Row::has_value)) }
+    Table { groups, notes, ..table.with_parameters(about.filter(Row::has_value)) }
 }
 
 fn repetitions(choice: &Choice) -> Option<Cell> {
@@ -197,5 +198,5 @@ fn seconds(measured: MeasuredValue) -> Quantity {
 
 fn ranged(MeasuredValue { value, low, high, .. }: MeasuredValue, factor: f64, form: Form) -> Quantity {
     let value = Quantity::new(value / factor, form);
-    if low == high { value } else { value.between(low / factor, high / factor) }
+    if low == high { value } else { value.with_interval(low / factor, high / factor) }
 }

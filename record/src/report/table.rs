@@ -7,7 +7,7 @@ use super::result::{PHASE1_RATE, PointResult, known};
 use super::series::Axis;
 use super::{Report, parts, terms, value};
 use crate::folder::{Cost, Spread};
-use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, distinct, row};
+use document::{Bound, Cell, Form, Group, MedianBar, Quantity, Row, RowRole, Table, distinct, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
 use procedure::metric::by_key;
@@ -205,7 +205,7 @@ fn table(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
         join_baseline(&metrics, results, &mut groups);
     }
     let parameters = parameters(report, axis, &Columns::of(axis, &columns, results, None));
-    let table = Table::new(heading(report, axis, results), axis.heading(), columns).rows(parameters);
+    let table = Table::new(heading(report, axis, results), axis.heading(), columns).with_parameters(parameters);
     Table { groups, notes, ..table }
 }
 
@@ -230,7 +230,7 @@ pub(super) fn parameters(report: &Report, axis: Axis, results: &Columns) -> Vec<
     let mut rows = Vec::new();
     if !matches!(axis, Axis::Connections) {
         let connections = |c: &PointResult| (c.connections > 0).then(|| Quantity::count(c.connections));
-        rows.extend(results.known_row("connections", connections).map(|row| row.with(Role::Titled)));
+        rows.extend(results.known_row("connections", connections).map(|row| row.with_role(RowRole::Titled)));
     }
     // "N of M": RFC 9693, section 4.4, enumerates all flows of the ranges.
     let subset = |c: &PointResult| {
@@ -240,7 +240,7 @@ pub(super) fn parameters(report: &Report, axis: Axis, results: &Columns) -> Vec<
     };
     rows.extend(results.known_row("of flows", subset));
     if matches!(axis, Axis::Device) {
-        rows.push(results.row("cores of the device", |c| c.cores.to_string()).with(Role::Titled));
+        rows.push(results.row("cores of the device", |c| c.cores.to_string()).with_role(RowRole::Titled));
     }
     let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name());
     for other in AXES.iter().filter(|other| !is_column(other)) {
@@ -271,7 +271,8 @@ fn group(
     columns: &[String],
     notes: &mut Vec<String>,
 ) -> Group {
-    let mut rows = vec![results.row("repetitions", repetitions), results.row("median", value::median).with(Role::Main)];
+    let mut rows =
+        vec![results.row("repetitions", repetitions), results.row("median", value::median).with_role(RowRole::Main)];
     if known(metric, results.each()).is_some_and(|m| m.unit.per_direction()) {
         let total = |c: &PointResult| match c.upper() {
             // The number of directions is that of finished searches.
@@ -398,7 +399,7 @@ pub(super) fn costs(results: &Columns) -> Vec<Row> {
         let cell = |c: &PointResult| {
             let spread = of(c.cost.as_ref()?)?;
             let first = first(&spread);
-            Some(Quantity::new(first, Form::Digits(3, "")).between(spread.low.min(first), spread.high))
+            Some(Quantity::new(first, Form::Digits(3, "")).with_interval(spread.low.min(first), spread.high))
         };
         results.known_row(label, cell)
     };
@@ -448,11 +449,11 @@ fn numbers(report: &Report, result: Option<&PointResult>, notes: &mut Vec<String
     result.map_or_else(Vec::new, |result| remarks(report, result)).into_iter().map(number).collect()
 }
 
-pub(super) fn bars(results: &Columns, columns: &[String], value: fn(&PointResult, f64) -> Quantity) -> Vec<Bar> {
+pub(super) fn bars(results: &Columns, columns: &[String], value: fn(&PointResult, f64) -> Quantity) -> Vec<MedianBar> {
     let longest = results.each().into_iter().filter_map(PointResult::median).fold(0.0, f64::max);
     let bar = |(result, label): (&PointResult, &String)| {
         let median = result.median().filter(|_| !result.nothing_passed());
-        Bar {
+        MedianBar {
             label: label.clone(),
             length: median.unwrap_or(0.0),
             share: median.filter(|_| longest > 0.0).map(|m| m / longest),

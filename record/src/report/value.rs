@@ -1,7 +1,7 @@
 //! The values of results as typed cells and quantities.
 
 use super::result::PointResult;
-use document::{Bound, Cell, Ends, Form, Quantity};
+use document::{Bound, Cell, Form, Quantity, QuantityInterval};
 use method::trial::of_rate;
 use procedure::metric::Unit;
 
@@ -71,19 +71,22 @@ pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quanti
     let unit = result.known.map(|metric| metric.unit);
     let scale = if unit == Some(Unit::PartsPerMillion) { PPM } else { 1.0 };
     let word = if result.has_interval() { "" } else { "range " };
-    Quantity { ends: Some(Ends { low: interval.low / scale, high: interval.high / scale, word }), ..short }
+    Quantity {
+        interval: Some(QuantityInterval { low: interval.low / scale, high: interval.high / scale, prefix_word: word }),
+        ..short
+    }
 }
 
 /// The same for a bar, whose table names the unit.
 pub(super) fn of_bar(result: &PointResult, value: f64) -> Quantity {
     let between = between(result, value, 3);
-    let Some(ends) = between.ends else { return between };
+    let Some(ends) = between.interval else { return between };
     let form = match (between.form, result.known.map(|metric| metric.unit)) {
         (Form::Si(digits, _, _), Some(Unit::FramesPerSecond)) => Form::Si(digits, "fps", ""),
         (Form::Si(digits, _, _), Some(Unit::ConnectionsPerSecond)) => Form::Si(digits, "cps", ""),
         (form, _) => form,
     };
-    Quantity { ends: Some(Ends { word: "", ..ends }), form, ..between }
+    Quantity { interval: Some(QuantityInterval { prefix_word: "", ..ends }), form, ..between }
 }
 
 pub(super) fn without_rate(result: &PointResult) -> Cell {

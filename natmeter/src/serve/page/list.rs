@@ -4,7 +4,7 @@ use super::e;
 use crate::serve::query::{Query, encoded};
 use record::runs::{RunEntry, RunSummary, State};
 use record::store::date::rfc3339;
-use record::versioned::Versioned;
+use record::versioned::VersionedDocument;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -104,7 +104,7 @@ fn summary(brief: &RunSummary, link: &str, state: State) -> String {
 /// All selected runs.
 pub(in super::super) fn json(runs: &[RunEntry], query: &Query) -> String {
     let entries: Vec<Value> = RunFilter::of(query).select(runs).into_iter().map(entry).collect();
-    serde_json::to_string(&Versioned::of(&json!({ "runs": entries }))).unwrap_or_default()
+    serde_json::to_string(&VersionedDocument::of(&json!({ "runs": entries }))).unwrap_or_default()
 }
 
 fn entry(run: &RunEntry) -> Value {

@@ -27,7 +27,8 @@ pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) ->
         list(&mut main, "why", &comparison.unlike.iter().map(Unlike::in_words).collect::<Vec<_>>());
     }
     let (title, columns) = ("Medians with the interval or range of the repetitions", [first.0, second.0, "Difference"]);
-    let table = Table::new(title, "Value", columns.map(Column::of_words)).rows(comparison.points.iter().map(compared));
+    let table = Table::new(title, "Value", columns.map(Column::of_words))
+        .with_parameters(comparison.points.iter().map(compared));
     match comparison.points.as_slice() {
         [] => main.push_str("<p>Neither run has a result.</p>\n"),
         _ => tables(&mut main, &[table]),

@@ -19,8 +19,8 @@ pub(super) fn series(
     let name = |p: &PublishedValue| format!("published: {}, {}", p.software(), p.under.label);
     let point = |(p, x): (&PublishedValue, u64)| {
         let (value, source) = (with_unit(&p.metric, p.value), p.source());
-        let says = format!("published: {value}\n{}\n{}, {}", p.conditions(), source.cite, p.under.label);
-        Point { says: Some(says), ..Point::at(x as f64, p.value * shown.factor) }
+        let tooltip = format!("published: {value}\n{}\n{}, {}", p.conditions(), source.cite, p.under.label);
+        Point { tooltip: Some(tooltip), ..Point::at(x as f64, p.value * shown.factor) }
     };
     let series = grouped_by(placed, |(p, _)| name(p)).into_iter();
     series

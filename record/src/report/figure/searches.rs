@@ -71,9 +71,9 @@ fn interval(trace: &[SearchStep], highest: f64) -> Vec<(f64, f64, f64)> {
 /// A step, which says its rate and why it has its verdict.
 fn point(number: usize, step: &SearchStep, unit: &str) -> Point {
     let rate = number::grouped(step.rate.0);
-    let says = format!("step {number}: {rate} {unit}\n{}", verdict(step.verdict));
-    let says = if step.reason.is_empty() { says } else { format!("{says}: {}", step.reason) };
-    Point { says: Some(says), ..Point::at(number as f64, step.rate.0 as f64) }
+    let tooltip = format!("step {number}: {rate} {unit}\n{}", verdict(step.verdict));
+    let tooltip = if step.reason.is_empty() { tooltip } else { format!("{tooltip}: {}", step.reason) };
+    Point { tooltip: Some(tooltip), ..Point::at(number as f64, step.rate.0 as f64) }
 }
 
 fn verdict(verdict: StepVerdict) -> &'static str {

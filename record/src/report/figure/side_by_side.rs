@@ -18,7 +18,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
 /// Its colour: plain forwarding is grey; hollow if it is a bound.
 fn class(result: &PointResult, metric: &str) -> String {
     let color = if result.metric == metric { "s0" } else { "s5" };
-    if value::quantity(result).is_some_and(|median| median.bound.is_open()) {
+    if value::quantity(result).is_some_and(|median| median.bound.is_one_sided()) {
         format!("{color} at-least")
     } else {
         color.to_owned()

@@ -2,7 +2,7 @@
 //! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
 use crate::import::Series as Imported;
-use crate::published::{self, Value};
+use crate::published::{self, PublishedFigure};
 use crate::report::published::{differences, is_median, is_of_queries, median};
 use crate::report::result::PointResult;
 use crate::report::table::titled;
@@ -56,7 +56,7 @@ struct Reference<'a> {
     source: String,
     cite: &'a str,
     title: &'a str,
-    values: Vec<&'a Value>,
+    values: Vec<&'a PublishedFigure>,
     notes: Vec<&'a str>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Reference<'a> {
         let is_forwarding = device.is_some_and(|dut| dut.is_router());
         let plays = device.and_then(|dut| dut.technology()).map(|(plays, _)| plays);
         let is_pair = |of: &str| plays == Some(Plays::Dual) && device.and_then(|dut| dut.published()) == Some(of);
-        let suits = |value: &&&Value| {
+        let suits = |value: &&&PublishedFigure| {
             let is_of_forwarding =
                 value.metric == metric::forwarding() || value.under.technology.ends_with("forwarding");
             let is_comparable = !is_of_queries(&value.metric) || is_pair(&value.under.technology);
@@ -132,14 +132,15 @@ impl Pair {
     /// Each value as a share of the first; nothing if the first is a bound.
     fn form(series: &Values) -> Values {
         let Some((_, first)) = series.first() else { return Values::new() };
-        let share = |(x, value): &(f64, Quantity)| Some((*x, value.over(*first, Form::Decimals(3, ""))?));
+        let share = |(x, value): &(f64, Quantity)| Some((*x, value.ratio_to(*first, Form::Decimals(3, ""))?));
         series.iter().filter_map(share).collect()
     }
 
     fn of(metric: &str, report: &Report, reference: &Reference, results: &[&PointResult]) -> Pair {
         let x_name = reference.x_name();
         let medians = || reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
-        let exact = |value: &&&Value| Some((place_of(value)?, Quantity::new(median(value).value, Form::default())));
+        let exact =
+            |value: &&&PublishedFigure| Some((place_of(value)?, Quantity::new(median(value).value, Form::default())));
         let is_comparable =
             |result: &&PointResult| !is_total(metric) || medians().any(|value| median(value).compares_with(result));
         let of_metric = results.iter().copied().filter(|result| is_same(&result.metric, own(metric)));
@@ -174,7 +175,7 @@ impl<'a> Comparison<'a> {
     fn of(report: &'a Report, reference: &'a Reference<'a>, dut: usize) -> Comparison<'a> {
         let results: Vec<&PointResult> = report.results.iter().filter(|result| result.dut == dut).collect();
         let metrics = reference.metrics(report.header.scenario.duts.get(dut));
-        let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
+        let of_device = |value: &&&PublishedFigure| metrics.contains(&value.metric.as_str());
         let first = reference.values.iter().filter(of_device).find(|value| is_median(value)).map(|value| median(value));
         let mut notes: Vec<String> = first
             .iter()
@@ -263,7 +264,7 @@ impl<'a> Comparison<'a> {
 
 fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
     let of = |label: String, series: &Values| row(label, places.iter().map(|place| Pair::at(series, *place)));
-    let ratio = |place: &f64| Pair::at(&pair.measured, *place)?.over(Pair::at(&pair.published, *place)?, TIMES);
+    let ratio = |place: &f64| Pair::at(&pair.measured, *place)?.ratio_to(Pair::at(&pair.published, *place)?, TIMES);
     let rows = vec![
         of(word.to_owned(), &pair.published),
         of("measured".to_owned(), &pair.measured),
@@ -277,7 +278,7 @@ fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
 const TIMES: Form = Form::Digits(3, " ×");
 
 /// The place of a value in its table; of one without a place, that of all results.
-fn place_of(value: &Value) -> Option<f64> {
+fn place_of(value: &PublishedFigure) -> Option<f64> {
     if is_of_all(&value.x_name) { Some(ALL) } else { value.place() }
 }
 

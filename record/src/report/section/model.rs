@@ -317,7 +317,7 @@ fn refused(report: &Report) -> Option<Table> {
     let few = report.models.iter().filter(|model| has_few_repetitions(model)).count();
     let note = || format!("{few} series: {}.", Refusal::TooFewRepetitions);
     let columns = all.iter().map(|(along, _)| format!("over {}", along.name()));
-    let table = Table::new("Series without a fit", "rates", columns).rows(rows);
+    let table = Table::new("Series without a fit", "rates", columns).with_parameters(rows);
     Some(Table { notes: (few > 0).then(note).into_iter().collect(), ..table })
 }
 
@@ -350,7 +350,10 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
 }
 
 fn table(title: &str, models: &[&Model], rows: Vec<Row>, notes: Vec<String>) -> Table {
-    Table { notes, ..Table::new(title, "device", models.iter().map(|model| model.dut_name.as_str())).rows(rows) }
+    Table {
+        notes,
+        ..Table::new(title, "device", models.iter().map(|model| model.dut_name.as_str())).with_parameters(rows)
+    }
 }
 
 fn si(value: f64) -> String {
@@ -383,5 +386,5 @@ fn short_rate(model: &Model, estimate: Estimate) -> Quantity {
 }
 
 fn quantity(Estimate { value, low, high }: Estimate, factor: f64, form: Form) -> Quantity {
-    Quantity::new(value * factor, form).between(low * factor, high.map_or(f64::INFINITY, |high| high * factor))
+    Quantity::new(value * factor, form).with_interval(low * factor, high.map_or(f64::INFINITY, |high| high * factor))
 }

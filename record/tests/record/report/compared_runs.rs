@@ -6,7 +6,7 @@ use method::ResultKind;
 
 use record::compare::threshold::{Meets, Threshold};
 use record::compare::{self, Comparison, Finding, compare, text};
-use record::versioned::{Versioned, schema_of};
+use record::versioned::{VersionedDocument, schema_of};
 use scenario::Scenario;
 use std::path::PathBuf;
 
@@ -286,7 +286,7 @@ fn worse_is_the_side_of_the_metric() {
 #[test]
 fn a_comparison_is_valid_by_its_schema() {
     let validator = jsonschema::draft202012::new(&schema_of::<Comparison>("test")).unwrap();
-    let document = serde_json::to_value(Versioned::of(compare(&unlike()))).unwrap();
+    let document = serde_json::to_value(VersionedDocument::of(compare(&unlike()))).unwrap();
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }

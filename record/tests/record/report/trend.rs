@@ -4,7 +4,7 @@ use super::compared_runs::{compared, run};
 use super::fixture;
 use record::compare;
 use record::trend::{Trend, TrendError, of_one_scenario, text, trend};
-use record::versioned::{Versioned, schema_of};
+use record::versioned::{VersionedDocument, schema_of};
 
 const SOFTWARE: &str = "software";
 
@@ -74,7 +74,7 @@ fn runs_of_several_scenarios_need_a_name() {
 #[test]
 fn a_trend_is_valid_by_its_schema() {
     let validator = jsonschema::draft202012::new(&schema_of::<Trend>("test")).unwrap();
-    let document = serde_json::to_value(Versioned::of(slower_from_run_8())).unwrap();
+    let document = serde_json::to_value(VersionedDocument::of(slower_from_run_8())).unwrap();
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }

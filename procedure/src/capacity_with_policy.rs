@@ -17,22 +17,22 @@ use serde_json::json;
 /// What a full table does with a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// Refuses it: as many as it holds are set up.
+pub enum FullTablePolicy {
+    /// Refuses it: phase 1 sets up as many connections as the table holds.
     RefuseNew,
-    /// Drops the oldest connection: as many as it holds answer the validation.
+    /// Drops its oldest connection: as many connections as the table holds answer the validation.
     DropOldest,
-    /// Drops this many connections at once: fewer answer than the capacity, by less than this.
+    /// Drops this many connections at once: the connections that answer are fewer than the capacity, by less than this number.
     Collect(Count),
 }
 
 /// `refuse-new`, `drop-oldest`, or `collect-` and a number.
-pub(crate) struct Policies;
+pub(crate) struct PolicyKind;
 
-impl ValueKind for Policies {
-    type Out = Policy;
+impl ValueKind for PolicyKind {
+    type Out = FullTablePolicy;
 
-    fn parse(&self, value: &Value) -> Result<Policy, Wrong> {
+    fn parse(&self, value: &Value) -> Result<FullTablePolicy, Wrong> {
         let text = words_of(value)?.trim();
         let wrong = || {
             let instead =
@@ -40,11 +40,11 @@ impl ValueKind for Policies {
             Wrong::new(format!("unknown policy `{text}`"), instead)
         };
         match text {
-            "refuse-new" => Ok(Policy::RefuseNew),
-            "drop-oldest" => Ok(Policy::DropOldest),
+            "refuse-new" => Ok(FullTablePolicy::RefuseNew),
+            "drop-oldest" => Ok(FullTablePolicy::DropOldest),
             other => {
                 let at_once = other.strip_prefix("collect-").ok_or_else(wrong)?;
-                count(at_once).ok().filter(|&n| n > 0).map(Policy::Collect).ok_or_else(wrong)
+                count(at_once).ok().filter(|&n| n > 0).map(FullTablePolicy::Collect).ok_or_else(wrong)
             }
         }
     }
@@ -58,14 +58,15 @@ impl ValueKind for Policies {
     }
 }
 
-/// Halvings after which counts that still differ are no result.
+/// Halvings of the rate at most: if the counts at successive rates still differ then, there is no result.
 const HALVINGS: u32 = 4;
 
-/// Measures the connections that answered; the capacity is at most `error` larger. If all answered,
-/// it is a lower bound.
+/// Measures the connections that the table holds, until the counts at two successive rates differ by
+/// at most `error`, or by the excess that the policy allows. The capacity exceeds the result by at
+/// most the result's `error`. If all connections are held, the result is a lower bound.
 pub(crate) fn search(
     context: &Context<'_>,
-    (policy, error): (Policy, Count),
+    (policy, error): (FullTablePolicy, Count),
     validate_at_most: Option<Rate>,
     trials: &mut dyn Trials,
     watch: Watch<'_>,
@@ -88,15 +89,15 @@ pub(crate) fn search(
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
             return Ok(result.nothing_measured(reason));
         }
-        let held = held(policy, &judgement.last().outcome);
+        let held = connections_held(policy, &judgement.last().outcome);
         let is_all = judgement.decision.passed();
-        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= error.max(above(policy)));
+        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= error.max(max_excess(policy)));
         if is_all || agreed.is_some() {
             let held = agreed.map_or(connections, |(before, held)| before.max(held));
             return Ok(SearchResult {
                 rate: Rate(if is_all { connections } else { held }),
                 kind: if is_all { ResultKind::AtUpperLimit } else { ResultKind::Observed },
-                error: Rate(if is_all { 0 } else { above(policy) }),
+                error: Rate(if is_all { 0 } else { max_excess(policy) }),
                 capacity: Some(CapacityRates {
                     from: connections,
                     first: rate,
@@ -115,16 +116,16 @@ pub(crate) fn search(
 }
 
 /// Largest excess of the capacity over the connections that answered.
-fn above(policy: Policy) -> Count {
-    if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
+fn max_excess(policy: FullTablePolicy) -> Count {
+    if let FullTablePolicy::Collect(at_once) = policy { at_once - 1 } else { 0 }
 }
 
 /// Connections in the table; `None` if the trial does not show them.
-fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
+fn connections_held(policy: FullTablePolicy, outcome: &TrialOutcome) -> Option<Count> {
     let validated = outcome.validation.as_ref().map(|leg| leg.received);
     match policy {
-        Policy::RefuseNew => validated.or(Some(outcome.forward.received)),
+        FullTablePolicy::RefuseNew => validated.or(Some(outcome.forward.received)),
         // Without a complete phase 1 nothing was validated, and this policy loses no frame of phase 1.
-        Policy::DropOldest | Policy::Collect(_) => validated,
+        FullTablePolicy::DropOldest | FullTablePolicy::Collect(_) => validated,
     }
 }
