@@ -3,7 +3,7 @@
 use crate::load::Load;
 use crate::names::Names;
 use crate::sent::{self, SentQueries};
-use crate::worker::{Pair, Receiver, SENDING, Sender, Trial};
+use crate::worker::{QueryTrial, Receiver, SENDING, Sender, ThreadPair};
 use method::trial::Answers;
 use method::{Count, Nanos, Timing, TrialError};
 use port::host;
@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 /// Source port of the first socket; the other sockets have the ports that follow.
 pub const FIRST_PORT: u16 = 10_000;
 pub const MOST_PORTS: u32 = 50_000;
-/// Octets of a source port; less without privilege.
-const BUFFER: usize = 4 << 20;
+/// Receive buffer of a socket, in octets; without privilege, the kernel limits it.
+const RECEIVE_BUFFER: usize = 4 << 20;
 /// Time before the first query.
-const AHEAD: Duration = Duration::from_millis(20);
+const START_DELAY: Duration = Duration::from_millis(20);
 
-/// Thread pairs, and source ports of each.
+/// Thread pairs, and sockets of each, one a source port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ports {
+pub struct ClientSockets {
     pub threads: u32,
-    pub each: u32,
+    pub ports_per_thread: u32,
 }
 
 #[derive(Debug)]
@@ -35,15 +35,17 @@ pub struct Client {
 
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
-    /// Queries without an answer, too.
+    /// Answers by verdict, and queries without an answer.
     pub answers: Answers,
     pub sent: Count,
     /// Send time from the start to the last query.
     pub send_time: Nanos,
     /// Timing of the senders together; the CPU time is that of the busiest.
     pub timing: Timing,
-    /// CPU of all senders, and of all receivers.
-    pub cpu: [Nanos; 2],
+    /// CPU time of all senders.
+    pub send_cpu: Nanos,
+    /// CPU time of all receivers.
+    pub receive_cpu: Nanos,
     /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
     pub run_delay: Option<Nanos>,
     /// Answers that the client's sockets dropped.
@@ -52,24 +54,26 @@ pub struct Observation {
 
 impl Client {
     /// Opens sockets in the calling thread's network namespace, connected to the server.
-    pub fn open(own: IpAddr, server: SocketAddr, ports: Ports) -> io::Result<Client> {
+    pub fn open(own: IpAddr, server: SocketAddr, ports: ClientSockets) -> io::Result<Client> {
         let open = |n: u32| -> io::Result<UdpSocket> {
             let socket = UdpSocket::bind((own, FIRST_PORT + n as u16))?;
             socket.connect(server)?;
             socket.set_nonblocking(true)?;
-            if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
-                sockopt::set_socket_recv_buffer_size(&socket, BUFFER)?;
+            if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
+                sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
             }
             Ok(socket)
         };
-        let of_thread = |t: u32| (t * ports.each..(t + 1) * ports.each).map(open).collect::<io::Result<Vec<_>>>();
+        let of_thread = |t: u32| {
+            (t * ports.ports_per_thread..(t + 1) * ports.ports_per_thread).map(open).collect::<io::Result<Vec<_>>>()
+        };
         Ok(Client { sockets: (0..ports.threads).map(of_thread).collect::<io::Result<_>>()? })
     }
 
     /// Sends queries at a rate and judges the answers.
     ///
     /// # Errors
-    /// [`TrialError::Refused`] for too long a run, [`TrialError::Tester`] for a socket's failure,
+    /// [`TrialError::Refused`] for too long a trial, [`TrialError::Tester`] for a socket's failure,
     /// [`TrialError::Interrupted`].
     pub fn run(&self, load: &Load, names: &Names, interrupted: &AtomicBool) -> Result<Observation, TrialError> {
         if load.rate.time_for(load.queries).0 > sent::LONGEST / 2 {
@@ -78,9 +82,9 @@ impl Client {
             ));
         }
         self.drop_waiting();
-        let start = Instant::now() + AHEAD;
-        let trial = Trial { start, load, names, pairs: self.sockets.len() as u64, interrupted };
-        let pairs: Vec<Pair<'_>> =
+        let start = Instant::now() + START_DELAY;
+        let trial = QueryTrial { start, load, names, pairs: self.sockets.len() as u64, interrupted };
+        let pairs: Vec<ThreadPair<'_>> =
             (0..).zip(&self.sockets).map(|(number, sockets)| pair(&trial, number, sockets)).collect();
         let result = run_pairs(&pairs)?;
         if trial.is_interrupted() { Err(TrialError::Interrupted) } else { Ok(result) }
@@ -94,12 +98,12 @@ impl Client {
     }
 }
 
-fn pair<'a>(trial: &'a Trial<'a>, number: u64, sockets: &'a [UdpSocket]) -> Pair<'a> {
+fn pair<'a>(trial: &'a QueryTrial<'a>, number: u64, sockets: &'a [UdpSocket]) -> ThreadPair<'a> {
     let sent = SentQueries::new(trial.queries_of(number), sockets.len() as u64);
-    Pair { trial, number, sockets, sent, last_sent: AtomicU64::new(SENDING), failed: AtomicBool::new(false) }
+    ThreadPair { trial, number, sockets, sent, last_sent: AtomicU64::new(SENDING), failed: AtomicBool::new(false) }
 }
 
-fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
+fn run_pairs(pairs: &[ThreadPair<'_>]) -> Result<Observation, TrialError> {
     let failed = |e: port::PortError| TrialError::Tester(e.to_string());
     std::thread::scope(|scope| {
         let mut running = Vec::new();
@@ -126,7 +130,7 @@ fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
 impl Observation {
     fn add_receiver(&mut self, receiver: &Receiver) {
         self.answers.add(&receiver.answers);
-        self.cpu[1].0 += receiver.own_time.0;
+        self.receive_cpu.0 += receiver.own_time.0;
         self.drops += receiver.drops;
         self.run_delay = self.run_delay.max(receiver.run_delay);
     }
@@ -141,7 +145,7 @@ impl Observation {
         all.catch_ups += own.catch_ups;
         all.crowded += own.crowded;
         all.own_time = all.own_time.max(own.own_time);
-        self.cpu[0].0 += own.own_time.0;
+        self.send_cpu.0 += own.own_time.0;
         self.run_delay = self.run_delay.max(sender.run_delay);
     }
 }

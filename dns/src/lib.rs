@@ -3,7 +3,7 @@
 //! starts.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 pub mod answer;
 pub mod client;
@@ -16,7 +16,7 @@ pub mod tester;
 mod worker;
 
 pub use answer::{AnswerFault, ExpectedAnswer};
-pub use client::{Client, Ports};
+pub use client::{Client, ClientSockets};
 pub use names::Names;
 pub use plan::QueryPlan;
 pub use tester::{Device, Tester};

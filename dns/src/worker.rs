@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Queries of a late sender.
 const BURST: u64 = 32;
 /// Time that the sender polls the clock before a query.
-const AHEAD: Duration = Duration::from_micros(150);
+const POLL_AHEAD: Duration = Duration::from_micros(150);
 /// Interval at which receivers look for the end of the trial.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Longest answer without EDNS (RFC 1035, section 4.2.1), and one octet more.
@@ -28,7 +28,7 @@ const LONGEST: usize = 513;
 /// The tester's part of the time-out, at most one in so many (RFC 8219, section 9.2.1).
 const OWN_PART: u64 = 4;
 
-pub(crate) struct Trial<'a> {
+pub(crate) struct QueryTrial<'a> {
     pub start: Instant,
     pub load: &'a Load,
     pub names: &'a Names,
@@ -36,7 +36,7 @@ pub(crate) struct Trial<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-impl Trial<'_> {
+impl QueryTrial<'_> {
     /// Each of n pairs sends every n-th.
     pub(crate) fn queries_of(&self, pair: u64) -> u64 {
         (self.load.queries + self.pairs - 1 - pair) / self.pairs
@@ -64,8 +64,8 @@ pub(crate) struct Receiver {
     pub drops: u64,
 }
 
-pub(crate) struct Pair<'a> {
-    pub trial: &'a Trial<'a>,
+pub(crate) struct ThreadPair<'a> {
+    pub trial: &'a QueryTrial<'a>,
     pub number: u64,
     pub sockets: &'a [UdpSocket],
     pub sent: SentQueries,
@@ -77,7 +77,7 @@ pub(crate) struct Pair<'a> {
 /// No last query yet.
 pub(crate) const SENDING: u64 = u64::MAX;
 
-impl Pair<'_> {
+impl ThreadPair<'_> {
     /// Nanoseconds since the trial's start; 0 before.
     fn now(&self) -> u64 {
         Instant::now().saturating_duration_since(self.trial.start).as_nanos() as u64
@@ -130,8 +130,8 @@ impl Pair<'_> {
             match at.checked_duration_since(now) {
                 None => return now.saturating_duration_since(self.trial.start).as_nanos() as u64,
                 Some(Duration::ZERO) => return due,
-                Some(left) if left > 2 * AHEAD => {
-                    std::thread::sleep(left.saturating_sub(AHEAD).min(Duration::from_millis(50)));
+                Some(left) if left > 2 * POLL_AHEAD => {
+                    std::thread::sleep(left.saturating_sub(POLL_AHEAD).min(Duration::from_millis(50)));
                 }
                 Some(_) => std::hint::spin_loop(),
             }

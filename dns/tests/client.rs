@@ -2,7 +2,7 @@
 //! namespaces.
 
 use dns::answer::ExpectedAnswer;
-use dns::client::{Client, Observation, Ports};
+use dns::client::{Client, ClientSockets, Observation};
 use dns::load::Load;
 use dns::{Names, QueryPlan};
 use method::{Nanos, Rate};
@@ -42,7 +42,8 @@ fn run(queries: u64, timeout: Nanos, behaviour: Behaviour) -> Observation {
     let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     server.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let address: SocketAddr = server.local_addr().unwrap();
-    let client = Client::open(Ipv4Addr::LOCALHOST.into(), address, Ports { threads: 2, each: 3 }).unwrap();
+    let client =
+        Client::open(Ipv4Addr::LOCALHOST.into(), address, ClientSockets { threads: 2, ports_per_thread: 3 }).unwrap();
     let plan = QueryPlan::new(NAMES.count, 0);
     let load = Load { rate: Rate(2_000), queries, timeout, plan, expected: ExpectedAnswer::Zone };
     std::thread::scope(|scope| {

@@ -11,11 +11,11 @@ const TICK_MS: f64 = 10.0;
 
 fn main() {
     print("read by natmeter (device of this kernel)", 20_000, || {
-        assert!(!dut::cpu::of_this_machine().is_empty(), "the kernel tells no CPU times");
+        assert!(!dut::cpu::this_machine_times().is_empty(), "the kernel tells no CPU times");
     });
     print("read by `sh -c \"cat /proc/stat\"` (box)", 1_000, || {
         let read = Command::new("sh").args(["-c", "cat /proc/stat"]).output().expect("a shell");
-        assert!(!dut::cpu::cores(&String::from_utf8_lossy(&read.stdout)).is_empty(), "no CPU times");
+        assert!(!dut::cpu::core_times(&String::from_utf8_lossy(&read.stdout)).is_empty(), "no CPU times");
     });
 }
 

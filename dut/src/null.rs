@@ -69,7 +69,7 @@ impl Work {
 }
 
 fn idle(stat: &str, core: usize) -> Option<u64> {
-    cpu::cores(stat).into_iter().find(|times| times.core == core).map(|times| times.idle)
+    cpu::core_times(stat).into_iter().find(|times| times.core == core).map(|times| times.idle)
 }
 
 fn sent(interfaces: &str, name: &str) -> Option<u64> {

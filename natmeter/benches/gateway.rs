@@ -10,7 +10,7 @@
 //! sessions and more, which need minutes and gigabytes, run only by name.
 
 use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::{Process, Rig};
+use natmeter::rig::{Rig, RunContext};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
 
@@ -103,7 +103,7 @@ fn main() {
         let named = words.iter().any(|w| row.name.contains(w.as_str()));
         if row.large { words.contains(&row.name) } else { words.is_empty() || named }
     };
-    let process = Process::new();
+    let process = RunContext::new();
     let _raised = natmeter::priority::raise();
     println!("{:<32} {:>24} {:>24} {:>24} {:>20}", "row", "new", "left to right", "right to left", "growing / other");
     for row in rows().iter().filter(|row| wanted(row)) {
@@ -125,7 +125,7 @@ fn scenario(row: &Row) -> Result<Scenario, String> {
     parse("bench.toml", &text, &Options::default(), tech::ALL).map(|l| l.scenario).map_err(|c| c.render(false))
 }
 
-fn measure(process: &Process, row: &Row) -> Result<String, String> {
+fn measure(process: &RunContext, row: &Row) -> Result<String, String> {
     let scenario = scenario(row)?;
     let point = Plan::new(&scenario).measurements.first().ok_or("nothing to measure")?.point.clone();
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;

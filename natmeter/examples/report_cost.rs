@@ -3,7 +3,7 @@
 //! Makes a run folder with at least TRIALS trials (default: 10,000) on simulated devices, then reads and renders it in each
 //! format, in a process of its own.
 
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::folder::{Facts, Header};
 use record::report::{KNOWN, Report};
@@ -55,7 +55,10 @@ fn make(parent: &Path, trials: usize) -> std::path::PathBuf {
     let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);
     let folder = RunFolder::create(parent, "cost", SystemTime::UNIX_EPOCH, text, &header).expect("a new folder");
     let path = folder.path().to_path_buf();
-    Run::open(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).expect("a whole run");
+    Run::open(&header, folder, RunContext::new(), &mut ())
+        .unwrap()
+        .complete(Facts::default(), None)
+        .expect("a whole run");
     path
 }
 

@@ -17,7 +17,7 @@ pub(crate) use kept::in_words;
 use crate::event::{Event, Listener};
 use crate::rig::cores::Cores;
 use crate::rig::embedded;
-use crate::rig::{Process, Rig, RigError, mac};
+use crate::rig::{Rig, RigError, RunContext, mac};
 use crate::until::is_over;
 use engine::Settings;
 use engine::calibrate::Latency;
@@ -101,12 +101,12 @@ impl SelfTestRecord {
 }
 
 /// The self-test before every run. `None` if it was interrupted.
-pub fn quick(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
+pub fn quick(process: &RunContext, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
     Tester::new(process, QUICK).run(listener)
 }
 
 /// The self-test of `natmeter selftest`. `None` if it was interrupted.
-pub(crate) fn thorough(process: &Process, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
+pub(crate) fn thorough(process: &RunContext, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
     Tester::new(process, THOROUGH).run(listener)
 }
 
@@ -116,14 +116,14 @@ pub(crate) fn is_host_too_busy(verdict: &SelfTest) -> bool {
 }
 
 /// Exact on any host if every frame was sent.
-pub fn counting(process: &Process, frames: u64) -> Vec<SelfTestCheck> {
+pub fn counting(process: &RunContext, frames: u64) -> Vec<SelfTestCheck> {
     let tester = Tester::new(process, Depth { frames, misroute_every: frames / 2, ..QUICK });
     let tester = Tester { end: None, ..tester };
     tester.cases().iter().map(|case| tester.count(case)).collect()
 }
 
 struct Tester<'a> {
-    process: &'a Process,
+    process: &'a RunContext,
     depth: Depth,
     /// No check begins after this.
     end: Option<Instant>,
@@ -139,7 +139,7 @@ const TRIES: u32 = 5;
 const NO_TIME: &str = "nothing: no time was left";
 
 impl<'a> Tester<'a> {
-    fn new(process: &'a Process, depth: Depth) -> Tester<'a> {
+    fn new(process: &'a RunContext, depth: Depth) -> Tester<'a> {
         let end = Instant::now().checked_add(depth.at_most);
         Tester { process, depth, end, says: |outcome| outcome, trials: RefCell::default() }
     }
@@ -308,8 +308,8 @@ mod tests {
     /// Host noise also makes a delay longer, but must not excuse this clock.
     #[test]
     fn a_clock_that_is_wrong_by_a_hundredth_is_found() {
-        let right = Process::new();
-        let process = Process { clock: right.clock.gone_fast(10_000), ..right };
+        let right = RunContext::new();
+        let process = RunContext { clock: right.clock.gone_fast(10_000), ..right };
         let check = Tester { end: None, ..Tester::new(&process, QUICK) }.delay();
         assert!(!check.passed, "{check:?}");
     }
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_trials_of_a_check_that_does_not_pass_are_kept() {
-        let process = Process::new();
+        let process = RunContext::new();
         let wrong = |mut outcome: TrialOutcome| {
             outcome.reverse.received = outcome.reverse.received.min(100);
             outcome
@@ -365,7 +365,7 @@ mod tests {
     /// Each check is reported at its end, also after the time limit.
     #[test]
     fn checks_after_the_time_limit_are_inconclusive() {
-        let (process, mut heard) = (Process::new(), Heard::default());
+        let (process, mut heard) = (RunContext::new(), Heard::default());
         let tester = Tester::new(&process, Depth { at_most: Duration::ZERO, ..QUICK });
         let SelfTestRecord { verdict, trials } = tester.run(&mut heard).expect("it was not interrupted");
         assert!(trials.is_empty(), "no trial was made");

@@ -219,7 +219,7 @@ fn on_off(is_on: bool) -> String {
 }
 
 fn cores(list: &str) -> usize {
-    cpu::of_list(list).len()
+    cpu::cores_in_list(list).len()
 }
 
 fn mitigations(of: &Readings) -> Option<String> {

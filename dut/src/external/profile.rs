@@ -72,7 +72,7 @@ impl External {
         let output = self.perf("perf records", &start(frequency), self.place.limits)?.output.stdout;
         let mut lines = output.lines();
         let (folder, online) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let (folder, cores) = (folder.to_owned(), cpu::of_list(online));
+        let (folder, cores) = (folder.to_owned(), cpu::cores_in_list(online));
         let clock = self.clock();
         if clock.is_err() {
             self.end_profile(&folder);

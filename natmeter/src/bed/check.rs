@@ -4,7 +4,7 @@
 use crate::rig::machine::{self, Interface};
 use crate::rig::place::Place;
 use crate::rig::ports::{self, PortPair};
-use crate::rig::{Process, Rig, RigError, boxes, loops, management, silence};
+use crate::rig::{Rig, RigError, RunContext, boxes, loops, management, silence};
 use crate::run;
 use method::validity::{Criteria, judge};
 use method::{
@@ -63,7 +63,7 @@ const RATE: Rate = Rate(10_000);
 const TRIES: u32 = 3;
 
 /// Hands each line to `say` as soon as it is known. Returns whether a run can begin.
-pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(CheckLine)) -> bool {
+pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &RunContext, say: &mut dyn FnMut(CheckLine)) -> bool {
     let mut check = Check { process, say, bad: false, of: String::new() };
     let firsts = first_points(scenario);
     let several = firsts.len() > 1;
@@ -97,7 +97,7 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 }
 
 struct Check<'a> {
-    process: &'a Process,
+    process: &'a RunContext,
     say: &'a mut dyn FnMut(CheckLine),
     bad: bool,
     /// Device behind the name of each line, if there are several.
@@ -186,11 +186,11 @@ impl Check<'_> {
 
     /// No frame comes back to its port, or reaches the other one without the box.
     fn has_no_loop(&mut self, opened: &mut PortPair, bed: &Bed) -> Result<bool, Refusal> {
-        let seen = loops::probe(opened, self.process).map_err(at("loops"))?;
-        let (grade, words) = match loops::in_words(seen) {
+        let seen = loops::count_loops(opened, self.process).map_err(at("loops"))?;
+        let (grade, words) = match loops::describe(seen) {
             None => (Grade::Good, "no broadcast frame came back or reached the other port".to_owned()),
-            Some(words) if bed.knows(loops::BRIDGE) => (Grade::Doubt, words),
-            Some(words) => (Grade::Bad, format!("{words}; or add i-know = [\"{}\"] to [bed]", loops::BRIDGE)),
+            Some(words) if bed.knows(loops::I_KNOW_BRIDGE) => (Grade::Doubt, words),
+            Some(words) => (Grade::Bad, format!("{words}; or add i-know = [\"{}\"] to [bed]", loops::I_KNOW_BRIDGE)),
         };
         Ok(self.say("loops", grade, words))
     }
@@ -225,7 +225,7 @@ impl Check<'_> {
         let measure = &mut quick.measure;
         (measure.start_delay, measure.settle) = (Nanos::from_millis(100), Nanos(0));
         (measure.drain, measure.phase1_drain) = (Nanos::from_millis(500), Nanos::from_millis(500));
-        let process = &Process { is_check: true, ..self.process.clone() };
+        let process = &RunContext { is_check: true, ..self.process.clone() };
         let mut rig = Rig::build(&quick, point, process).map_err(at("box"))?;
         let mut good = true;
         for (name, spec) in trials(point.connections) {

@@ -5,7 +5,7 @@ use super::{failed, load, show};
 use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
-use crate::rig::{Process, machine};
+use crate::rig::{RunContext, machine};
 use crate::run;
 use crate::term::{self, folded, out};
 use record::report::number::grouped;
@@ -118,7 +118,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit
     Ok(Exit::Done)
 }
 
-fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &Process, output: Output) -> Exit {
+fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &RunContext, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
     let say = |line: check::CheckLine| {
         let check::CheckLine { name, grade, words } = line;

@@ -10,7 +10,7 @@ use crate::cli::{Output, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::rig::Process;
+use crate::rig::RunContext;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
 use crate::{build_info, facts, selftest};
@@ -104,7 +104,7 @@ fn carry_out(
     mut run: Run,
     beside: Option<String>,
     testing: &SelfTesting,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Vec<Outcome>, RunError> {
     let mut facts = facts::of_this_machine();
     facts.doubts.extend(beside.map(Doubt::Other));

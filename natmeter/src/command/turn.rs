@@ -4,7 +4,7 @@ use super::{fail, failed};
 use crate::cli::Turn;
 use crate::exit::Exit;
 use crate::priority::{self, RaisedPriority};
-use crate::rig::{Process, RigError};
+use crate::rig::{RigError, RunContext};
 use crate::run::RunError;
 use crate::signals;
 use crate::term::err;
@@ -87,8 +87,8 @@ impl MyTurn {
 
     /// This process, which ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends
     /// it at once. From then on the session has the priority of a measurement.
-    pub(super) fn process(&mut self) -> Result<Process, Exit> {
-        let process = Process::new();
+    pub(super) fn process(&mut self) -> Result<RunContext, Exit> {
+        let process = RunContext::new();
         signals::end_on(&process.interrupted).map_err(|error| fail(RunError::Signals(error)))?;
         // A signal may have arrived after a wait.
         if self.waits.is_interrupted() {

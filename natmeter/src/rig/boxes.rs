@@ -9,7 +9,7 @@ use super::cpu::OfCores;
 use super::files::{folder, open, ssh_config};
 use super::place::{Place, named};
 use super::uncleared::UnclearedBox;
-use super::{Process, RigError, Words, configuration, doubts_of, failed, guest, ports};
+use super::{RigError, RunContext, Words, configuration, doubts_of, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, steered};
 
 pub(crate) use cores::on_this_machine;
@@ -60,7 +60,7 @@ pub(super) fn prepare(
     bed: &Bed,
     point: &Point,
     place: &Place,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Boxes, RigError> {
     let (cores, on_this_machine) = (cores_here(scenario, bed, point), on_this_machine(scenario, bed, point));
     let here: Vec<bool> = bed.boxes.iter().map(|(_, keys)| keys.on == bed::On::Namespace).collect();
@@ -158,7 +158,7 @@ pub(crate) fn ask(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<String, RigError> {
     let config = config_of(scenario, bed, (role, keys), point, None)?;
     let asks = |(hook, _): &(Hook, String)| matches!(hook, Hook::Alive | Hook::Count);
@@ -422,11 +422,11 @@ impl CpuTimes for OfBox {
         let mut all = self.all.lock().expect("no panic while held");
         let Some(running) = all.get_mut(self.of) else { return Ok(Vec::new()) };
         let stat = running.proc_stat().map_err(|e| failed(&e))?;
-        let cores = stat.map(|stat| dut::cpu::cores(&stat)).unwrap_or_default();
+        let cores = stat.map(|stat| dut::cpu::core_times(&stat)).unwrap_or_default();
         if !cores.is_empty() {
             return Ok(super::cpu::named(&cores));
         }
-        let of_openbsd = running.cp_time().map_err(|e| failed(&e))?.and_then(|text| dut::cpu::of_openbsd(&text));
+        let of_openbsd = running.cp_time().map_err(|e| failed(&e))?.and_then(|text| dut::cpu::openbsd_times(&text));
         let Some((idle, all)) = of_openbsd else {
             return Err(TrialError::NotMeasurable(
                 "the box has neither /proc/stat of Linux nor kern.cp_time of OpenBSD, from which natmeter reads CPU times"

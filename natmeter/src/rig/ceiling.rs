@@ -4,7 +4,7 @@ use super::cores::tester_cores;
 use super::place::Place;
 use super::ports::open;
 use super::wires::Wires;
-use super::{Process, RigError, settings};
+use super::{RigError, RunContext, settings};
 use engine::overload::OverloadTraffic;
 use engine::{Engine, NoDevice};
 use method::{Loop, Nanos, Rate, TrialError};
@@ -23,7 +23,7 @@ pub(crate) fn over_cable(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
@@ -36,7 +36,7 @@ fn engine(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<(Engine, (Vec<Mute>, Place)), RigError> {
     let place = Place::of(bed, process)?;
     let opened = open(scenario, bed, &place, process)?;
@@ -54,7 +54,7 @@ pub(crate) fn send_ceiling(
     scenario: &Scenario,
     bed: &Bed,
     cable: &OverloadTraffic,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
     Ok(most_sent(&mut engine, cable)?)

@@ -10,7 +10,7 @@ pub(super) fn named(cores: &[CoreTimes]) -> Vec<CoreTime> {
     let of = |times: &CoreTimes| CoreTime {
         name: format!("core {}", times.core),
         idle: Nanos(times.idle),
-        all: Nanos(times.all),
+        all: Nanos(times.total),
     };
     cores.iter().map(of).collect()
 }
@@ -19,7 +19,7 @@ pub(super) struct OfCores(pub Vec<usize>);
 
 impl CpuTimes for OfCores {
     fn read(&mut self) -> Result<Vec<CoreTime>, TrialError> {
-        let mut cores = dut::cpu::of_this_machine();
+        let mut cores = dut::cpu::this_machine_times();
         cores.retain(|times| self.0.contains(&times.core));
         if cores.is_empty() {
             return Err(TrialError::NotMeasurable("the kernel of this machine does not tell CPU times".to_owned()));

@@ -3,9 +3,9 @@
 
 use super::external::facts_of;
 use super::place::Place;
-use super::{Process, Rig, RigError, TrialRunner, Words, boxes, doubts_of, failed};
+use super::{Rig, RigError, RunContext, TrialRunner, Words, boxes, doubts_of, failed};
 use dns::answer::ExpectedAnswer;
-use dns::client::{Client, Observation, Ports};
+use dns::client::{Client, ClientSockets, Observation};
 use dns::load::Load;
 use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
@@ -90,7 +90,7 @@ pub(super) fn build(
     scenario: &Scenario,
     between: QueryPath,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let is_dns64 = matches!(between, QueryPath::Dns64 { .. });
     let bed = stand(between, names(scenario, is_dns64), process, scenario.duts[point.dut].name())?;
@@ -102,7 +102,7 @@ pub(super) fn build_over(
     scenario: &Scenario,
     bed: &scenario::bed::Bed,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let mut place = Place::of(bed, process)?;
     place.boot(scenario, bed, point, process)?;
@@ -161,7 +161,7 @@ fn joined(
     bed: DnsBed,
     boxes: Option<Box<dyn engine::Device>>,
     restore: Words,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let is_dns64 = matches!(bed.between(), QueryPath::Dns64 { .. });
     let names = names(scenario, is_dns64);
@@ -173,7 +173,10 @@ fn joined(
     }
     let (doubts, mut facts) = (doubts_of(bed.facts()), FactTable::new());
     facts.extend(bed.facts().iter().map(|f| (f.name.clone(), f.value.clone())));
-    facts.insert("client".to_owned(), format!("{} thread pairs × {} source ports", ports.threads, ports.each));
+    facts.insert(
+        "client".to_owned(),
+        format!("{} thread pairs × {} source ports", ports.threads, ports.ports_per_thread),
+    );
     facts.insert("zone".to_owned(), format!("{} names below {ZONE}", names.count));
     let running = Arc::new(Mutex::new(Some(bed)));
     let tester = Tester {
@@ -202,20 +205,20 @@ fn names(scenario: &Scenario, is_dns64: bool) -> Names {
     Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) }
 }
 
-fn ports(scenario: &Scenario, point: &Point) -> Ports {
+fn ports(scenario: &Scenario, point: &Point) -> ClientSockets {
     let keys = scenario.procedures.get::<Dns>();
-    Ports { threads: keys.threads, each: keys.ports(point.connections) }
+    ClientSockets { threads: keys.threads, ports_per_thread: keys.ports(point.connections) }
 }
 
 /// Waits until the bed's authoritative server has loaded the zone.
-fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Result<DnsBed, RigError> {
+fn stand(between: QueryPath, names: Names, process: &RunContext, whose: &str) -> Result<DnsBed, RigError> {
     let records = || -> Box<dyn Iterator<Item = Record>> {
         let text = |label: [u8; dns::names::LABEL]| label.map(char::from).iter().collect::<String>();
         Box::new(names.records().map(move |(label, a, aaaa)| (text(label), a, aaaa)))
     };
     let zone = Zone { name: ZONE, records: &records };
     let mut bed = DnsBed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
-    let (one, server) = (Ports { threads: 1, each: 1 }, bed.between().server());
+    let (one, server) = (ClientSockets { threads: 1, ports_per_thread: 1 }, bed.between().server());
     let beside = bed.server().run_in(|| Client::open(server.ip(), server, one))?.map_err(|error| unopened(&error))?;
     // The server's own answer has the AAAA record of the zone, or none.
     let expected = if names.aaaa(names.probe()).is_some() { ExpectedAnswer::Zone } else { ExpectedAnswer::Nothing };
@@ -226,7 +229,7 @@ fn stand(between: QueryPath, names: Names, process: &Process, whose: &str) -> Re
     Ok(bed)
 }
 
-fn client(bed: &DnsBed, ports: Ports) -> Result<Client, RigError> {
+fn client(bed: &DnsBed, ports: ClientSockets) -> Result<Client, RigError> {
     let (own, to) = bed.between().ends();
     Ok(bed.client().run_in(|| Client::open(own, to, ports))?.map_err(|error| unopened(&error))?)
 }
@@ -287,7 +290,7 @@ const NAMES: u32 = 65_536;
 
 /// Self-test of RFC 8219, section 9.2.1: the client asks the server, without a device. For a DNS64
 /// server, the rate is half of that, because one query may cost the server two.
-pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
+pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &RunContext) -> Result<Ceiling, RigError> {
     let keys = scenario.procedures.get::<Dns>();
     let names = Names { count: NAMES, existing_ppm: 1_000_000 };
     let bed = stand(QueryPath::Nothing, names, process, "tester")?;
@@ -317,8 +320,8 @@ pub(crate) fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> 
     let each = |nanos: Nanos| nanos.0 * 1_000 / seen.sent.max(1);
     Ok(Ceiling {
         rate: Rate(if is_dns64 { rate.0 / 2 } else { rate.0 }),
-        send_ps: each(seen.cpu[0]),
-        receive_ps: each(seen.cpu[1]),
+        send_ps: each(seen.send_cpu),
+        receive_ps: each(seen.receive_cpu),
     })
 }
 

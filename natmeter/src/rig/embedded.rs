@@ -5,7 +5,7 @@ use super::cpu::OfWorkers;
 use super::null::NullPath;
 use super::ports::boxed;
 use super::wires::Wires;
-use super::{Price, Process, Rig, RigError, TrialRunner, mac};
+use super::{Price, Rig, RigError, RunContext, TrialRunner, mac};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Clearing, ClockAt, CpuTimes, Device, DeviceStalls, Engine, Lane, Settings};
 use gateway::{EmbeddedConfig, EmbeddedGateway, Switch, steer};
@@ -44,7 +44,7 @@ pub fn assemble(
     depth: usize,
     settings: Settings,
     cores: &Cores,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let path = Path { depth, wires: Wires::bare(process.clock), steering: STEERING, beside: &|| None };
     wired(view, functions, path, settings, cores, process)
@@ -71,7 +71,7 @@ pub(super) fn wired(
     Path { depth, mut wires, steering, beside }: Path<'_>,
     mut settings: Settings,
     cores: &Cores,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let (workers, switch) = (functions.len(), Switch::default());
     let wrapped = |function| {

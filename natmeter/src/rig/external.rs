@@ -9,7 +9,7 @@ use super::place::Place;
 use super::ports::open;
 use super::uncleared::UnclearedBox;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, TrialRunner, failed, settings, view_of};
+use super::{Rig, RigError, RunContext, TrialRunner, failed, settings, view_of};
 use super::{boxes, loops, silence};
 use dut::external::External;
 use dut::links::Links;
@@ -23,7 +23,7 @@ use scenario::{Null, Point, Scenario};
 use std::sync::{Arc, Mutex};
 
 /// Fails if the ports cannot be opened, or a hook fails; then the box has been restored.
-pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
+pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &RunContext) -> Result<Rig, RigError> {
     let lock = lock(scenario)?;
     let mut place = Place::of(bed, process)?;
     if !bed.keys.allow_addresses.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
         Some(ended) => RigError::Ended(ended),
         None => error,
     })?;
-    loops::refuse(&mut opened, bed.knows(loops::BRIDGE), process)?;
+    loops::refuse_loops(&mut opened, bed.knows(loops::I_KNOW_BRIDGE), process)?;
     if boxes.are_configured() {
         opened.see_that_it_translates(bed, &scenario.duts[point.dut])?;
         boxes.each(External::clear)?;

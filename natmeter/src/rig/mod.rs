@@ -167,7 +167,7 @@ fn check_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
 
 /// What a rig needs of the process.
 #[derive(Clone)]
-pub struct Process {
+pub struct RunContext {
     pub clock: Clock,
     /// Set on Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
@@ -176,9 +176,9 @@ pub struct Process {
     /// Whether this is the check of a bed, whose frames may meet connections of an earlier one.
     pub is_check: bool,
     /// Whether the ports of an isolated bed were silent.
-    pub is_silent: Arc<AtomicBool>,
+    pub silence_checked: Arc<AtomicBool>,
     /// Whether no loop was found in front of the box.
-    pub has_no_loop: Arc<AtomicBool>,
+    pub loops_checked: Arc<AtomicBool>,
 }
 
 fn failed(error: &DutError) -> TrialError {
@@ -187,23 +187,23 @@ fn failed(error: &DutError) -> TrialError {
     if is_lost { TrialError::Unreachable(text) } else { TrialError::Device(text) }
 }
 
-impl Process {
+impl RunContext {
     /// A process with a calibrated clock, without signal handlers.
-    pub fn new() -> Process {
-        Process {
+    pub fn new() -> RunContext {
+        RunContext {
             clock: Clock::calibrated(),
             interrupted: Arc::default(),
             commands: Commands::default(),
             is_check: false,
-            is_silent: Arc::default(),
-            has_no_loop: Arc::default(),
+            silence_checked: Arc::default(),
+            loops_checked: Arc::default(),
         }
     }
 }
 
-impl Default for Process {
-    fn default() -> Process {
-        Process::new()
+impl Default for RunContext {
+    fn default() -> RunContext {
+        RunContext::new()
     }
 }
 
@@ -260,7 +260,7 @@ pub struct Rig {
 impl Rig {
     /// Builds the rig for `point` of the scenario. If any part of it is not available, it restores everything set up
     /// until then.
-    pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    pub fn build(scenario: &Scenario, point: &Point, process: &RunContext) -> Result<Rig, RigError> {
         if let Some(between) = dns::between(scenario, point) {
             return dns::build(scenario, between, point, process);
         }

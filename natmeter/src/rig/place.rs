@@ -2,7 +2,7 @@
 //! natmeter makes for boxes in guests and namespaces.
 
 use super::cores::shared_out;
-use super::{Process, RigError, configuration, files, guest, machine, management};
+use super::{RigError, RunContext, configuration, files, guest, machine, management};
 use dut::changes::Changes;
 use dut::guest::network::with_ipv6;
 use dut::host::LocalHost;
@@ -36,7 +36,7 @@ impl Place {
     }
 
     /// Finds or makes the ports of a bed. Fails if test frames through the user's interfaces would be dangerous.
-    pub(crate) fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
+    pub(crate) fn of(bed: &Bed, process: &RunContext) -> Result<Place, RigError> {
         if !bed.makes_links() {
             refuse_dangers(bed)?;
             return Ok(Place::new(Netns::current()?, None));
@@ -54,7 +54,7 @@ impl Place {
     }
 
     /// A cable between the ports of a bed, whose links natmeter makes, in place of its boxes.
-    pub(crate) fn of_cable(scenario: &Scenario, bed: &Bed, process: &Process) -> Result<Place, RigError> {
+    pub(crate) fn of_cable(scenario: &Scenario, bed: &Bed, process: &RunContext) -> Result<Place, RigError> {
         let (dir, sink) = (RunDir::of_this_user(), process.commands.sink("tester"));
         let links = Links::make(ends(bed), &[], bed.lanes(), &dir, &sink)?;
         let delivery = bed.boxes.iter().map(|(role, keys)| delivery(scenario, bed, (role, keys)));
@@ -81,7 +81,7 @@ impl Place {
         scenario: &Scenario,
         bed: &Bed,
         point: &Point,
-        process: &Process,
+        process: &RunContext,
     ) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
         let is_steered_by_script = |(role, keys): &(&'static str, BoxKeys)| {
@@ -156,7 +156,7 @@ impl Place {
         &mut self,
         bed: &Bed,
         values: impl Fn(&str) -> Vec<(String, String)>,
-        process: &Process,
+        process: &RunContext,
     ) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
         for ((role, keys), namespace) in bed.boxes.iter().zip(links.boxes()) {

@@ -3,7 +3,7 @@
 use super::here::Path;
 use super::place::Place;
 use super::wires::Wires;
-use super::{Process, RigError};
+use super::{RigError, RunContext};
 use dut::probe::{Endpoint, probe};
 use dut::{DutError, links};
 use engine::Lane;
@@ -58,7 +58,7 @@ type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
 /// Fails if an interface is missing or down, or the back-end does not work on it. The box's
 /// Ethernet addresses are 0 until [`PortPair::resolve`].
-pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<PortPair, RigError> {
+pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunContext) -> Result<PortPair, RigError> {
     let here = place.tester().clone();
     let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
     // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
@@ -96,7 +96,7 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Proc
 }
 
 /// The frame pools: before a device of this machine's kernel as small as its caches like it.
-fn pool(scenario: &Scenario, bed: &Bed, process: &Process) -> PoolConfig {
+fn pool(scenario: &Scenario, bed: &Bed, process: &RunContext) -> PoolConfig {
     let (lanes, held) = (bed.lanes() as usize, Wires::of(scenario, process.clock).frames());
     let is_here = scenario.duts.iter().any(|dut| dut.is_kernel_of_tester(scenario));
     let is_xdp = [&bed.left, &bed.right].iter().any(|keys| !matches!(keys.io, PortIo::AfPacket | PortIo::Tap));
@@ -267,7 +267,7 @@ fn next_hop(
     ports: &mut [Box<dyn Port>],
     pools: &mut [Pool],
     own: &Own,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Mac, RigError> {
     let to = match keys.next_hop() {
         Some(NextHop::Mac(mac)) => return Ok(mac),
@@ -282,7 +282,7 @@ fn next_hop(
 }
 
 /// Whether the box's address of each side answers on the other one.
-pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
+pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &RunContext) -> bool {
     let crossed = |keys: &PortKeys, gateway: Option<IpAddr>| PortKeys { gateway, mac: None, ..keys.clone() };
     let (left, right) = (&bed.left, &bed.right);
     if left.gateway.is_none() || right.gateway.is_none() {
@@ -297,7 +297,7 @@ pub(crate) fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> 
 impl PortPair {
     /// Resolves the box's Ethernet addresses. Fails if the box does not answer, or if an answer has an address of the
     /// tester.
-    pub(crate) fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
+    pub(crate) fn resolve(&mut self, bed: &Bed, place: &Place, process: &RunContext) -> Result<(), RigError> {
         let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
         for (at, ((ports, own), (side, keys))) in ends.into_iter().zip(bed.ports()).enumerate() {
             let made = place.macs().filter(|_| keys.next_hop().is_none());
@@ -372,7 +372,7 @@ impl PortPair {
     pub(super) fn listen(
         &mut self,
         time: Duration,
-        process: &Process,
+        process: &RunContext,
         show: &mut dyn FnMut(bool, &[u8]),
     ) -> Result<(), RigError> {
         let end = Instant::now() + time;

@@ -1,7 +1,7 @@
 //! Listens for foreign frames on the ports of a bed, before test frames are sent.
 
 use super::ports::PortPair;
-use super::{Process, RigError, protocols};
+use super::{RigError, RunContext, protocols};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) fn listen(
     opened: &mut PortPair,
     time: Duration,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
     let mut heard = [BTreeMap::new(), BTreeMap::new()];
     opened.listen(time, process, &mut |is_left, frame| {
@@ -22,8 +22,8 @@ pub(crate) fn listen(
 
 /// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports.
 /// Listens once in a run.
-pub(super) fn require(opened: &mut PortPair, time: Duration, process: &Process) -> Result<(), RigError> {
-    if process.is_silent.load(Ordering::Relaxed) {
+pub(super) fn require(opened: &mut PortPair, time: Duration, process: &RunContext) -> Result<(), RigError> {
+    if process.silence_checked.load(Ordering::Relaxed) {
         return Ok(());
     }
     let heard = listen(opened, time, process)?;
@@ -33,6 +33,6 @@ pub(super) fn require(opened: &mut PortPair, time: Duration, process: &Process) 
             return Err(RigError::Bed(format!("{what}; switch off what sends them, or use addresses for benchmarks")));
         }
     }
-    process.is_silent.store(true, Ordering::Relaxed);
+    process.silence_checked.store(true, Ordering::Relaxed);
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::embedded::{MTU, Path, wired};
 use super::files::open;
 use super::known_truth;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, check_frames_fit, mac, setting, settings, with_traffic};
+use super::{Rig, RigError, RunContext, check_frames_fit, mac, setting, settings, with_traffic};
 use method::Loop;
 use plane::router6;
 use plane::{Hop, NativeIpv6, Router6, Side4, Side6};
@@ -24,7 +24,7 @@ pub fn build(
     plays: Plays,
     technology: &dyn Technology,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Rig, RigError> {
     let cores = match scenario.duts[point.dut].injected() {
         Some(_) => Cores::one_thread(1),
@@ -39,7 +39,7 @@ pub fn build_on(
     plays: Plays,
     technology: &dyn Technology,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
     cores: &Cores,
 ) -> Result<Rig, RigError> {
     let view = Arc::new(with_traffic(view(scenario, plays, technology, point)?, hops(), scenario)?);

@@ -1,7 +1,7 @@
 //! What happens before each phase 1 on a box without the hook `clear`: a wait until the connections
 //! of earlier ones have timed out, or a choice of source ports that are not in the box's table.
 
-use super::{Process, RigError, failed};
+use super::{RigError, RunContext, failed};
 use dut::RunDir;
 use dut::used_ports::UsedPorts;
 use method::TrialError;
@@ -37,7 +37,7 @@ impl UnclearedBox {
         dut: &Dut,
         view: &View,
         own: Mac,
-        process: &Process,
+        process: &RunContext,
     ) -> Result<Option<UnclearedBox>, RigError> {
         let Some(keeps) = scenario.keeps(dut).map(Duration::from) else { return Ok(None) };
         let has_fresh_ports = scenario.has_fresh_ports(dut);

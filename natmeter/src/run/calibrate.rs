@@ -4,7 +4,7 @@
 
 use super::RunError;
 use crate::rig::place::Place;
-use crate::rig::{self, Process, RigError, ceiling, cores, external, ports};
+use crate::rig::{self, RigError, RunContext, ceiling, cores, external, ports};
 use engine::calibrate::{self, CalibrateError, CalibrationSettings, Ends};
 use engine::overload::OverloadTraffic;
 use method::{Direction, Nanos, Rate, TrialError};
@@ -25,7 +25,7 @@ pub fn calibrate(
     known: &mut Calibration,
     scenario: &Scenario,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Option<Ceiling>, RunError> {
     let scenario = &*point.of(scenario);
     if known.at(scenario, point.connections, &point.axes).is_some() || scenario.is_simulated(point.dut) {
@@ -40,7 +40,7 @@ fn measured(
     known: &mut Calibration,
     scenario: &Scenario,
     point: &Point,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Ceiling, RunError> {
     // With the threads of the point.
     let clock = process.clock;
@@ -90,7 +90,7 @@ fn measured(
 }
 
 /// Frames per second and direction that the tester can send over the ports of a bed.
-pub fn send_ceiling(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rate, RunError> {
+pub fn send_ceiling(scenario: &Scenario, bed: &Bed, point: &Point, process: &RunContext) -> Result<Rate, RunError> {
     Ok(ceiling::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
 
@@ -109,7 +109,7 @@ fn offered(scenario: &Scenario, view: Arc<View>) -> OverloadTraffic {
 
 /// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is
 /// sent when nothing has to come back. Fails if no frame arrives.
-pub fn over_ports(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<[Rate; 2], RunError> {
+pub fn over_ports(scenario: &Scenario, bed: &Bed, point: &Point, process: &RunContext) -> Result<[Rate; 2], RunError> {
     let [left, right] = ports::macs(bed)?;
     let hops = [Hop { own: left, next: right }, Hop { own: right, next: left }];
     let across = offered(scenario, cable_between(hops, scenario, point, false)?);
@@ -123,7 +123,7 @@ fn within(own: calibrate::Ceiling, sent: Rate, line_rate: Option<u64>) -> calibr
     calibrate::Ceiling { frames: own.frames.min(least), set_up: own.set_up.map(|rate| rate.min(least)), ..own }
 }
 
-fn how(scenario: &Scenario, process: &Process) -> CalibrationSettings {
+fn how(scenario: &Scenario, process: &RunContext) -> CalibrationSettings {
     let traffic = &scenario.traffic;
     CalibrationSettings {
         clock: process.clock,
@@ -143,7 +143,7 @@ fn over_cable(
     bed: &Bed,
     how: &CalibrationSettings,
     view: &Arc<View>,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<(calibrate::Ceiling, Option<u64>), RunError> {
     let _lock = external::lock(scenario).map_err(RigError::from)?;
     let place = Place::of_cable(scenario, bed, process)?;

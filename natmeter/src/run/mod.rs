@@ -11,7 +11,7 @@ pub use calibrate::{calibrate, over_ports, send_ceiling};
 
 use crate::event::{Event, Listener};
 use crate::forecast;
-use crate::rig::{Process, Rig, RigError};
+use crate::rig::{Rig, RigError, RunContext};
 use crate::selftest::SelfTestRecord;
 use crate::until::is_over;
 use engine::calibrate::CalibrateError;
@@ -73,7 +73,7 @@ pub struct Run<'a> {
     scenario: Scenario,
     plan: Plan,
     folder: RunFolder,
-    process: Process,
+    process: RunContext,
     listener: &'a mut dyn Listener,
     calibration: Calibration,
     facts: Facts,
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
     pub fn open(
         header: &Header,
         folder: RunFolder,
-        process: Process,
+        process: RunContext,
         listener: &'a mut dyn Listener,
     ) -> Result<Run<'a>, RunError> {
         let path = folder.path().to_path_buf();

@@ -6,7 +6,7 @@ use super::{Run, RunError};
 use crate::event::Event;
 use crate::rig::cores::Cores;
 use crate::rig::null::{ALONE, FILLS, LONG, NullRates, PAIRS, WINDOW, WINDOWS, is_plain};
-use crate::rig::{Process, Rig, technology};
+use crate::rig::{Rig, RunContext, technology};
 use engine::overload::OverloadTraffic;
 use method::stats::{Interval, median_of};
 use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdict};
@@ -152,7 +152,7 @@ fn cost(
     point: &Point,
     rig: &mut Rig,
     phase1_rate: Option<Rate>,
-    process: &Process,
+    process: &RunContext,
 ) -> Result<Option<Cost>, RunError> {
     if !is_plain(scenario) {
         return Ok(None);
@@ -224,7 +224,7 @@ mod tests {
 
     /// Null device and device take turns on one rig, and trials after them lose nothing.
     fn takes_turns(device: &str) {
-        let (scenario, process) = (scenario(device), Process::new());
+        let (scenario, process) = (scenario(device), RunContext::new());
         let point = Plan::new(&scenario).measurements[0].point.clone();
         let stateful = point.connections > 0;
         let mut rig = Rig::build(&scenario, &point, &process).unwrap();

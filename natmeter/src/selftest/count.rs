@@ -196,12 +196,12 @@ fn was_cut_short(spec: &TrialSpec, outcome: &TrialOutcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rig::Process;
+    use crate::rig::RunContext;
     use crate::selftest::QUICK;
 
     /// Runs this case with a tester that falsifies its outcome.
     fn said(says: fn(TrialOutcome) -> TrialOutcome, case: &str) -> SelfTestCheck {
-        let process = Process::new();
+        let process = RunContext::new();
         let depth = crate::selftest::Depth { frames: 5_000, misroute_every: 2_500, ..QUICK };
         let tester = Tester { end: None, says, ..Tester::new(&process, depth) };
         let cases = tester.cases();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn red_spec() -> TrialSpec {
-        let process = Process::new();
+        let process = RunContext::new();
         let tester = Tester::new(&process, QUICK);
         tester.spec(&tester.nothing(), Rate(1))
     }

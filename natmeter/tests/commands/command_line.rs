@@ -393,7 +393,7 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
         .expect("a folder");
     let path = folder.path().to_path_buf();
     let mut listener = ();
-    let run = natmeter::run::Run::open(&header, folder, natmeter::rig::Process::new(), &mut listener).unwrap();
+    let run = natmeter::run::Run::open(&header, folder, natmeter::rig::RunContext::new(), &mut listener).unwrap();
     // Without facts, so that the self-test counts as one of this machine.
     let delay = SelfTestCheck { name: "delay".to_owned(), measured: "404 us".to_owned(), ..SelfTestCheck::default() };
     let tested = self_test.map(|passed| SelfTest { passed, checks: vec![SelfTestCheck { passed, ..delay }] }.into());

@@ -308,7 +308,7 @@ fn round_trip(from: &Netns, to: &Netns) {
 #[test]
 #[ignore = "needs root"]
 fn ceilings_over_cables() {
-    let process = natmeter::rig::Process::new();
+    let process = natmeter::rig::RunContext::new();
     let measured = |link: &str| {
         let text = format!(
             "name = \"c\"\n[dut.nftables]\n{link}\n[traffic]\nsource-ports = \"1024-11023\"\n\

@@ -4,7 +4,7 @@
 use crate::folder_copy::without_times;
 use crate::simulated::{header, resume, run, trials};
 use method::ResultKind;
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use record::folder::Outcome;
 use scenario::SearchError;
 use scenario::quantity::WrittenRate;
@@ -102,7 +102,7 @@ fn all_trials_kept(result: &str, trials: &[&str], cut: usize) -> bool {
 /// Engine, gateway and judge together, on one thread: every injected fault is counted exactly.
 #[test]
 fn injected_faults_are_counted() {
-    for check in natmeter::selftest::counting(&Process::new(), 100_000) {
+    for check in natmeter::selftest::counting(&RunContext::new(), 100_000) {
         // If the host is too busy to send every frame even slowly, the check is inconclusive.
         assert!(
             check.passed || check.inconclusive,

@@ -5,7 +5,7 @@ use crate::folder_copy::{FolderCopy, findings, without_times};
 use crate::program::stderr;
 use crate::simulated::{header_of, run_of, set};
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};
 use record::folder::{Facts, NullDevice, Outcome, RECORD};
@@ -187,7 +187,7 @@ fn a_result_that_is_missing_is_named_and_found_again() {
     begins(&findings(&copy.path), &format!("results.jsonl: `{key}` has no result, but its trials give "));
     let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
     let header = header(&copy.path, tech::ALL).unwrap();
-    let again = Run::open(&header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None);
+    let again = Run::open(&header, folder, RunContext::new(), &mut ()).unwrap().complete(Facts::default(), None);
     assert_eq!(again.unwrap().len(), 4);
     let (after, before) = (without_times(&copy.text(RESULTS)), without_times(&before));
     assert_eq!(sorted(&after), sorted(&before));

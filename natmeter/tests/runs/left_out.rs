@@ -4,7 +4,7 @@
 use crate::simulated::{folder, header, resume, run, trials};
 use method::{Nanos, TrialRecord};
 use natmeter::event::{Event, Listener};
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome};
 use record::store::{RESULTS, TRIALS};
@@ -102,7 +102,7 @@ fn nothing_is_begun_after_twice_the_limit() {
     limited.scenario.time_limit = Some(Nanos::from_millis(200));
     let (path, folder) = folder(dir.path(), &limited);
     let mut slow = Slow::default();
-    let run = Run::open(&limited, folder, Process::new(), &mut slow).unwrap();
+    let run = Run::open(&limited, folder, RunContext::new(), &mut slow).unwrap();
     assert!(run.complete(Facts::default(), None).unwrap().is_empty());
     assert!(trials(&path).len() <= 3);
     let all: Vec<String> = limited.plan.measurements.iter().map(record::plan::Measurement::key).collect();

@@ -5,7 +5,7 @@ use crate::simulated::trials;
 use crate::tester_workers::trial_of;
 use method::{NativeFrames, Trials};
 use natmeter::rig::cores::Cores;
-use natmeter::rig::{Process, technology};
+use natmeter::rig::{RunContext, technology};
 use record::plan::Plan;
 use scenario::{Link, Options, Scenario, parse};
 
@@ -43,7 +43,7 @@ fn both_kinds_return_beside_every_technology() {
         let scenario = point.of(&scenario);
         let (plays, technology) = scenario.duts[0].technology().unwrap();
         let one = Cores::one_thread(1);
-        let mut rig = technology::build_on(&scenario, plays, technology, &point, &Process::new(), &one).unwrap();
+        let mut rig = technology::build_on(&scenario, plays, technology, &point, &RunContext::new(), &one).unwrap();
         // Other programs can keep the thread from sending in time.
         let sent_all = |o: &method::TrialOutcome| [&o.forward, &o.reverse].iter().all(|leg| leg.sent == N);
         let outcome = (0..100).map(|_| rig.run(&trial_of(&point, N)).unwrap()).find(sent_all);

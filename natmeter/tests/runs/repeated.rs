@@ -5,7 +5,7 @@ use crate::folder_copy::{FolderCopy, findings, without_times};
 use crate::simulated::{header, run, trials};
 use method::{Nanos, Rate};
 use natmeter::event::{Event, Listener};
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, NullDevice, Outcome};
 use record::plan::without_attempt;
@@ -41,7 +41,7 @@ fn ample() -> Header {
 fn resume(path: &Path, header: &Header) -> (Vec<Outcome>, Vec<(u64, f64)>) {
     let (folder, _) = RunFolder::open_for_resume(path).unwrap();
     let mut repetitions = Repetitions::default();
-    let run = Run::open(header, folder, Process::new(), &mut repetitions).unwrap();
+    let run = Run::open(header, folder, RunContext::new(), &mut repetitions).unwrap();
     let stand = run.complete(Facts::default(), None).unwrap();
     (stand, repetitions.0)
 }

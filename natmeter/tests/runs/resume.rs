@@ -2,7 +2,7 @@
 
 use crate::simulated::{folder_of, header_of, resume, run_of, trials};
 use method::{Criteria, Invalid, Load, Nanos, Rate, TrialRecord, Verdict, judge};
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome, SelfTest};
 use record::plan::without_attempt;
@@ -123,7 +123,7 @@ fn a_recorded_verdict_that_is_judged_otherwise_now_stops_the_run() {
     with[passed] = serde_json::to_string(&changed).unwrap();
     std::fs::write(&file, with.join("\n") + "\n").unwrap();
     let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
-    let error = Run::open(&header, folder, Process::new(), &mut ()).err().unwrap().to_string();
+    let error = Run::open(&header, folder, RunContext::new(), &mut ()).err().unwrap().to_string();
     assert!(error.starts_with(&path.display().to_string()), "{error}");
     let (line, seq, key) = (passed + 1, changed.seq, changed.measurement);
     let found =
@@ -140,7 +140,7 @@ fn complete(parent: &Path, passed: bool) -> PathBuf {
     let header = header();
     let (path, folder) = folder_of(parent, SCENARIO, &header);
     let mut listener = ();
-    let run = Run::open(&header, folder, Process::new(), &mut listener).unwrap();
+    let run = Run::open(&header, folder, RunContext::new(), &mut listener).unwrap();
     let facts = Facts { tester: [("cpu".to_owned(), "One".to_owned())].into(), ..Facts::default() };
     assert!(!run.is_tested_on(&facts).unwrap());
     run.complete(facts, Some(SelfTest { passed, checks: Vec::new() }.into())).unwrap();
@@ -152,7 +152,7 @@ fn the_self_test_is_repeated_on_another_machine() {
     let dir = tempfile::tempdir().unwrap();
     let (folder, _) = RunFolder::open_for_resume(&complete(dir.path(), true)).unwrap();
     let mut listener = ();
-    let run = Run::open(&header(), folder, Process::new(), &mut listener).unwrap();
+    let run = Run::open(&header(), folder, RunContext::new(), &mut listener).unwrap();
     let with = |cpu: &str| Facts { tester: [("cpu".to_owned(), cpu.to_owned())].into(), ..Facts::default() };
     assert!(run.is_tested_on(&with("One")).unwrap());
     assert!(!run.is_tested_on(&with("Another")).unwrap());
@@ -160,7 +160,7 @@ fn the_self_test_is_repeated_on_another_machine() {
 
 #[test]
 fn a_self_test_that_was_interrupted_has_no_verdict() {
-    let process = Process::new();
+    let process = RunContext::new();
     process.interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(natmeter::selftest::quick(&process, &mut ()), None);
 }

@@ -2,7 +2,7 @@
 
 use method::TrialRecord;
 use natmeter::forecast;
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome};
 use record::store::{Dir, RunFolder, TRIALS};
@@ -49,7 +49,7 @@ pub(crate) fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
 
 pub(crate) fn run_of(parent: &Path, text: &str, header: &Header) -> (PathBuf, Vec<Outcome>) {
     let (path, folder) = folder_of(parent, text, header);
-    (path, Run::open(header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap())
+    (path, Run::open(header, folder, RunContext::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap())
 }
 
 pub(crate) fn folder(parent: &Path, header: &Header) -> (PathBuf, RunFolder) {
@@ -63,7 +63,7 @@ pub(crate) fn folder_of(parent: &Path, text: &str, header: &Header) -> (PathBuf,
 
 pub(crate) fn resume(path: &Path, header: &Header) -> Vec<Outcome> {
     let (folder, _) = RunFolder::open_for_resume(path).unwrap();
-    Run::open(header, folder, Process::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap()
+    Run::open(header, folder, RunContext::new(), &mut ()).unwrap().complete(Facts::default(), None).unwrap()
 }
 
 pub(crate) fn trials(path: &Path) -> Vec<TrialRecord> {

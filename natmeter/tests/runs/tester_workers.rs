@@ -3,7 +3,7 @@
 //! so that a busy machine loses none.
 
 use method::{Load, Nanos, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::{Process, Rig, cores};
+use natmeter::rig::{Rig, RunContext, cores};
 use natmeter::run::calibrate;
 use record::plan::Plan;
 use scenario::{Link, Options, Point, Scenario, parse};
@@ -51,7 +51,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     let _turn = TURN.lock();
     let scenario = scenario(device, traffic, testers, cores);
     let point = Plan::new(&scenario).measurements[0].point.clone();
-    let process = Process::new();
+    let process = RunContext::new();
     let mut rig = Rig::build(&scenario, &point, &process).unwrap();
     let testers = cores::testers(&scenario, port::host::cores().len());
     assert_eq!(rig.facts["tester workers"], testers.to_string());
@@ -115,7 +115,7 @@ fn the_tester_is_measured_with_its_workers() {
     let scenario = scenario(NAT44, PORTS, 2, 1);
     let point = Plan::new(&scenario).measurements[0].point.clone();
     let mut known = record::folder::Calibration::default();
-    let ceiling = calibrate(&mut known, &scenario, &point, &Process::new()).unwrap().unwrap();
+    let ceiling = calibrate(&mut known, &scenario, &point, &RunContext::new()).unwrap().unwrap();
     assert_eq!(ceiling.workers as usize, cores::testers(&scenario, port::host::cores().len()));
     assert!(ceiling.frames.0 > 0 && ceiling.set_up.is_some_and(|rate| rate.0 > 0), "{ceiling:?}");
 }

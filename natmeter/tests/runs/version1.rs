@@ -3,7 +3,7 @@
 
 use crate::folder_copy::FolderCopy;
 use crate::program::{stderr, stdout};
-use natmeter::rig::Process;
+use natmeter::rig::RunContext;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};
 use record::folder::RECORD_WITHOUT_VERSION;
@@ -101,7 +101,7 @@ fn a_run_of_earlier_rules_is_not_resumed() {
         let before = Record::read(&copy.path, tech::ALL).unwrap();
         let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
         let mut listener = ();
-        let refusal = Run::open(&before.header, folder, Process::new(), &mut listener).err().unwrap().to_string();
+        let refusal = Run::open(&before.header, folder, RunContext::new(), &mut listener).err().unwrap().to_string();
         let advice = "resume it with the build that wrote it, natmeter 0.1.0, or start a new run";
         assert!(refusal.contains(advice), "{name}: {refusal}");
     }

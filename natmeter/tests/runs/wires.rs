@@ -2,7 +2,7 @@
 //! of the host do not matter: the tests check bounds that only impairment explains.
 
 use method::{Direction, Fault, Load, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::{Process, Rig};
+use natmeter::rig::{Rig, RunContext};
 use record::folder::Header;
 use record::plan::Plan;
 use record::store::Dir;
@@ -63,7 +63,7 @@ seed = 7
 /// Runs one trial, with captures below `folder`; also returns the facts and doubts of the rig.
 fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
     let point = Plan::new(scenario).measurements[0].point.clone();
-    let mut rig = Rig::build(scenario, &point, &Process::new()).unwrap();
+    let mut rig = Rig::build(scenario, &point, &RunContext::new()).unwrap();
     let stateful = point.connections > 0;
     let spec = TrialSpec {
         kind: if stateful { PhaseKind::Establish } else { PhaseKind::Stateless },

@@ -6,7 +6,7 @@ use method::{Fault, Leg, Load, Loop, Nanos, Rate, TrialOutcome, TrialSpec, Trial
 use natmeter::rig::cores::Cores;
 use natmeter::rig::embedded::assemble;
 use natmeter::rig::files::open;
-use natmeter::rig::{Process, Rig, settings, technology};
+use natmeter::rig::{Rig, RunContext, settings, technology};
 use plane::{DynFunction, Input, Packet, Side, Spare, Verdict, Wrapper};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
@@ -183,7 +183,7 @@ fn device(
     let witness = Witness { seen: Arc::clone(seen), astray, inside, outside };
     let functions = vec![witness.around(function)];
     let times = settings(scenario, Loop::Open);
-    assemble(Arc::new(view), functions, 512, times, &Cores::one_thread(1), &Process::new()).unwrap()
+    assemble(Arc::new(view), functions, 512, times, &Cores::one_thread(1), &RunContext::new()).unwrap()
 }
 
 /// The first addresses of a row that ends its octets with `first`.

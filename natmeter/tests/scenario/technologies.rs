@@ -4,7 +4,7 @@
 
 use method::{Load, Nanos, Rate, TrialOutcome, TrialSpec, Trials};
 use natmeter::rig::cores::Cores;
-use natmeter::rig::{Process, technology};
+use natmeter::rig::{RunContext, technology};
 use record::plan::Plan;
 use scenario::{Options, parse};
 use std::io::Write;
@@ -110,7 +110,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
     let scenario = point.of(&loaded.scenario);
     let (plays, technology) = scenario.duts[0].technology().unwrap();
-    let (process, name) = (Process::new(), technology.names().words(plays));
+    let (process, name) = (RunContext::new(), technology.names().words(plays));
     let one = Cores::one_thread(cores as usize);
     let mut rig = technology::build_on(&scenario, plays, technology, &point, &process, &one).unwrap();
     let stateful = point.connections > 0;
