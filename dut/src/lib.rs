@@ -6,7 +6,7 @@
 //! Only this crate changes a device or the machine.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 pub mod backlog;
 pub mod changes;

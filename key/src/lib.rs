@@ -2,7 +2,7 @@
 //! complaints, the JSON Schema and the reference page.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 mod book;
 #[doc(hidden)]

@@ -7,7 +7,7 @@
 //! [`search`] chooses the rates, [`stats`], [`scaling`] and [`model`] work on results.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 pub mod judged;
 pub mod model;

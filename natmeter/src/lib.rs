@@ -1,7 +1,7 @@
 //! Command line, runs, test beds, self-test and the gateway program.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 mod advice;
 pub mod bed;

@@ -4,7 +4,7 @@
 // Tests prepare what `store::Dir` must refuse.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 pub mod audit;
 pub mod compare;

@@ -3,7 +3,7 @@
 //! of a point of the matrix, `summary` and `conformance` describe a scenario. Callers pass the technologies as an argument.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and messages say what needs no more words")]
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "names and error messages document the items")]
 
 pub mod axis;
 mod axis_values;
