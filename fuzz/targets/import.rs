@@ -4,11 +4,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::import::{Series, read};
+use record::import::{Series, read, unpacked};
 
 fuzz_target!(|text: &str| {
+    let _ = unpacked(text.as_bytes());
     let once = match read([("a", text)]) {
-        Ok(series) => series,
+        Ok((series, _)) => series,
         Err((name, error)) => {
             assert!(name == "a" && !error.why.is_empty() && error.line != Some(0));
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
@@ -27,7 +28,7 @@ fuzz_target!(|text: &str| {
             assert!(min.1 <= median.1 && median.1 <= max.1, "{series:?}");
         }
     }
-    let twice = read([("a", text), ("b", text)]).expect("the same files");
+    let (twice, _) = read([("a", text), ("b", text)]).expect("the same files");
     assert_eq!(twice.len(), once.len());
     for (twice, once) in twice.iter().zip(&once) {
         assert_eq!(stat(twice, "median"), stat(once, "median"));

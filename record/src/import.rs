@@ -19,11 +19,18 @@ pub struct ImportError {
     /// The field: a column, or the path of a JSON value. Empty: the whole file.
     pub field: String,
     pub why: String,
+    /// Whether the file is none of those that natmeter reads, rather than a damaged one.
+    pub is_other: bool,
 }
 
 impl ImportError {
     fn new(field: &str, why: impl Into<String>) -> ImportError {
-        ImportError { line: None, field: field.to_owned(), why: why.into() }
+        ImportError { line: None, field: field.to_owned(), why: why.into(), is_other: false }
+    }
+
+    /// The file has no result that natmeter reads.
+    fn other(self) -> ImportError {
+        ImportError { is_other: true, ..self }
     }
 
     fn at(self, line: usize) -> ImportError {
@@ -58,6 +65,8 @@ struct ForeignResult {
     x: String,
     value: f64,
     title: String,
+    /// What distinguishes its test from others, besides these: name and value.
+    test: Vec<(String, String)>,
     note: Option<&'static str>,
 }
 
@@ -84,18 +93,73 @@ const KNOWN: [Format; 3] = [
     Format { name: "test case output of CSIT (JSON, model 1)", is: csit::is_json, read: csit::read },
 ];
 
-/// Reads files, each with its name, and joins their results: those of the same tester and metric are one series.
-pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Series>, (String, ImportError)> {
+/// What files have: series, and the files without a result that natmeter reads, with the reason.
+pub type Imported<'a> = (Vec<Series>, Vec<(&'a str, ImportError)>);
+
+/// Reads files, each with its name, and joins their results: those of the same test are one series. A file of another
+/// kind is left out, unless there is no other.
+///
+/// # Errors
+/// The name of a damaged file, or of the first file if none has results.
+pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Imported<'a>, (String, ImportError)> {
     let mut all: Vec<(&str, ForeignResult)> = Vec::new();
+    let mut others = Vec::new();
     for (name, text) in files {
-        let found = one(text).map_err(|error| (name.to_owned(), error))?;
-        all.extend(found.into_iter().map(|single| (name, single)));
+        match one(text.trim_start_matches('\u{feff}')) {
+            Ok(found) => all.extend(found.into_iter().map(|single| (name, single))),
+            Err(error) if error.is_other => others.push((name, error)),
+            Err(error) => return Err((name.to_owned(), error)),
+        }
+    }
+    if all.is_empty() && !others.is_empty() {
+        let (name, error) = others.swap_remove(0);
+        return Err((name.to_owned(), error));
     }
     let series = document::grouped_by(all, |(_, single)| {
-        let ForeignResult { under, metric, x_name, title, .. } = single;
-        (under.table.clone(), under.implementation.clone(), under.tolerance, *metric, *x_name, title.clone())
+        let ForeignResult { under, metric, x_name, title, test, .. } = single;
+        let under = (under.table.clone(), under.implementation.clone(), under.tolerance, under.frame_size);
+        (under, *metric, *x_name, title.clone(), test.clone())
     });
-    Ok(series.into_iter().map(|(_, singles)| joined(singles)).collect())
+    let tests: Vec<_> = series.iter().map(|((.., title, test), _)| (title.clone(), test.clone())).collect();
+    let named = |(_, mut singles): (_, Vec<(&'a str, ForeignResult)>)| {
+        let ForeignResult { title, test, .. } = &singles[0].1;
+        let apart = differences(&tests, title, test);
+        singles[0].1.title.push_str(&apart);
+        joined(singles)
+    };
+    Ok((series.into_iter().map(named).collect(), others))
+}
+
+/// What distinguishes a test from those with the same title.
+fn differences(tests: &[(String, Vec<(String, String)>)], title: &str, test: &[(String, String)]) -> String {
+    let like = || tests.iter().filter(|(other, _)| other == title).map(|(_, test)| test);
+    let differs = |(name, value): &&(String, String)| {
+        like().any(|other| other.iter().all(|(known, of_other)| known != name || of_other != value))
+    };
+    test.iter().filter(differs).fold(String::new(), |words, (name, value)| words + ", " + name + " " + value)
+}
+
+/// Unpacks a gzip file of one member (RFC 1952).
+///
+/// # Errors
+/// In words: the file is damaged, or longer than [`LONGEST`] unpacked.
+pub fn unpacked(gzip: &[u8]) -> Result<Vec<u8>, String> {
+    let [extra, name, comment, check] = [4, 8, 16, 2];
+    let damaged = || "is a damaged gzip file".to_owned();
+    let flags = *gzip.get(3).ok_or_else(damaged)?;
+    let mut rest = gzip.get(10..).ok_or_else(damaged)?;
+    if flags & extra != 0 {
+        let len = rest.first_chunk().map(|&octets| usize::from(u16::from_le_bytes(octets))).ok_or_else(damaged)?;
+        rest = rest.get(2 + len..).ok_or_else(damaged)?;
+    }
+    for _ in [name, comment].iter().filter(|of| flags & **of != 0) {
+        let end = rest.iter().position(|octet| *octet == 0).ok_or_else(damaged)?;
+        rest = &rest[end + 1..];
+    }
+    if flags & check != 0 {
+        rest = rest.get(2..).ok_or_else(damaged)?;
+    }
+    miniz_oxide::inflate::decompress_to_vec_with_limit(rest, LONGEST).map_err(|_| damaged())
 }
 
 fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
@@ -104,7 +168,7 @@ fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     }
     let Some(format) = KNOWN.iter().find(|format| (format.is)(text)) else {
         let known: Vec<&str> = KNOWN.iter().map(|format| format.name).collect();
-        return Err(ImportError::new("", format!("unknown format; natmeter reads {}", known.join(", "))).at(1));
+        return Err(ImportError::new("", format!("unknown format; natmeter reads {}", known.join(", "))).at(1).other());
     };
     let found = (format.read)(text)?;
     if found.is_empty() {

@@ -65,6 +65,10 @@ pub(super) fn is_json(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     let case: Json = serde_json::from_str(text)
         .map_err(|error| ImportError::new("", format!("this is not JSON: {error}")).at(error.line().max(1)))?;
+    if case.get("test_id").is_none() {
+        let why = "missing: this is not the output of a test case of CSIT";
+        return Err(ImportError::new("test_id", why).other());
+    }
     let version = string(&case, "version")?;
     if !version.starts_with("1.") {
         let why = format!("`{}` is not version 1 of CSIT's model, which natmeter reads", short(version));
@@ -72,7 +76,7 @@ pub(super) fn read(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
     }
     if case.get("passed").and_then(Json::as_bool) != Some(true) {
         let message = case.get("message").and_then(Json::as_str).unwrap_or_default();
-        return Err(ImportError::new("passed", format!("the test did not pass: {}", short(message))));
+        return Err(ImportError::new("passed", format!("the test did not pass: {}", short(message))).other());
     }
     let result = case.get("result").ok_or_else(|| ImportError::new("result", "missing"))?;
     let of = result.get("type").and_then(Json::as_str).ok_or_else(|| ImportError::new("result.type", "missing"))?;
@@ -134,6 +138,14 @@ fn single(case: &Json, kind: &TestType, unit: &str, value: f64) -> Result<Foreig
     // Sessions: `-s258048-` in names of NAT44 tests.
     let sessions = name.split('-').find_map(|part| part.strip_prefix('s')?.parse::<u64>().ok());
     under.connections = sessions;
+    // Its name has a part for each of hosts, ports, sessions and cores, of which one is the place in a series.
+    let is_place = |part: &&str| match (sessions, under.cores) {
+        (Some(_), _) => ["h", "p", "s"].iter().any(|of| part.strip_prefix(of).is_some_and(is_number)),
+        (None, _) => part.strip_suffix('c').is_some_and(is_number),
+    };
+    let suite = test.rsplit('.').nth(1).unwrap_or_default();
+    let of_test = |name: &str| name.split('-').filter(|part| !is_place(part)).collect::<Vec<_>>().join("-");
+    let one_way = name.split('-').any(|part| part == "udir");
     let is_cps = unit == "cps";
     let metric = match (kind.is_search, is_cps) {
         (false, _) => "mrr",
@@ -147,12 +159,21 @@ fn single(case: &Json, kind: &TestType, unit: &str, value: f64) -> Result<Foreig
     };
     Ok(ForeignResult {
         metric,
-        unit: if is_cps { "cps" } else { "fps, both directions" },
+        unit: match (is_cps, one_way) {
+            (true, _) => "cps",
+            (false, true) => "fps, each direction",
+            (false, false) => "fps, both directions",
+        },
         x_name,
         x,
         value,
-        title: format!("{}, {}", under.technology, kind.title),
+        title: format!("{}, {}{}", under.technology, kind.title, if one_way { ", left to right" } else { "" }),
+        test: vec![("test".to_owned(), short(&of_test(name))), ("suite".to_owned(), short(&of_test(suite)))],
         note: kind.note.or(is_cps.then_some(CPS)),
         under,
     })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }

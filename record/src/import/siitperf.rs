@@ -113,6 +113,7 @@ pub(super) fn csv(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
             frame_size: row.number_if_any("Size")?,
             connections: row.number_if_any("N")?,
             implementation: None,
+            test: names.iter().zip(&row.fields).filter(|(name, _)| !is_of_search(name, script)).map(named).collect(),
         };
         conditions.single(script, row.number(script.result)?, row.line)
     });
@@ -120,16 +121,33 @@ pub(super) fn csv(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
 }
 
 /// What the header of a log, or a row of a table, says about a result.
+#[derive(Clone)]
 struct Header<'a> {
     /// `b`, `f` or `r`; empty where the script has none.
     direction: &'a str,
     frame_size: Option<u64>,
     connections: Option<u64>,
     implementation: Option<&'a str>,
+    /// All that it says of the test.
+    test: Vec<(String, String)>,
+}
+
+/// Whether a column says how a search went, and not what was tested.
+fn is_of_search(column: &str, script: &Script) -> bool {
+    // M, R and D follow from N.
+    ["No", "N", "M", "R", "D", "Date", "Iterations needed", "ExpIt", "C0", "R0", "CS", "RS", "CT", "RT"]
+        .contains(&column)
+        || column == script.column
+        || column == script.result
+        || column.starts_with("Initial")
+}
+
+fn named((name, value): (&&str, &&str)) -> (String, String) {
+    (short(name), short(value))
 }
 
 impl Header<'_> {
-    fn single(&self, script: &Script, value: u64, line: usize) -> Result<ForeignResult, ImportError> {
+    fn single(self, script: &Script, value: u64, line: usize) -> Result<ForeignResult, ImportError> {
         let direction = match self.direction {
             "" | "b" => "",
             "f" => ", left to right",
@@ -163,6 +181,7 @@ impl Header<'_> {
             value: value as f64,
             title: format!("{}{direction}", script.title),
             note: script.note,
+            test: self.test,
         })
     }
 }
@@ -192,9 +211,13 @@ pub(super) fn log(text: &str) -> Result<Vec<ForeignResult>, ImportError> {
         frame_size: number("Frame size")?,
         connections: number("N")?,
         implementation: value("Tested Implementation:").map(|(_, name)| name),
+        test: [("n", "Value of n"), ("m", "Value of m")]
+            .into_iter()
+            .filter_map(|(name, of)| Some((name.to_owned(), short(value(&format!("{of}:"))?.1))))
+            .collect(),
     };
     let found = searches(text)?;
-    found.into_iter().map(|(line, rate)| header.single(&script, rate, line)).collect()
+    found.into_iter().map(|(line, rate)| header.clone().single(&script, rate, line)).collect()
 }
 
 /// The last line and the highest passed rate of each search.

@@ -18,7 +18,7 @@ const CAPACITY: &str = "No, ExpIt, C0, R0, CS, RS, CT, RT, FinBinIt, C\n\
     1, 3, 1000000, 2562500, 4000000, 2250945, 8000000, 0, 22, 4194301\n";
 
 fn of<'a>(name: &'a str, text: &'a str) -> Result<Vec<Series>, String> {
-    read([(name, text)]).map_err(|(name, error)| format!("{name}: {error}"))
+    read([(name, text)]).map(|(all, _)| all).map_err(|(name, error)| format!("{name}: {error}"))
 }
 
 fn only(text: &str) -> Series {
@@ -66,13 +66,61 @@ fn each_script_has_its_metric_and_unit() {
 fn files_of_one_kind_are_one_series() {
     let more = ESTABLISHMENT.replace("4000000", "8000000").replace(", 226700", ", 126700");
     let files = [("a/rate.csv", ESTABLISHMENT), ("b/rate.csv", &more), ("c/rate.csv", THROUGHPUT)];
-    let all = read(files).unwrap();
+    let (all, _) = read(files).unwrap();
     let places = |series: &Series| {
         let medians = series.values.iter().filter(|value| value.stat == "median");
         medians.map(|value| value.x.clone()).collect::<Vec<_>>()
     };
     assert_eq!(all.iter().map(places).collect::<Vec<_>>(), [vec!["4000000", "8000000"], vec!["4000000"]]);
     assert_eq!(all[0].files, ["a/rate.csv", "b/rate.csv"]);
+}
+
+/// Rows with another share of foreground frames, and CSIT's tests of other protocols, translations and cores, are other tests.
+#[test]
+fn results_of_different_tests_are_different_series() {
+    let native = THROUGHPUT.lines().nth(1).unwrap().replace("b, 2, 2,", "b, 2, 0,");
+    let titles = |files: &[(&str, &str)]| {
+        let (all, _) = read(files.iter().copied()).unwrap();
+        all.into_iter().map(|series| series.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&[("a", &format!("{THROUGHPUT}{native}\n"))]), ["throughput, m 2", "throughput, m 0"]);
+    let udp = csit(&bounds("pps"));
+    let others = [
+        udp.replace("ethip4udp", "ethip4tcp"),
+        udp.replace("nat44ed", "nat44det"),
+        udp.replace("-1c-", "-2c-").replace("\"1C\"", "\"2C\""),
+    ];
+    for other in &others {
+        assert_eq!(titles(&[("a", &udp), ("b", other)]).len(), 4, "two bounds each");
+    }
+    let more_sessions = udp.replace("h4096-p63-s258048", "h16384-p63-s1032192");
+    assert_eq!(titles(&[("a", &udp), ("b", &more_sessions)]).len(), 2, "NDR and PDR over the sessions");
+    let one_way = of("x", &udp.replace("-cps-", "-udir-")).unwrap();
+    assert_eq!(stat(&one_way[0], "median").unit, "fps, each direction");
+    assert!(one_way[0].title.ends_with(", left to right"));
+}
+
+#[test]
+fn a_file_of_another_kind_is_named_and_left_out() {
+    let setup = "{\"version\": \"1.5.1\", \"hosts\": {}}";
+    let (all, others) = read([("a", ESTABLISHMENT), ("setup.info.json", setup)]).unwrap();
+    assert_eq!((all.len(), others[0].0), (1, "setup.info.json"));
+    assert!(read([("setup.info.json", setup)]).is_err());
+    assert_eq!(only(&format!("\u{feff}{ESTABLISHMENT}")).values.len(), 3);
+}
+
+/// With the name of a file, as `gzip` writes it.
+#[test]
+fn a_gzip_file_is_unpacked() {
+    let mut gzip = vec![0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3];
+    gzip.extend(b"rate.csv\0");
+    gzip.extend(miniz_oxide::deflate::compress_to_vec(ESTABLISHMENT.as_bytes(), 6));
+    let end = gzip.len();
+    gzip.extend([0; 8]);
+    assert_eq!(super::unpacked(&gzip).unwrap(), ESTABLISHMENT.as_bytes());
+    for cut in 0..end {
+        assert!(super::unpacked(&gzip[..cut]).is_err(), "{cut}");
+    }
 }
 
 const LOG: &str = "#############################\nTested Implementation: lab-iptables\nN: 4000000\nM: 4000000\nT: 500\nD: 0\n\

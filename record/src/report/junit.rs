@@ -49,13 +49,23 @@ fn attributes(suites: &[&Suite]) -> String {
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     let count = |of: Element| cases().filter(|case| case.outcome.as_ref().is_some_and(|(is, _)| *is == of)).count();
     format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\"",
         cases().count(),
         count(FAILURE),
         count(ERROR),
-        count(SKIPPED),
-        cases().filter_map(|case| case.seconds).fold(0.0, |sum, seconds| sum + seconds)
+        seconds(cases().filter_map(|case| case.seconds).sum())
     )
+}
+
+/// The attribute `skipped`, which the schema of Jenkins' xUnit plugin has for a suite, but not for all suites.
+fn skipped(suite: &Suite) -> String {
+    let is_skipped = |case: &&Case| case.outcome.as_ref().is_some_and(|(is, _)| *is == SKIPPED);
+    format!(" skipped=\"{}\"", suite.cases.iter().filter(is_skipped).count())
+}
+
+/// Not negative, as an empty sum is.
+fn seconds(seconds: f64) -> String {
+    format!("{:.3}", seconds.abs())
 }
 
 fn render(report: &Report) -> String {
@@ -72,10 +82,11 @@ fn render(report: &Report) -> String {
     for suite in suites {
         let _ = write!(
             out,
-            "<testsuite name=\"{}\" timestamp=\"{}\" {}>\n{}",
+            "<testsuite name=\"{}\" timestamp=\"{}\" {}{}>\n{}",
             suite.name,
             e(timestamp),
             attributes(&[suite]),
+            skipped(suite),
             properties(report)
         );
         suite.cases.iter().for_each(|case| print(&mut out, case));
@@ -100,7 +111,7 @@ fn properties(report: &Report) -> String {
 }
 
 fn print(out: &mut String, case: &Case) {
-    let time = case.seconds.map_or_else(String::new, |seconds| format!(" time=\"{seconds:.3}\""));
+    let time = case.seconds.map_or_else(String::new, |seconds| format!(" time=\"{}\"", self::seconds(seconds)));
     let _ = writeln!(out, "<testcase classname=\"{}\" name=\"{}\"{time}>", e(&case.class), e(&case.name));
     if let Some((Element(name, of), why)) = &case.outcome {
         let why = e(why);

@@ -128,7 +128,7 @@ fn imported_results_stand_beside_the_run() {
     let mut report = run("", "[dut.nftables]", "connections = [\"2M\", \"4M\"]");
     let before = report.render("json").unwrap();
     assert!(!wide(&report).contains("siitperf"));
-    report.imported = import::read([("lab/rate.csv", CSV)]).unwrap();
+    report.imported = import::read([("lab/rate.csv", CSV)]).unwrap().0;
     let text = wide(&report);
     let table = table(&text, "siitperf, lab/rate.csv: throughput");
     // The frames per second of siitperf are those of one direction.
@@ -145,7 +145,7 @@ fn an_imported_value_without_connections_stands_beside_forwarding() {
     const CSV: &str = "No, Size, Dir, n, m, Duration, Initial Rate, Timeout, Error, Date, Iterations needed, rate\n\
         1, 84, b, 2, 2, 60, 4000000, 2000, 1000, 2022-03-01 10:00:00, 13, 455000\n";
     let mut report = run("", "[dut.linux-forwarding]", "cores = 1");
-    report.imported = import::read([("rate.csv", CSV)]).unwrap();
+    report.imported = import::read([("rate.csv", CSV)]).unwrap().0;
     let text = wide(&report);
     let ratio = row(&table(&text, "siitperf, rate.csv: throughput"), "Throughput", "measured / imported");
     assert_eq!(ratio, ["1.09 ×"]);

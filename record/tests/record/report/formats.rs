@@ -207,7 +207,47 @@ fn latex_escapes_all_special_characters() {
 
 /// The counts of the attributes of an element.
 fn counts(node: Node) -> [usize; 4] {
-    ["tests", "failures", "errors", "skipped"].map(|name| node.attribute(name).unwrap().parse().unwrap())
+    ["tests", "failures", "errors", "skipped"].map(|name| node.attribute(name).unwrap_or("0").parse().unwrap())
+}
+
+/// The attributes and the form of times in junit-10.xsd of Jenkins' xUnit plugin.
+fn is_in_schema_of_xunit(node: Node) {
+    let known: &[&str] = match node.tag_name().name() {
+        "testsuites" => &["name", "time", "tests", "failures", "disabled", "errors"],
+        "testsuite" => &[
+            "name",
+            "tests",
+            "failures",
+            "errors",
+            "group",
+            "time",
+            "disabled",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+            "file",
+            "log",
+            "url",
+            "version",
+        ],
+        "testcase" => &["name", "time", "classname", "group"],
+        "failure" | "error" | "skipped" => &["type", "message"],
+        "property" => &["name", "value"],
+        "properties" | "system-out" => &[],
+        other => panic!("{other} is not in the schema"),
+    };
+    for attribute in node.attributes() {
+        assert!(known.contains(&attribute.name()), "{} of {}", attribute.name(), node.tag_name().name());
+    }
+    if let Some(time) = node.attribute("time") {
+        let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+        assert!(
+            time.split_once('.').is_some_and(|(whole, part)| digits(whole) && digits(part) && part.len() == 3),
+            "{time}"
+        );
+    }
 }
 
 /// What readers of JUnit XML rely on: the counts are those of the elements, and names are unique in their class.
@@ -221,7 +261,9 @@ fn junit_counts_what_it_has() {
                 .map(|tag| within.descendants().filter(|node| node.has_tag_name(tag)).count())
         };
         assert!(document.root_element().has_tag_name("testsuites"));
-        assert_eq!(counts(document.root_element()), found(document.root_element()), "{name}");
+        let of_all = found(document.root_element());
+        assert_eq!(counts(document.root_element()), [of_all[0], of_all[1], of_all[2], 0], "{name}");
+        document.descendants().filter(Node::is_element).for_each(is_in_schema_of_xunit);
         for suite in elements(&document, "testsuite") {
             assert_eq!(counts(suite), found(suite), "{name}");
             assert!(suite.attribute("timestamp").is_some_and(|at| at.len() == 19), "{name}");
