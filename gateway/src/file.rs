@@ -416,7 +416,7 @@ impl Replay<'_> {
     }
 
     fn timed(&mut self, clock: u64) {
-        self.function.idle(clock);
+        self.function.catch_up(clock);
         let nothing = Input::new(clock, Side::Customer, &mut [], &mut []);
         self.function.process(nothing, &mut self.spare);
         self.queue.append(&mut self.spare.emitted);

@@ -6,9 +6,8 @@ use wire::header::{self as h, Mac};
 
 pub(crate) const SOLICITATION: u8 = 135;
 pub(crate) const ADVERTISEMENT: u8 = 136;
-/// The flag S in the fifth octet of an advertisement (RFC 4861, section 4.4); `OVERRIDE` is the flag O.
+/// The flag S in the fifth octet of an advertisement (RFC 4861, section 4.4).
 pub(crate) const SOLICITED: u8 = 0x40;
-pub(crate) const OVERRIDE: u8 = 0x20;
 /// Type of the option with the sender's link-layer address (RFC 4861, section 4.6.1). `TARGET_ADDRESS` is that of the
 /// target.
 const SOURCE_ADDRESS: u8 = 1;
@@ -24,7 +23,6 @@ pub(crate) struct Discovery {
     pub is_advertisement: bool,
     pub source: u128,
     pub target: u128,
-    pub flags: u8,
     /// The source link-layer address of a solicitation, or the target link-layer address of an advertisement, if the
     /// option is present.
     pub link_address: Option<Mac>,
@@ -54,7 +52,7 @@ impl Discovery {
             && !is_group(target)
             && suits_its_addresses
             && sum6(&b[..head.end]).is_valid();
-        is_valid.then_some(Discovery { is_advertisement, source: head.src, target, flags, link_address })
+        is_valid.then_some(Discovery { is_advertisement, source: head.src, target, link_address })
     }
 }
 

@@ -7,6 +7,8 @@ use crate::tree::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Default {
     pub(crate) absent: Absent,
+    /// The part of a technology that does without the key.
+    pub(crate) without: Option<&'static str>,
     /// Whether the value decides if a run conforms to the RFCs, so that `--full` ignores `[measure]`.
     pub conforming: bool,
 }
@@ -20,16 +22,16 @@ pub(crate) enum Absent {
 
 /// Returns a default value, written as after `--set KEY=`.
 pub const fn or(written: &'static str) -> Default {
-    Default { absent: Absent::Written(written), conforming: false }
+    Default { absent: Absent::Written(written), without: None, conforming: false }
 }
 
 pub const fn computed(words: &'static str) -> Default {
-    Default { absent: Absent::Computed(words), conforming: false }
+    Default { absent: Absent::Computed(words), without: None, conforming: false }
 }
 
 /// Returns the default of a required key, with an example as in a file.
 pub const fn needed(example: &'static str) -> Default {
-    Default { absent: Absent::Needed(example), conforming: false }
+    Default { absent: Absent::Needed(example), without: None, conforming: false }
 }
 
 impl Default {
@@ -39,11 +41,20 @@ impl Default {
         Default { conforming: true, ..self }
     }
 
+    /// A gateway that plays only this part does without the key.
+    #[must_use]
+    pub const fn but_for(self, part: &'static str) -> Default {
+        Default { without: Some(part), ..self }
+    }
+
     pub(crate) fn shown(&self) -> String {
         match self.absent {
             Absent::Written(text) => format!("`{}`", as_toml(text)),
             Absent::Computed(words) => words.to_owned(),
-            Absent::Needed(_) => "must be given".to_owned(),
+            Absent::Needed(_) => match self.without {
+                Some(part) => format!("must be given, but not to an edge that plays `\"{part}\"`"),
+                None => "must be given".to_owned(),
+            },
         }
     }
 }

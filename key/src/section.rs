@@ -32,6 +32,7 @@ impl<'a> Sections<'a> {
             spans: &mut self.spans,
             faults: &mut self.faults,
             several: self.several,
+            part: None,
         }
     }
 
@@ -51,6 +52,8 @@ pub struct Section<'a> {
     spans: &'a mut Spans,
     faults: &'a mut Vec<Fault>,
     several: Option<ListAdvice>,
+    /// The only part of a technology that the table is for.
+    pub part: Option<&'static str>,
 }
 
 impl Section<'_> {
@@ -102,6 +105,10 @@ impl Section<'_> {
 
     fn absent<T, K: ValueKind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
         if let Absent::Needed(example) = default.absent {
+            if default.without.is_some() && default.without == self.part {
+                // A placeholder: no code of this part reads the value.
+                return default_of(kind, crate::or(example));
+            }
             let title = match self.path.as_str() {
                 "" => format!("the file has no `{key}`"),
                 path => format!("{} has no `{key}`", heading(path)),
@@ -127,7 +134,7 @@ impl Section<'_> {
         let section = |(at, table)| {
             let path = format!("{path}[{at}]");
             let (spans, faults) = (&mut *self.spans, &mut *self.faults);
-            read(&mut Section { path, table: Some(table), spans, faults, several: self.several })
+            read(&mut Section { path, table: Some(table), spans, faults, several: self.several, part: self.part })
         };
         Some(tables.into_iter().enumerate().map(section).collect())
     }

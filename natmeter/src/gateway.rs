@@ -45,6 +45,7 @@ mod tests;
 pub(crate) use ending::EndRequest;
 pub use running::{Removal, Word};
 
+use next_hops::Watches;
 use running::RunningGateway;
 
 #[derive(Debug, thiserror::Error)]
@@ -223,6 +224,7 @@ pub(crate) fn run(
         file,
         macs,
         next_hops,
+        watches: Watches::new(),
         other_vlan,
         live,
         clock,
@@ -230,7 +232,7 @@ pub(crate) fn run(
         workers,
         stop: &stop,
     };
-    let lost = serve(running, &mut presence, &mut control)?;
+    let lost = serve(running, &mut presence, &mut control, say)?;
     // A worker may have failed because its interface was lost.
     let ended = embedded.stop();
     if let Some(lost) = lost.or(if ended.is_err() { presence.lost()? } else { None }) {
@@ -249,6 +251,7 @@ fn serve(
     mut running: RunningGateway,
     presence: &mut Presence,
     control: &mut Control,
+    say: &dyn Fn(&str),
 ) -> Result<Option<Lost>, GatewayError> {
     loop {
         let lost = if presence.has_changed() { presence.lost()? } else { None };
@@ -256,7 +259,7 @@ fn serve(
             return Ok(lost);
         }
         control.serve(LOOK, &[presence.as_fd()], |words| running.answer(words));
-        running.tidy();
+        running.tidy().iter().for_each(|event| say(event));
     }
 }
 

@@ -271,6 +271,11 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         self.internet.idle(now);
     }
 
+    fn catch_up(&mut self, now: u64) {
+        self.customer.catch_up(now);
+        self.internet.catch_up(now);
+    }
+
     fn clear(&mut self) {
         self.customer.clear();
         self.internet.clear();
@@ -326,6 +331,11 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         self.can_adopt(new)?;
         self.customer.adopt(&mut new.customer)?;
         self.internet.adopt(&mut new.internet)
+    }
+
+    fn agree_with(&mut self, first: &Chain<A, B>) {
+        self.customer.agree_with(&first.customer);
+        self.internet.agree_with(&first.internet);
     }
 
     fn nest(&mut self, nested: Nesting) {

@@ -160,6 +160,11 @@ pub trait Function: Send {
     /// Background work (timers), when idle or every few batches.
     fn idle(&mut self, _now: u64) {}
 
+    /// Background work, all that is due, however long it takes.
+    fn catch_up(&mut self, now: u64) {
+        self.idle(now);
+    }
+
     /// Forgets all state, in constant time.
     fn clear(&mut self) {}
 
@@ -201,8 +206,34 @@ pub trait Function: Send {
     where
         Self: Sized;
 
+    /// Shares with the first of several workers what all of them must know.
+    fn agree_with(&mut self, _first: &Self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Becomes part of a [`crate::Chain`]. Functions that hold others pass it on.
     fn nest(&mut self, _nested: Nesting) {}
+}
+
+/// Functions for all workers, which share what all of them must know.
+///
+/// # Errors
+/// The first of `one`.
+pub fn workers<F: Function, E>(count: usize, one: impl Fn(usize) -> Result<F, E>) -> Result<Vec<F>, E> {
+    let mut all = (0..count).map(one).collect::<Result<Vec<F>, E>>()?;
+    agree(&mut all);
+    Ok(all)
+}
+
+/// Lets workers share what all of them must know.
+pub fn agree<F: Function>(workers: &mut [F]) {
+    if let [first, others @ ..] = workers {
+        for other in others {
+            other.agree_with(first);
+        }
+    }
 }
 
 /// An entry of a state table, for display.

@@ -102,6 +102,11 @@ impl<H: Numbering> Function for NumberedNat<H> {
         self.tidy(true);
     }
 
+    fn catch_up(&mut self, now: u64) {
+        self.pair.catch_up(now);
+        self.tidy(true);
+    }
+
     fn clear(&mut self) {
         self.pair.clear();
     }

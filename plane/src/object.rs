@@ -9,6 +9,7 @@ use std::ops::Range;
 pub trait DynFunction<P>: Any + Send {
     fn process(&mut self, input: Input<P>, spare: &mut dyn Spare<P>);
     fn idle(&mut self, now: u64);
+    fn catch_up(&mut self, now: u64);
     fn clear(&mut self);
     fn entries(&self) -> Option<(u64, u64)>;
     fn counters(&self) -> Drops;
@@ -41,6 +42,10 @@ impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
 
     fn idle(&mut self, now: u64) {
         Function::idle(self, now);
+    }
+
+    fn catch_up(&mut self, now: u64) {
+        Function::catch_up(self, now);
     }
 
     fn clear(&mut self) {

@@ -38,6 +38,10 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
         self.function.idle(now);
     }
 
+    fn catch_up(&mut self, now: u64) {
+        self.function.catch_up(now);
+    }
+
     fn clear(&mut self) {
         self.wrapper.clear();
         self.function.clear();

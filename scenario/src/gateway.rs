@@ -92,14 +92,10 @@ fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Ga
     let keys = sections.table::<GatewayKeys>("gateway");
     let left = side(sections, "left");
     let right = side(sections, "right");
-    let technology = technology(sections, technologies);
+    let (plays, workers) = keys.as_ref().map_or((Plays::default(), 1), |keys| (keys.plays, keys.workers));
+    let technology = technology(sections, technologies, plays, workers);
     let GatewayKeys { plays, workers, io, busy, answer, socket } = keys?;
-    let mut technology = technology?;
-    technology.settle(SESSIONS);
-    let one_worker = technology.wholes(plays, 1).is_some();
-    if let Some(state) = technology.state_mut() {
-        state.limit_subscribers(workers, one_worker);
-    }
+    let technology = technology?;
     let socket = socket.unwrap_or_else(default_socket);
     Some(Gateway { plays, workers, io, busy, answer, socket, left: left?, right: right?, technology })
 }
@@ -120,7 +116,12 @@ fn side(sections: &mut Sections<'_>, name: &str) -> Option<Side> {
     sections.table::<SideKeys>(&path)
 }
 
-fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Box<dyn Technology>> {
+fn technology(
+    sections: &mut Sections<'_>,
+    technologies: Technologies,
+    plays: Plays,
+    workers: usize,
+) -> Option<Box<dyn Technology>> {
     let path = |entry: &tech::ListEntry| format!("technology.{}", entry.name());
     let mut found = technologies.iter().filter(|entry| sections.has(&path(entry)));
     let Some(first) = found.next() else {
@@ -138,7 +139,14 @@ fn technology(sections: &mut Sections<'_>, technologies: Technologies) -> Option
         return None;
     }
     let mut section = sections.section(&path(first));
-    let technology = (first.read)(&mut section)?;
+    section.part = tech::PLAYS.iter().find(|word| word.1 == plays && first.names.has_edges()).map(|word| word.0);
+    let mut technology = (first.read)(&mut section)?;
+    technology.settle(SESSIONS);
+    let one_worker = technology.wholes(plays, 1).is_some();
+    if let Some(state) = technology.state_mut() {
+        state.limit_subscribers(workers, one_worker);
+    }
+    // Defaults count, too.
     technology.faults().into_iter().for_each(|fault| section.fault(fault));
     Some(technology)
 }
@@ -256,6 +264,53 @@ pool = "198.51.100.10 - 198.51.100.13"
         assert!(wrong.contains("no IPv4 address can be embedded in the prefix of `pref64`"), "{wrong}");
         let many: Vec<String> = (0..17).map(|n| format!("\"2001:2:0:{n:x}::/96\"")).collect();
         assert!(told(&format!("[{}]", many.join(", "))).unwrap_err().contains("16 prefixes at most"));
+    }
+
+    /// Both sides, with these IP versions, and a technology.
+    fn told(plays: &str, [left, right]: [u8; 2], technology: &str) -> Result<(), String> {
+        let side = |name, version| {
+            let (address, n) = if version == 4 { ("198.51.100", '.') } else { ("2001:2:", ':') };
+            let next = "next-hop = \"02:00:00:00:02:02\"";
+            format!("[gateway.{name}]\ninterface = \"{name}\"\naddress = \"{address}{n}1\"\n{next}\n")
+        };
+        let text =
+            format!("[gateway]\nplays = \"{plays}\"\n{}{}{technology}", side("left", left), side("right", right));
+        parse("gw.toml", &text, tech::ALL).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_subscriber_prefix_has_an_effect_with_the_default_quota() {
+        for technology in
+            ["[technology.nat64]\npref64 = \"2001:2:0:64::/96\"", "[technology.464xlat]\npref64 = \"2001:2:0:64::/96\""]
+        {
+            let keys = format!("{technology}\npool = \"198.51.100.10\"\nsubscriber-prefix = 128\n");
+            assert_eq!(told("pe", [6, 4], &keys), Ok(()));
+            let error = told("pe", [6, 4], &format!("{keys}session-quota = \"none\"\n")).unwrap_err();
+            assert!(error.contains("no quota counts subscribers"), "{error}");
+        }
+        let keys = "[technology.nat66]\npool = \"2001:2:0:200::/120\"\nsubscriber-prefix = 56\n";
+        assert_eq!(told("pe", [6, 6], keys), Ok(()));
+    }
+
+    #[test]
+    fn each_part_needs_its_own_keys_alone() {
+        let (ds_lite, pool) = ("[technology.ds-lite]\naftr = \"2001:2:0:100::2\"\n", "pool = \"198.51.100.10\"\n");
+        let (b4, xlat) = ("b4 = \"2001:2:0:4000::1\"\n", "[technology.464xlat]\npref64 = \"2001:2:0:64::/96\"\n");
+        let clat = "clat = \"2001:2:0:2::/96\"\n";
+        for (plays, versions, technology, own, missing) in [
+            ("ce", [4, 6], ds_lite, b4, "b4"),
+            ("pe", [6, 4], ds_lite, pool, "pool"),
+            ("ce", [4, 6], xlat, clat, "clat"),
+            ("pe", [6, 4], xlat, pool, "pool"),
+        ] {
+            assert_eq!(told(plays, versions, &format!("{technology}{own}")), Ok(()), "{technology}");
+            let error = told(plays, versions, technology).unwrap_err();
+            assert!(error.contains(&format!("has no `{missing}`")), "{error}");
+        }
+        for (technology, own) in [(ds_lite, b4), (ds_lite, pool), (xlat, clat), (xlat, pool)] {
+            assert!(told("dual", [4, 4], &format!("{technology}{own}")).is_err(), "both parts need both");
+        }
+        assert!(told("ce", [4, 4], "[technology.nat44]\n").unwrap_err().contains("has no `pool`"), "it has no parts");
     }
 
     #[test]

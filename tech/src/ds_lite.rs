@@ -20,7 +20,7 @@ key::table! {
     /// DS-Lite: a B4 puts the customer's IPv4 packets into a tunnel, the AFTR at its end is a stateful NAT44.
     pub struct DsLite {
         /// The B4's end of its tunnel; of several subscribers the first one's, the next have one /64 each.
-        b4: Ipv6Addr = "b4", ip6(), needed("\"2001:2:0:4000::1\"");
+        b4: Ipv6Addr = "b4", ip6(), needed("\"2001:2:0:4000::1\"").but_for("pe");
         /// Prefix of the B4s that the AFTR accepts.
         b4s: Prefix6 = "b4s", prefix6(), or("::/0");
         /// The AFTR's end of all tunnels.

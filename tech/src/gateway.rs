@@ -107,8 +107,8 @@ pub(crate) fn why(e: impl Display) -> String {
 type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
 
 impl Job<'_> {
-    pub(crate) fn each<F>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
-        (0..self.workers).map(one).collect()
+    pub(crate) fn each<F: Function>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
+        plane::function::workers(self.workers, one)
     }
 
     /// Builds both edges with an IPv6 link between them.

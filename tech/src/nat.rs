@@ -15,7 +15,7 @@ key::table! {
     /// Outside addresses of a NAT.
     pub struct Pool {
         /// Outside addresses: a range, or a list of ranges.
-        pool: Vec<AddrRange> = "pool", list(addresses()), needed("\"198.19.0.1\"");
+        pool: Vec<AddrRange> = "pool", list(addresses()), needed("\"198.19.0.1\"").but_for("ce");
         /// Outside ports of each address.
         pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
     }

@@ -12,7 +12,7 @@ key::table! {
     /// 464XLAT: a CLAT translates the customer's IPv4 packets without state, the PLAT is a stateful NAT64.
     pub struct Xlat464 {
         /// The prefix that the customer's IPv4 addresses are embedded in: a /64 of the customer's or a /96 in it (RFC 6877, section 6.3).
-        clat: Prefix6 = "clat", prefix6(), needed("\"2001:2:0:2::/96\"");
+        clat: Prefix6 = "clat", prefix6(), needed("\"2001:2:0:2::/96\"").but_for("pe");
     } with {
         /// The prefix of the PLAT.
         embedding: Embedding;

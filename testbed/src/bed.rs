@@ -48,7 +48,8 @@ pub struct Bed<F> {
 
 impl<F: Function> Bed<F> {
     /// These workers behind this steering; `judge` sees every frame that leaves, with its side.
-    pub fn new(workers: Vec<F>, steering: [Steering; 2], judge: impl Fn(Side, &[u8]) + 'static) -> Bed<F> {
+    pub fn new(mut workers: Vec<F>, steering: [Steering; 2], judge: impl Fn(Side, &[u8]) + 'static) -> Bed<F> {
+        plane::function::agree(&mut workers);
         Bed {
             workers,
             now: 1000 * SECOND,

@@ -1,5 +1,6 @@
 //! The Ethernet address of each side's next hop, learnt from its ARP and Neighbor Discovery
-//! messages. Functions keep the address that they were made with; workers rewrite it in frames.
+//! messages and checked (`watch`). Functions keep the address that they were made with; workers
+//! rewrite it in frames.
 
 use super::message::said;
 use plane::{Packet, Side};
@@ -11,9 +12,16 @@ use wire::Mac;
 #[derive(Debug)]
 pub struct NextHop {
     address: IpAddr,
+    own: Mac,
     built: AtomicU64,
     current: AtomicU64,
-    heard: AtomicU64,
+    /// Messages from the current address.
+    answers: AtomicU64,
+    /// Another address that messages tell, or 0, and their number.
+    claim: AtomicU64,
+    claims: AtomicU64,
+    /// Messages that tell our own address.
+    ours: AtomicU64,
 }
 
 fn word(mac: Mac) -> u64 {
@@ -27,10 +35,11 @@ fn mac(word: u64) -> Mac {
 }
 
 impl NextHop {
-    /// A next hop that is known to be at `mac`.
-    pub fn new(address: IpAddr, mac: Mac) -> NextHop {
-        let word = word(mac);
-        NextHop { address, built: word.into(), current: word.into(), heard: 0.into() }
+    /// A next hop that is known to be at `mac`, beside our own address.
+    pub fn new(address: IpAddr, own: Mac, mac: Mac) -> NextHop {
+        let (word, none) = (word(mac), || AtomicU64::new(0));
+        let (answers, claim, claims, ours) = (none(), none(), none(), none());
+        NextHop { address, own, built: word.into(), current: word.into(), answers, claim, claims, ours }
     }
 
     /// IP address of the next hop.
@@ -43,9 +52,30 @@ impl NextHop {
         mac(self.current.load(Ordering::Acquire))
     }
 
-    /// Messages about itself.
-    pub fn heard(&self) -> u64 {
-        self.heard.load(Ordering::Acquire)
+    /// Messages from the Ethernet address.
+    pub fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Acquire)
+    }
+
+    /// Messages that say that the next hop has our own Ethernet address: a loop, or a duplicate.
+    pub fn ours(&self) -> u64 {
+        self.ours.load(Ordering::Acquire)
+    }
+
+    /// Another Ethernet address that messages tell, and their number.
+    pub fn claim(&self) -> Option<(Mac, u64)> {
+        let claim = self.claim.load(Ordering::Acquire);
+        (claim != 0).then(|| (mac(claim), self.claims.load(Ordering::Acquire)))
+    }
+
+    pub(super) fn forget_claim(&self) {
+        self.claim.store(0, Ordering::Release);
+    }
+
+    /// The next hop has this Ethernet address from now on.
+    pub(super) fn moves(&self, mac: Mac) {
+        self.current.store(word(mac), Ordering::Release);
+        self.forget_claim();
     }
 
     /// Functions build frames to this address from now on.
@@ -53,12 +83,17 @@ impl NextHop {
         self.built.store(word(mac), Ordering::Release);
     }
 
-    fn hear(&self, frame: &[u8]) {
-        let Some(said) = said(frame, self.address) else { return };
-        if said.replaces {
-            self.current.store(word(said.mac), Ordering::Release);
-        }
-        self.heard.fetch_add(1, Ordering::AcqRel);
+    pub(super) fn hear(&self, frame: &[u8]) {
+        let Some(mac) = said(frame, self.address) else { return };
+        let counter = if mac == self.own {
+            &self.ours
+        } else if mac == self.mac() {
+            &self.answers
+        } else {
+            self.claim.store(word(mac), Ordering::Release);
+            &self.claims
+        };
+        counter.fetch_add(1, Ordering::AcqRel);
     }
 
     #[inline]
@@ -110,7 +145,7 @@ impl NextHops {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::file::Heap;
     use crate::icmp6::seal6;
@@ -118,14 +153,25 @@ mod tests {
     use testbed::hex;
     use wire::Prefix6;
 
-    const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
-    const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);
+    pub(crate) const OWN: Mac = Mac([2, 0, 0, 0, 2, 1]);
+    pub(crate) const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
+    pub(crate) const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);
 
-    /// The address of the next hop after a frame, and whether the frame was a message about it.
+    /// The reply of 198.51.100.2 from an Ethernet address.
+    pub(crate) fn arp(from: Mac) -> Vec<u8> {
+        let mut b =
+            hex("020000000201 000000000000 0806 0001 0800 06 04 0002 000000000000 c6336402 020000000201 c6336401");
+        b[6..12].copy_from_slice(&from.0);
+        b[22..28].copy_from_slice(&from.0);
+        b
+    }
+
+    /// The address of the next hop if a frame is confirmed, and whether it was a message about it.
     fn after(address: &str, frame: &[u8]) -> (Mac, bool) {
-        let next_hop = NextHop::new(address.parse().unwrap(), OLD);
+        let next_hop = NextHop::new(address.parse().unwrap(), OWN, OLD);
         next_hop.hear(frame);
-        (next_hop.mac(), next_hop.heard() == 1)
+        assert_eq!(next_hop.mac(), OLD, "nothing is believed at once");
+        (next_hop.claim().map_or(OLD, |c| c.0), next_hop.answers() > 0 || next_hop.claim().is_some())
     }
 
     /// ARP exactly as in RFC 826; gratuitous requests and replies are RFC 5227, section 3.
@@ -146,6 +192,8 @@ mod tests {
         assert_eq!(arp(all, "0001", "010000000209", "c6336402", "c6336401"), (OLD, false), "a group address");
         assert_eq!(arp(all, "0001", "000000000000", "c6336402", "c6336401"), (OLD, false), "no address");
         assert_eq!(arp(all, "0003", "020000000209", "c6336402", "c6336401"), (OLD, false), "reverse ARP");
+        assert_eq!(arp(ours, "0002", "020000000202", "c6336402", "c6336401"), (OLD, true), "its answer");
+        assert_eq!(arp(ours, "0002", "020000000201", "c6336402", "c6336401"), (OLD, false), "our own address");
     }
 
     /// A solicitation or an advertisement about 2001:2::2 from 02:00:00:00:02:09.
@@ -172,8 +220,10 @@ mod tests {
         let advertised = |flags, destination, option| told(&discovery(136, flags, IT, destination, option));
         assert_eq!(advertised(0x60, US, target), (NEW, true), "solicited, with override");
         assert_eq!(advertised(0x20, ALL_NODES, target), (NEW, true), "unsolicited, with override");
-        assert_eq!(advertised(0x40, US, target), (OLD, true), "without override nothing is replaced");
-        assert_eq!(advertised(0x60, US, ""), (OLD, true), "without option");
+        assert_eq!(advertised(0x40, US, target), (NEW, true), "without override the known address is asked, too");
+        assert_eq!(advertised(0x60, US, ""), (NEW, true), "without option");
+        assert_eq!(advertised(0x60, US, "0201020000000201"), (OLD, false), "our own address");
+        assert_eq!(advertised(0x40, US, "0201020000000202"), (OLD, true), "its answer");
         assert_eq!(advertised(0x60, ALL_NODES, target), (OLD, false), "solicited, but to a group");
         assert_eq!(advertised(0x60, US, "0200020000000209"), (OLD, false), "an option without length");
         assert_eq!(advertised(0x60, US, "0201030000000209"), (OLD, false), "a group address");
@@ -202,8 +252,8 @@ mod tests {
 
     #[test]
     fn frames_follow_the_next_hop_until_functions_are_made_anew() {
-        let next_hops =
-            NextHops { internet: Some(NextHop::new("198.51.100.2".parse().unwrap(), OLD)), ..NextHops::default() };
+        let next_hop = NextHop::new("198.51.100.2".parse().unwrap(), OWN, OLD);
+        let next_hops = NextHops { internet: Some(next_hop), ..NextHops::default() };
         let sent_to = |side, to: Mac| {
             let mut frames = [Heap::new(&[&to.0[..], &[0; 54]].concat())];
             next_hops.readdress(side, &mut frames);
@@ -215,6 +265,8 @@ mod tests {
             Side::Internet,
             &hex("ffffffffffff 020000000209 0806 0001 0800 06 04 0001 020000000209 c6336402 000000000000 c6336401"),
         );
+        assert_eq!(sent_to(Side::Internet, OLD), OLD, "not yet checked");
+        next_hops.on(Side::Internet).unwrap().moves(NEW);
         assert_eq!([OLD, NEW, other].map(|to| sent_to(Side::Internet, to)), [NEW, NEW, other]);
         assert_eq!(sent_to(Side::Customer, OLD), OLD, "the other side");
         next_hops.on(Side::Internet).unwrap().built_with(NEW);

@@ -1,17 +1,10 @@
 //! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC
 //! 5227) and Neighbor Discovery (RFC 4861).
 
-use crate::icmp6::{Discovery, OVERRIDE, SOLICITATION};
+use crate::icmp6::{Discovery, SOLICITATION, seal6};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::checksum::Sum;
 use wire::header::{self, Mac, be16, be32, put16};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Announcement {
-    pub mac: Mac,
-    /// A known address: not by a Neighbor Advertisement without the Override flag (RFC 4861, section 7.2.5).
-    pub replaces: bool,
-}
 
 /// A request from `own` with the address `from`, for the Ethernet address of `to`.
 pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
@@ -22,6 +15,18 @@ pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
         (_, IpAddr::V4(to)) => arp(own, Ipv4Addr::UNSPECIFIED, to),
         (_, IpAddr::V6(to)) => solicitation(own, Ipv6Addr::UNSPECIFIED, to),
     }
+}
+
+/// The same, to one Ethernet address.
+pub fn request_of(own: Mac, from: IpAddr, to: IpAddr, at: Mac) -> Vec<u8> {
+    let mut b = request(own, from, to);
+    if let IpAddr::V6(to) = to {
+        // RFC 4861, section 7.3.3: to the neighbour itself.
+        b[38..54].copy_from_slice(&to.octets());
+        seal6(&mut b);
+    }
+    b[..6].copy_from_slice(&at.0);
+    b
 }
 
 fn arp(own: Mac, from: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
@@ -62,8 +67,8 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b
 }
 
-/// What the frame announces, if it is a valid message about `neighbour`.
-pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Announcement> {
+/// The Ethernet address that the frame tells, if it is a valid message about `neighbour`.
+pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Mac> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;
     }
@@ -72,7 +77,7 @@ pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Announcement> {
         (header::TYPE_IPV6, IpAddr::V6(a)) => discovery_said(frame, a.to_bits()),
         _ => None,
     };
-    said.filter(|s| is_station(s.mac))
+    said.filter(|mac| is_station(*mac))
 }
 
 fn is_station(mac: Mac) -> bool {
@@ -85,24 +90,20 @@ fn mac_at(b: &[u8], at: usize) -> Option<Mac> {
 
 /// RFC 826: requests and replies, gratuitous ones too (RFC 5227, section 3), tell the sender's
 /// address; a probe does not (section 2.1.1).
-fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Announcement> {
+fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Mac> {
     let of_ethernet_and_ipv4 =
         b.len() >= 42 && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604);
     let about_it = of_ethernet_and_ipv4 && matches!(be16(b, 20), 1 | 2) && be32(b, 28) == neighbour.to_bits();
-    let mac = mac_at(b, 22).filter(|_| about_it)?;
-    Some(Announcement { mac, replaces: true })
+    mac_at(b, 22).filter(|_| about_it)
 }
 
 /// Returns the address that a solicitation from the neighbour (RFC 4861, section 7.2.3) or an advertisement of its
 /// address (section 7.2.5) announces.
-fn discovery_said(b: &[u8], neighbour: u128) -> Option<Announcement> {
+fn discovery_said(b: &[u8], neighbour: u128) -> Option<Mac> {
     let message = Discovery::of_frame(b)?;
     if !message.is_advertisement {
-        let mac = message.link_address.filter(|_| message.source == neighbour)?;
-        return Some(Announcement { mac, replaces: true });
+        return message.link_address.filter(|_| message.source == neighbour);
     }
     // An answer to a unicast solicitation may omit the option (section 4.4). Its Ethernet source is then the address.
-    let replaces = message.link_address.is_some() && message.flags & OVERRIDE != 0;
-    let mac = message.link_address.or_else(|| mac_at(b, 6)).filter(|_| message.target == neighbour)?;
-    Some(Announcement { mac, replaces })
+    message.link_address.or_else(|| mac_at(b, 6)).filter(|_| message.target == neighbour)
 }

@@ -3,7 +3,9 @@
 pub mod learn;
 mod message;
 mod resolve;
+mod watch;
 
 pub use learn::{NextHop, NextHops};
-pub use message::request;
+pub use message::{request, request_of};
 pub use resolve::{NeighbourError, resolve};
+pub use watch::{Finding, Question, Watch};

@@ -82,7 +82,7 @@ fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Resu
     port.receive(pool, &mut burst)?;
     let mut found = None;
     for mut frame in burst.drain(..) {
-        found = found.or_else(|| said(frame.bytes(), whom).map(|s| s.mac));
+        found = found.or_else(|| said(frame.bytes(), whom).filter(|mac| *mac != own.mac));
         if own.answer(&mut frame) {
             answers.push(frame);
         } else {

@@ -1,9 +1,10 @@
-//! Resolves the next hops of a gateway's sides before it starts, and again when its file is reloaded.
+//! Resolves the next hops of a gateway's sides before it starts and when its file is reloaded, and
+//! checks them while it runs.
 
 use super::{BothPorts, Macs};
 use crate::rig::ports::own;
 use gateway::ControlQueue;
-use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
+use gateway::neighbour::{Finding, NeighbourError, NextHop, NextHops, Watch, request, request_of, resolve};
 use plane::Side as PlaneSide;
 use port::{Pool, Port};
 use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
@@ -59,8 +60,71 @@ pub(super) fn find(
 
 /// The next hops to learn, with their initial Ethernet addresses.
 pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
-    let one = |side, (_, next)| asked(gateway, side).map(|ip| NextHop::new(ip, next));
+    let one = |side, (own, next)| asked(gateway, side).map(|ip| NextHop::new(ip, own, next));
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
+}
+
+/// The checks of both next hops.
+pub(super) struct Watches {
+    began: Instant,
+    sides: [Watch; 2],
+    /// Messages that told our own Ethernet address.
+    ours: [u64; 2],
+    /// What the operator is to know, and what was said last.
+    events: Vec<String>,
+    said: Option<(Instant, String)>,
+}
+
+/// The same event is not repeated within this time.
+const REPEAT: Duration = Duration::from_secs(60);
+
+impl Watches {
+    pub(super) fn new() -> Watches {
+        let sides = [0, 1].map(|_| Watch::new(Duration::ZERO));
+        Watches { began: Instant::now(), sides, ours: [0; 2], events: Vec::new(), said: None }
+    }
+
+    /// Events since the last call.
+    pub(super) fn events(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Sends the questions that are due.
+    pub(super) fn step(&mut self, gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &ControlQueue) {
+        for (i, (name, side)) in [("left", &gateway.left), ("right", &gateway.right)].into_iter().enumerate() {
+            let Some(next_hop) = next_hops.on(SIDES[i]) else { continue };
+            let (own, ip, known) = (macs[i].0, next_hop.address(), next_hop.mac());
+            let (found, questions) = self.sides[i].step(self.began.elapsed(), next_hop);
+            for whom in questions {
+                let ask = |mac| request_of(own, side.address, ip, mac);
+                // A broken port stops the gateway with its own error.
+                let _ = workers.send(SIDES[i], whom.map_or_else(|| request(own, side.address, ip), ask));
+            }
+            if let Some(found) = found {
+                self.tell(match found {
+                    Finding::Moved(mac) => format!("{name}: the next hop {ip} is at {mac} now, and not at its former address\n"),
+                    Finding::Claimed(mac) => format!(
+                        "warning: {name}: {mac} claims to be the next hop {ip}, which still answers at {known}: not believed\n"
+                    ),
+                    Finding::Silent => format!("warning: {name}: the next hop {ip} does not answer at {known}; asking again\n"),
+                });
+            }
+            let ours = next_hop.ours();
+            if std::mem::replace(&mut self.ours[i], ours) != ours {
+                self.tell(format!(
+                    "warning: {name}: a message says that the next hop {ip} has the gateway's own Ethernet address {own}: not \
+                     believed; look for a loop, or a station with the same address\n"
+                ));
+            }
+        }
+    }
+
+    fn tell(&mut self, event: String) {
+        if self.said.as_ref().is_none_or(|(when, said)| *said != event || when.elapsed() > REPEAT) {
+            self.said = Some((Instant::now(), event.clone()));
+            self.events.push(event);
+        }
+    }
 }
 
 /// Resolves next hops again, for about one second at most, and no longer than the gateway runs;
@@ -70,12 +134,14 @@ pub(super) fn ask_again(
     next_hops: &NextHops,
     macs: &Macs,
     workers: &ControlQueue,
+    watches: &mut Watches,
     stop: &AtomicBool,
 ) -> Vec<IpAddr> {
     let sides = [(&gateway.left, macs[0].0), (&gateway.right, macs[1].0)];
     let open = SIDES.into_iter().zip(sides);
+    let state = |n: &NextHop| (n.answers(), n.mac());
     let mut open: Vec<_> =
-        open.filter_map(|(on, (side, mac))| next_hops.on(on).map(|n| (on, side, mac, n, n.heard()))).collect();
+        open.filter_map(|(on, (side, mac))| next_hops.on(on).map(|n| (on, side, mac, n, state(n)))).collect();
     for _ in 0..ATTEMPTS {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -87,7 +153,8 @@ pub(super) fn ask_again(
         let end = Instant::now() + WAIT;
         while !open.is_empty() && Instant::now() < end && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
-            open.retain(|(.., next_hop, heard)| next_hop.heard() == *heard);
+            watches.step(gateway, next_hops, macs, workers);
+            open.retain(|(.., next_hop, before)| state(next_hop) == *before);
         }
     }
     open.into_iter().map(|(.., next_hop, _)| next_hop.address()).collect()

@@ -1,6 +1,7 @@
 //! Reloads the file of a running gateway: builds the new configuration while packets flow, and
 //! gives it to all workers, or refuses it as a whole.
 
+use super::next_hops::Watches;
 use super::running::{Removal, RunningGateway};
 use super::table_file::{Changes, TableFile};
 use super::{build, next_hops, owns};
@@ -16,7 +17,8 @@ impl RunningGateway<'_> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
         let table_file = TableFile::of(new.technology.as_ref())?;
-        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.workers, self.stop);
+        let (watches, workers) = (&mut self.watches, &self.workers);
+        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, workers, watches, self.stop);
         self.is_going_on()?;
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
         let built =
@@ -35,6 +37,7 @@ impl RunningGateway<'_> {
         let silent_worker = |worker| format!("worker {worker} does not answer");
         if next_hops::have_changed(&new, &self.next_hops) {
             self.next_hops = Arc::new(next_hops::learnt(&new, &macs));
+            self.watches = Watches::new();
             self.workers.learn(&self.next_hops).map_err(silent_worker)?;
         } else {
             next_hops::built_with(&self.next_hops, &macs);

@@ -1,5 +1,6 @@
 //! The control socket of a running gateway, outside the packet loop.
 
+use super::next_hops::Watches;
 use super::status::Status;
 use super::{Macs, OtherVlan};
 use gateway::ControlQueue;
@@ -23,6 +24,7 @@ pub(super) struct RunningGateway<'a> {
     /// The functions were built with these.
     pub(super) macs: Macs,
     pub(super) next_hops: Arc<NextHops>,
+    pub(super) watches: Watches,
     pub(super) other_vlan: OtherVlan,
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
@@ -152,10 +154,12 @@ impl RunningGateway<'_> {
         entries.len()
     }
 
-    /// Frees tables that no worker reads.
-    pub(super) fn tidy(&self) {
+    /// Frees tables that no worker reads, and checks the next hops. Returns what the operator is to know.
+    pub(super) fn tidy(&mut self) -> Vec<String> {
         if let Some(live) = &self.live {
             live.tidy();
         }
+        self.watches.step(&self.gateway, &self.next_hops, &self.macs, &self.workers);
+        self.watches.events()
     }
 }

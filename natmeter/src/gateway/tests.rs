@@ -205,6 +205,7 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
         file: &file,
         macs,
         next_hops,
+        watches: Watches::new(),
         other_vlan: OtherVlan::default(),
         live,
         clock,
@@ -564,6 +565,18 @@ fn frames_follow_a_next_hop_that_moves() {
         request[6..12].copy_from_slice(&moved);
         request[22..28].copy_from_slice(&moved);
         assert_eq!(ends.ask(&request)[..6], moved);
+        assert!(say("status").contains("\"left\":\"02:00:00:00:01:02\""), "not believed at once");
+        // Both addresses are asked, the known one first, and only the new one answers.
+        let question = ends.receive(true);
+        assert_eq!(question[..6], LEFT);
+        let mut reply = request.clone();
+        reply[21] = 2;
+        reply[32..42].copy_from_slice(&question[22..32]);
+        ends.send(true, &reply);
+        while !say("status").contains("02:00:00:00:01:09") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        ends.discard();
         for k in 0..12 {
             let f = ends.pass(true, (CUSTOMER, 3000 + k), (SERVER, 80));
             let back = ends.pass(false, (SERVER, 80), (f[26..30].try_into().unwrap(), be16(&f, 34)));

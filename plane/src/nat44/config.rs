@@ -168,6 +168,9 @@ pub struct Config {
     /// `pref64`). Only sessions differ by them; customer, mapping, subscriber and static mapping do
     /// not.
     pub aliases: u32,
+    /// An alias for global remote addresses only (the well-known prefix, RFC 6052, section 3.1),
+    /// and the one for unknown senders with others.
+    pub global_only: Option<[u32; 2]>,
     /// Numbers for remote end points without IPv4 address (NAT66), tracked as `numbered`.
     pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a
@@ -205,6 +208,7 @@ impl Config {
             icmp_errors_per_second: 1000,
             numbered: None,
             aliases: 0,
+            global_only: None,
             numbered_remotes: None,
             rfc6146: false,
             sketch: false,

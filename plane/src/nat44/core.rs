@@ -165,6 +165,10 @@ impl Nat44 {
         self.set_time(now);
     }
 
+    pub(crate) fn end_all_due(&mut self) {
+        self.end_due(u32::MAX);
+    }
+
     pub(crate) fn tidy(&mut self, when_idle: bool) {
         self.sweep_some(if when_idle { SWEEP_IDLE } else { SWEEP_BATCH });
     }

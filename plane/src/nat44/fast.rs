@@ -165,7 +165,7 @@ impl Nat44 {
         let mut hashes = [0; BATCH];
         for i in new() {
             let known = self.mappings.as_ref().and_then(|m| m.guess(w.own[i] & !self.aliases));
-            let outside = known.or_else(|| self.outside_choice(w.own[i], w.remote[i], 0, self.config.preserve_parity));
+            let outside = known.or_else(|| self.probable_outside(w.own[i], w.remote[i]));
             hashes[i] = outside.map_or(0, |o| self.hash(o, w.remote[i]));
         }
         for (k, i) in new().enumerate() {

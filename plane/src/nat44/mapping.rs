@@ -4,7 +4,7 @@
 
 use super::config::{Config, Filtering};
 use super::pool::PortClasses;
-use super::portmap::{PortMap, Wish};
+use super::portmap::PortMap;
 use super::session::{ALONE, addr, port, protocol};
 use crate::hash::Hasher;
 use crate::table::{Guess, Index, SessionTable, Slab, bytes_for};
@@ -43,7 +43,7 @@ struct Permits {
 
 pub(super) struct Mappings {
     table: SessionTable<MappingEntry>,
-    ports: PortMap,
+    pub ports: PortMap,
     permits: Option<Permits>,
     hasher: Hasher,
 }
@@ -133,18 +133,6 @@ impl Mappings {
 
     pub(super) fn has_room(&self) -> bool {
         self.len() < self.table.slab.capacity()
-    }
-
-    /// See [`PortMap::take`].
-    pub(super) fn take_port(
-        &mut self,
-        address: u32,
-        protocol: u8,
-        wish: Wish,
-        within: Option<(u32, u32)>,
-        tick: u32,
-    ) -> Option<u16> {
-        self.ports.take(address, protocol, wish, within, tick)
     }
 
     /// The caller has taken the port and checked for room.

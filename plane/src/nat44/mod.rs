@@ -6,18 +6,21 @@ pub mod config;
 mod config_error;
 pub(crate) mod core;
 pub mod counters;
+mod deadlines;
 pub(crate) mod fast;
 mod fragment;
 mod header;
 mod icmp;
 mod identification;
 mod mapping;
+mod pairs;
 pub(crate) mod pending_syn;
 mod pool;
 mod portmap;
 pub mod quota;
 mod reply;
 mod rewrite;
+mod room;
 mod session;
 mod slow;
 mod state;
@@ -38,9 +41,11 @@ use arena::{ArenaError, AtomicArray};
 use census::Census;
 use config::{Config, ConfigError, Mapping};
 use counters::Counters;
+use deadlines::Deadlines;
 use fragment::Fragments;
 use identification::Identifications;
 use mapping::Mappings;
+use pairs::Pairs;
 use pending_syn::PendingSyns4;
 use pool::{Pool, PortClasses};
 use session::Session;
@@ -84,8 +89,10 @@ pub struct Nat44 {
     pool: Pool,
     ports: PortClasses,
     sessions: SessionTable<Session>,
+    deadlines: Deadlines,
     unanswered: u32,
     mappings: Option<Mappings>,
+    pairs: Option<Pairs>,
     statics: Option<Statics>,
     /// [`Config::aliases`] as bits of an end point.
     aliases: u64,
@@ -136,9 +143,11 @@ impl Nat44 {
             lifetimes: Lifetimes::new(&config.timeouts),
             pool: Pool::new(config.pool.clone()),
             ports,
+            deadlines: Deadlines::new(sessions.slab.capacity().into())?,
             sessions,
             unanswered: 0,
             mappings,
+            pairs: Pairs::new(&config, hasher)?,
             statics: Statics::new(&config),
             aliases: config.aliases.into(),
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
@@ -167,11 +176,13 @@ impl Nat44 {
             Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
             Mapping::AddressAndPortDependent => 0,
         };
-        let one = bytes_for::<Session>(config.sessions_per_worker(workers))
+        let sessions = config.sessions_per_worker(workers);
+        let one = bytes_for::<Session>(sessions)
+            + Deadlines::bytes_for(sessions)
             + mappings
             + Subscribers::bytes_for(config)
             + Census::bytes_for(config);
-        one * workers as u64
+        one * workers as u64 + Pairs::bytes_for(config, workers)
     }
 
     /// Steers by inside address and port.
@@ -212,7 +223,10 @@ impl Nat44 {
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.links = links(&config);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
-        self.lifetimes = Lifetimes::new(&config.timeouts);
+        if self.config.timeouts != config.timeouts {
+            self.lifetimes = Lifetimes::new(&config.timeouts);
+            self.deadlines.forget();
+        }
         // The tables keep their sizes.
         self.config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
     }
@@ -254,9 +268,9 @@ fn mark(seed: u64) -> [u8; 6] {
     [3, a, b, c, d, e]
 }
 
-/// Entries checked with each batch, and when idle.
-const SWEEP_BATCH: u32 = 16;
-const SWEEP_IDLE: u32 = 256;
+/// Entries looked at with each batch, and when idle: at most 100 µs of CPU time.
+const SWEEP_BATCH: u32 = 128;
+const SWEEP_IDLE: u32 = 512;
 
 impl Function for Nat44 {
     fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {
@@ -275,11 +289,19 @@ impl Function for Nat44 {
         self.sweep_some(SWEEP_IDLE);
     }
 
+    fn catch_up(&mut self, now: u64) {
+        self.set_time(now);
+        self.sweep_some(u32::MAX);
+    }
+
     fn clear(&mut self) {
         self.sessions.clear();
         self.unanswered = 0;
         if let Some(m) = &mut self.mappings {
             m.clear();
+        }
+        if let Some(p) = &mut self.pairs {
+            p.clear();
         }
         if let Some(s) = &mut self.subscribers {
             s.clear();
@@ -316,5 +338,11 @@ impl Function for Nat44 {
         self.can_adopt(new)?;
         self.reconfigure(new.config.clone());
         Ok(())
+    }
+
+    fn agree_with(&mut self, first: &Nat44) {
+        if let (Some(own), Some(first)) = (&mut self.pairs, &first.pairs) {
+            own.share(first);
+        }
     }
 }

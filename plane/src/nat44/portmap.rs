@@ -3,11 +3,12 @@
 
 use super::config::Config;
 use super::pool::{CHUNK, Pool, PortClasses, Ports};
+use super::room::Room;
 use super::session::{addr, port, protocol};
 use arena::{ArenaError, Array};
 
 /// UDP, TCP, ICMP identifiers.
-const PROTOCOLS: u32 = 3;
+pub(super) const PROTOCOLS: usize = 3;
 
 /// Taken, freed in this epoch, freed in the last one.
 const LAYERS: usize = 3;
@@ -25,6 +26,8 @@ pub(super) struct Wish {
     pub same: bool,
     /// Whether the parity is the customer's.
     pub parity: bool,
+    /// Whether the port may be of the other class.
+    pub any: bool,
     /// Randomness.
     pub hash: u64,
 }
@@ -35,6 +38,7 @@ pub(super) struct PortMap {
     slots: Array<Slot>,
     /// Reserved places in order.
     reserved: Vec<(u32, u32)>,
+    room: Room,
     chunks: u32,
     ports: PortClasses,
     generation: u32,
@@ -45,11 +49,19 @@ impl PortMap {
     /// `rest` is how many ticks a freed port rests.
     pub(super) fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
         let chunks = ports.all.chunks();
-        let slots = config.addresses_with_ports() as usize * PROTOCOLS as usize;
+        let addresses = config.addresses_with_ports() as u32;
+        let slots = addresses as usize * PROTOCOLS;
+        let reserved = reserved(config, &ports.all);
+        let room = Room::new(addresses, |address, protocol| {
+            let slot = address * PROTOCOLS as u32 + protocol as u32;
+            let upto = |slot: u32| reserved.partition_point(|r| r.0 < slot);
+            upto(slot + 1) - upto(slot) < ports.all.count() as usize
+        });
         Ok(PortMap {
             words: Array::filled("the outside ports", slots * LAYERS * chunks as usize, 0)?,
             slots: Array::filled("the outside ports", slots, Slot { generation: 0, epoch: 0 })?,
-            reserved: reserved(config, &ports.all),
+            reserved,
+            room,
             chunks,
             ports,
             generation: 1,
@@ -58,7 +70,7 @@ impl PortMap {
     }
 
     pub(super) fn bytes_for(config: &Config) -> u64 {
-        config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
+        config.addresses_with_ports() * PROTOCOLS as u64 * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
     /// Takes a port; with `within`, only from these chunks.
@@ -86,8 +98,31 @@ impl PortMap {
         if let Some((from, n)) = within {
             return self.search(slot, &all, from, n, wish);
         }
-        let class = *self.ports.class(wish.inside);
+        let class = if wish.any { all } else { *self.ports.class(wish.inside) };
         self.search(slot, &class, class.first_chunk(), class.chunks(), wish)
+    }
+
+    /// The next address that may have room, from this one on.
+    pub(super) fn address_with_room(&mut self, protocol: u8, from: u32, tick: u32) -> Option<u32> {
+        self.room.next(place_of(protocol), from, self.epoch(tick))
+    }
+
+    pub(super) fn has_room(&mut self, address: u32, protocol: u8, tick: u32) -> bool {
+        !self.slots.is_empty() && self.room.has(place_of(protocol), address, self.epoch(tick))
+    }
+
+    pub(super) fn mark_full(&mut self, address: u32, protocol: u8) {
+        self.room.mark_full(place_of(protocol), address);
+    }
+
+    /// A block of ports has no owner any more.
+    pub(super) fn block_freed(&mut self, address: u32, tick: u32) {
+        let epoch = self.epoch(tick);
+        (0..PROTOCOLS).for_each(|protocol| self.room.freed(protocol, address, epoch, false));
+    }
+
+    fn epoch(&self, tick: u32) -> u32 {
+        tick.checked_div(self.rest).unwrap_or(0)
     }
 
     /// Searches the first of `n` chunks with a free place, from a random chunk on.
@@ -112,6 +147,7 @@ impl PortMap {
         let bit = 1u64 << (place % CHUNK);
         let at = self.word(slot, 0, place / CHUNK);
         self.words[at] &= !bit;
+        self.room.freed(place_of(protocol), address, self.epoch(tick), self.rest > 0);
         if self.rest > 0 {
             let at = self.word(slot, 1, place / CHUNK);
             self.words[at] |= bit;
@@ -121,6 +157,7 @@ impl PortMap {
     /// Older generations are wiped at their next use.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
+        self.room.clear();
     }
 
     fn mark(&mut self, slot: usize, place: u32) -> u16 {
@@ -141,7 +178,7 @@ impl PortMap {
     /// Wiped if the map was cleared; resting ports move on with time.
     fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
         let slot = slot_of(address, protocol) as usize;
-        let epoch = tick.checked_div(self.rest).unwrap_or(0);
+        let epoch = self.epoch(tick);
         let s = self.slots[slot];
         if s.generation == self.generation && s.epoch == epoch {
             return slot;
@@ -176,13 +213,16 @@ impl PortMap {
     }
 }
 
+fn place_of(protocol: u8) -> usize {
+    match protocol {
+        wire::header::PROTO_UDP => 0,
+        wire::header::TCP => 1,
+        _ => 2,
+    }
+}
+
 fn slot_of(address: u32, protocol: u8) -> u32 {
-    address * PROTOCOLS
-        + match protocol {
-            wire::header::PROTO_UDP => 0,
-            wire::header::TCP => 1,
-            _ => 2,
-        }
+    address * PROTOCOLS as u32 + place_of(protocol) as u32
 }
 
 fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
@@ -224,8 +264,8 @@ impl BlockMap {
         })
     }
 
-    /// Takes a free block, beginning at a random one.
-    pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
+    /// Takes the first free block of a random order, from the `from`-th on; also its place in the order.
+    pub(super) fn take(&mut self, address: u32, hash: u64, from: u32) -> Option<(u16, u32)> {
         let n = self.per_address;
         if n == 0 {
             return None;
@@ -237,9 +277,10 @@ impl BlockMap {
             self.generations[address as usize] = self.generation;
         }
         let start = crate::hash::range(hash, n);
-        let block = (0..n).map(|k| (start + k) % n).find(|&b| owners[b as usize] == 0)?;
+        let at = (from..n).find(|k| owners[((start + k) % n) as usize] == 0)?;
+        let block = (start + at) % n;
         owners[block as usize] = 1;
-        Some(block as u16)
+        Some((block as u16, at))
     }
 
     pub(super) fn release(&mut self, address: u32, block: u16) {

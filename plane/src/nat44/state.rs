@@ -3,19 +3,25 @@
 
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
+use super::pairs::Place;
 use super::portmap::Wish;
 use super::session::{ADDR_PORT, ALONE, Session, UNANSWERED, addr, endpoint, port, protocol};
 use super::subscriber::BLOCKS as MOST_BLOCKS;
 use super::{Nat44, timers};
 use crate::function::TableEntry;
 use crate::table::NONE;
+use crate::translate::is_global;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
 /// Ports tried under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Entries of a full table searched for an expired session.
-const RECLAIM: u32 = 64;
+/// Addresses tried then, besides the first.
+const FURTHER_ADDRESSES: usize = 15;
+/// Looks for an expired session in a full table.
+const RECLAIM: u32 = 512;
+/// Looks that take as long as the end of a session.
+const END: u32 = 3;
 
 /// Part of the table for unanswered sessions from outside.
 const OUTSIDE_SHARE: u32 = 4;
@@ -84,6 +90,11 @@ impl Nat44 {
             && !self.is_taken(outside, remote)
         {
             self.count_static();
+            if self.aliases != 0
+                && let Some(statics) = &mut self.statics
+            {
+                statics.used_by(inside, outside, self.aliases);
+            }
             return Ok((outside, NONE));
         }
         if self.mappings.is_none() {
@@ -130,11 +141,21 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
     }
 
+    /// With the alias that can carry the remote address.
+    fn carried(&self, inside: u64, remote: u64) -> u64 {
+        match self.config.global_only {
+            Some([alias, other]) if inside & self.aliases == u64::from(alias) && !is_global(addr(remote)) => {
+                inside & !self.aliases | u64::from(other)
+            }
+            _ => inside,
+        }
+    }
+
     /// The inside end point with the mapping, or none if it is static: static mappings admit every
     /// sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
-            return Ok((inside, NONE));
+            return Ok((self.carried(inside, remote), NONE));
         }
         let Some(mappings) = &self.mappings else { return Err(Event::NoSession) };
         let m = mappings.by_outside(outside).ok_or(Event::NoSession)?;
@@ -143,7 +164,7 @@ impl Nat44 {
             Filtering::AddressDependent => mappings.permits(m, addr(remote)),
             Filtering::AddressAndPortDependent => false,
         };
-        if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
+        if allowed { Ok((self.carried(mappings.get(m).inside(), remote), m)) } else { Err(Event::Filtered) }
     }
 
     /// Lets a session from outside count for the customer from now on, unless that exceeds the
@@ -171,6 +192,7 @@ impl Nat44 {
             .sessions
             .insert(self.hash(inside, remote), self.hash(outside, remote), s)
             .expect("room was made just before");
+        self.deadlines.note(e, self.lifetimes.deadline(&s, self.tick));
         if let Some(m) = &mut self.mappings
             && mapping != NONE
         {
@@ -192,9 +214,7 @@ impl Nat44 {
     #[inline]
     fn make_room(&mut self) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
-            for _ in 0..RECLAIM {
-                self.sweep_one();
-            }
+            self.end_due(RECLAIM);
             if self.sessions.slab.len() >= self.sessions.slab.capacity() {
                 return Err(Event::TableFull);
             }
@@ -225,9 +245,7 @@ impl Nat44 {
         self.make_room()?;
         let most = (self.sessions.slab.capacity() / OUTSIDE_SHARE).max(1);
         if self.unanswered >= most {
-            for _ in 0..RECLAIM {
-                self.sweep_one();
-            }
+            self.end_due(RECLAIM);
         }
         if self.unanswered < most { Ok(()) } else { Err(Event::OutsideFull) }
     }
@@ -241,19 +259,27 @@ impl Nat44 {
         }
     }
 
-    /// Number of the outside address. With paired pooling the same for all flows of a subscriber,
-    /// evenly distributed over inside addresses.
+    /// Who has one outside address with paired pooling.
     #[inline]
-    fn outside_address(&self, inside: u64) -> u32 {
-        let n = self.pool.len();
-        if n == 1 {
-            return 0;
+    pub(super) fn customer(&self, inside: u64) -> u32 {
+        if self.owners.is_some() { self.subscriber(inside) } else { self.inside_number(addr(inside)) }
+    }
+
+    /// Number of the outside address that is tried first. With paired pooling the same for all
+    /// flows of a subscriber, evenly distributed over inside addresses.
+    #[inline]
+    fn preferred_address(&self, inside: u64) -> u32 {
+        match self.pool.len() {
+            1 => 0,
+            n if self.config.pooling == Pooling::Paired => self.customer(inside) % n,
+            n => crate::hash::range(self.hasher.one(inside), n),
         }
-        match self.config.pooling {
-            Pooling::Paired if self.owners.is_some() => self.subscriber(inside) % n,
-            Pooling::Paired => self.inside_number(addr(inside)) % n,
-            Pooling::Arbitrary => crate::hash::range(self.hasher.one(inside), n),
-        }
+    }
+
+    /// Where the search for another outside address begins.
+    fn next_address(&self, inside: u64) -> u32 {
+        let key = if self.config.pooling == Pooling::Paired { self.customer(inside).into() } else { inside };
+        crate::hash::range(self.hasher.pair(key, 4), self.pool.len())
     }
 
     #[inline]
@@ -268,12 +294,20 @@ impl Nat44 {
         a
     }
 
+    /// The probable outside end point of a new session, only for prefetching.
+    #[inline]
+    pub(super) fn probable_outside(&self, inside: u64, remote: u64) -> Option<u64> {
+        if let Some(pairs) = &self.pairs {
+            pairs.prefetch(self.customer(inside));
+        }
+        self.outside_choice(self.preferred_address(inside), inside, remote, 0, self.config.preserve_parity)
+    }
+
     /// The `k`-th to try under address-and-port-dependent mapping.
     #[inline]
-    pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
+    fn outside_choice(&self, number: u32, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
         let want = port(inside);
         let ports = self.ports.class(want);
-        let number = self.outside_address(inside);
         let chosen = if k == 0 && self.config.preserve_port && ports.owns(want) {
             want
         } else {
@@ -285,20 +319,37 @@ impl Nat44 {
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
     }
 
-    /// An outside end point not used towards this remote end point.
+    /// An outside end point not used towards this remote end point, at the first address that has one.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
+        let first = self.preferred_address(inside);
+        let outside = self.free_at(first, inside, remote).or_else(|| self.free_elsewhere(first, inside, remote));
+        let outside = outside.ok_or(Event::NoPort)?;
+        self.count_parity(port(inside), port(outside));
+        Ok(outside)
+    }
+
+    #[cold]
+    fn free_elsewhere(&mut self, first: u32, inside: u64, remote: u64) -> Option<u64> {
+        let (from, n) = (self.next_address(inside), self.pool.len());
+        let others =
+            (0..n).map(|k| (from + k) % n).filter(|&number| number != first && !self.is_all_static(number, inside));
+        let others: Vec<u32> = others.take(FURTHER_ADDRESSES).collect();
+        others.into_iter().find_map(|number| self.free_at(number, inside, remote))
+    }
+
+    #[inline]
+    fn free_at(&mut self, number: u32, inside: u64, remote: u64) -> Option<u64> {
         for &parity in self.parities() {
             for k in 0..PROBES {
-                let Some(outside) = self.outside_choice(inside, remote, k, parity) else { continue };
+                let Some(outside) = self.outside_choice(number, inside, remote, k, parity) else { continue };
                 let hash = self.hash(outside, remote);
                 if self.find_outer(hash, outside, remote).is_none() && self.static_inside(outside).is_none() {
-                    self.count_parity(port(inside), port(outside));
-                    return Ok(outside);
+                    return Some(outside);
                 }
             }
         }
-        Err(Event::NoPort)
+        None
     }
 
     /// RFC 4787, section 4.2.2, prefers a port of the other parity to none.
@@ -328,8 +379,7 @@ impl Nat44 {
         if self.subscribers.as_ref().is_some_and(|s| !s.may_map(subscriber)) {
             return Err(Event::Quota);
         }
-        let number = self.outside_address(inside);
-        let taken = self.outside_port(inside, number).ok_or(Event::NoPort)?;
+        let (number, taken) = self.outside_port(inside).ok_or(Event::NoPort)?;
         let outside = endpoint(self.pool.addr(number), taken, protocol(inside));
         let mappings = self.mappings.as_mut().ok_or(Event::NoPort)?;
         let m = mappings.make(key, inside, outside).ok_or(Event::MappingFull)?;
@@ -341,27 +391,73 @@ impl Nat44 {
         Ok((outside, m))
     }
 
-    /// Takes a port, out of the subscriber's blocks if there are blocks.
-    fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
+    /// Takes a port. A customer with mappings keeps its address; a new one gets the next with room.
+    fn outside_port(&mut self, inside: u64) -> Option<(u32, u16)> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);
-        let same = self.config.preserve_port;
-        let mut wishes = self.parities().iter().map(|&parity| Wish { inside: port(inside), same, parity, hash });
-        let (proto, tick, subscriber) = (protocol(inside), self.tick, self.subscriber(inside));
-        let mappings = self.mappings.as_mut()?;
-        let mut take = |wish, within| mappings.take_port(number, proto, wish, within, tick);
-        let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) else {
-            return wishes.find_map(|wish| take(wish, None));
-        };
-        let mut blocks = |wish| (0..MOST_BLOCKS).find_map(|i| take(wish, Some(s.block(subscriber, i)?)));
-        if let Some(p) = wishes.clone().find_map(&mut blocks) {
-            return Some(p);
+        let known =
+            self.subscribers.as_ref().filter(|s| s.has_blocks()).and_then(|s| s.address(self.subscriber(inside)));
+        let mut number = known.unwrap_or_else(|| self.preferred_address(inside));
+        loop {
+            let place = match &self.pairs {
+                Some(pairs) => pairs.join(self.customer(inside), number),
+                None => Place { address: number, is_new: true },
+            };
+            if let Some(port) = self.port_at(place.address, inside, hash) {
+                return Some((place.address, port));
+            }
+            self.unpair(inside, place.address);
+            if known.is_some() || !place.is_new {
+                return None;
+            }
+            let from = self.next_address(inside);
+            number = self.mappings.as_mut()?.ports.address_with_room(protocol(inside), from, self.tick)?;
         }
-        let block = s.new_block(subscriber, number, hash)?;
-        self.count.add(Event::BlockAllocated);
-        let found = wishes.find_map(|wish| take(wish, Some(block)));
-        if found.is_none() && s.release_unused(subscriber, number) {
-            self.count.add(Event::BlockReleased);
+    }
+
+    fn unpair(&self, inside: u64, number: u32) {
+        if let Some(pairs) = &self.pairs {
+            pairs.leave(self.customer(inside), number);
+        }
+    }
+
+    /// Takes a port of this address, out of the subscriber's blocks if there are blocks. An address
+    /// without a port for a new customer is marked as full.
+    fn port_at(&mut self, number: u32, inside: u64, hash: u64) -> Option<u16> {
+        let (proto, tick, subscriber) = (protocol(inside), self.tick, self.subscriber(inside));
+        let (inside, same) = (port(inside), self.config.preserve_port);
+        let wish = Wish { inside, same, parity: false, any: false, hash };
+        let last = Wish { any: true, ..wish };
+        let wishes = self.parities().iter().map(|&parity| Wish { parity, ..wish }).chain([last]);
+        let ports = &mut self.mappings.as_mut()?.ports;
+        let mut found = None;
+        if let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) {
+            let own: Vec<_> = (0..MOST_BLOCKS).map_while(|i| s.block(subscriber, i)).collect();
+            let mut of_own = |wish| own.iter().find_map(|block| ports.take(number, proto, wish, Some(*block), tick));
+            found = wishes.clone().find_map(&mut of_own);
+            if found.is_some() || !s.may_take_block(subscriber) {
+                return found;
+            }
+            let mut from = 0;
+            while found.is_none()
+                && ports.has_room(number, proto, tick)
+                && let Some(block) = s.new_block(subscriber, number, hash, from)
+            {
+                found = wishes.clone().find_map(|wish| ports.take(number, proto, wish, Some(block.chunks), tick));
+                if found.is_none() {
+                    s.release_unused(subscriber, number);
+                }
+                from = block.place + 1;
+            }
+            if found.is_some() {
+                self.count.add(Event::BlockAllocated);
+            }
+        } else if ports.has_room(number, proto, tick) {
+            let mut wishes = wishes;
+            found = wishes.find_map(|wish| ports.take(number, proto, wish, None, tick));
+        }
+        if found.is_none() {
+            ports.mark_full(number, proto);
         }
         found
     }
@@ -382,11 +478,14 @@ impl Nat44 {
             && s.mapping != NONE
         {
             let number = self.pool.number(addr(s.outside)).unwrap_or(0);
-            if let Some(mapped) = mappings.end_session(s.mapping, addr(remote), number, self.tick)
-                && let Some(sub) = &mut self.subscribers
-                && sub.end_port(subscriber, number, port(mapped.outside))
-            {
-                self.count.add(Event::BlockReleased);
+            if let Some(mapped) = mappings.end_session(s.mapping, addr(remote), number, self.tick) {
+                if let Some(sub) = &mut self.subscribers
+                    && sub.end_port(subscriber, number, port(mapped.outside))
+                {
+                    mappings.ports.block_freed(number, self.tick);
+                    self.count.add(Event::BlockReleased);
+                }
+                self.unpair(s.inside, number);
             }
         }
         if s.flags() & UNANSWERED != 0 {
@@ -396,39 +495,46 @@ impl Nat44 {
         }
     }
 
-    fn sweep_one(&mut self) {
-        let entries = self.sessions.slab.touched();
-        if entries == 0 {
-            return;
-        }
-        let e = self.sweep.next(entries);
-        let s = &self.sessions.slab[e];
-        if e == 0
-            && let Some(c) = &mut self.census
-        {
-            c.round(self.tick);
-        }
-        if !s.is_live() {
-            return;
-        }
-        if self.lifetimes.expired(s, self.tick) {
-            self.expire(e);
-        } else if let Some(c) = &mut self.census {
-            c.meet(s.inside, s.remote());
+    /// Ends sessions that are due, with so many looks.
+    #[inline]
+    pub(super) fn end_due(&mut self, mut looks: u32) {
+        while let Some(e) = self.deadlines.next(self.tick, self.sessions.slab.touched(), &mut looks) {
+            let s = &self.sessions.slab[e];
+            if !s.is_live() {
+                continue;
+            }
+            if self.lifetimes.expired(s, self.tick) {
+                self.expire(e);
+                looks = looks.saturating_sub(END);
+            } else {
+                self.deadlines.note(e, self.lifetimes.deadline(s, self.tick));
+            }
         }
     }
 
     #[inline]
     pub(super) fn sweep_some(&mut self, most: u32) {
+        self.end_due(most);
+        self.count_numbers(most);
+    }
+
+    /// The census meets every session in a round.
+    #[inline]
+    fn count_numbers(&mut self, most: u32) {
+        let Some(census) = &mut self.census else { return };
         let entries = self.sessions.slab.touched();
-        if entries == 0
-            && let Some(c) = &mut self.census
-        {
-            c.round(self.tick);
+        if entries == 0 {
+            census.round(self.tick);
         }
-        let n = self.sweep.due(self.tick, entries, self.lifetimes.round(), most);
-        for _ in 0..n {
-            self.sweep_one();
+        for _ in 0..self.sweep.due(self.tick, entries, self.lifetimes.round(), most) {
+            let e = self.sweep.next(entries);
+            if e == 0 {
+                census.round(self.tick);
+            }
+            let s = &self.sessions.slab[e];
+            if s.is_live() && !self.lifetimes.expired(s, self.tick) {
+                census.meet(s.inside, s.remote());
+            }
         }
     }
 

@@ -16,6 +16,8 @@ struct Line {
     last: u64,
     /// First end point after translation.
     to: u64,
+    /// Alias by which the inside end point last opened a session.
+    alias: u32,
     /// Worker of the sessions; `None` where the inside end point determines it.
     worker: Option<u16>,
 }
@@ -31,11 +33,16 @@ fn key(e: u64) -> u64 {
     u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
 }
 
-fn find(lines: &[Line], e: u64) -> Option<(u64, Option<u16>)> {
+fn line(lines: &[Line], key: u64) -> Option<usize> {
+    let at = lines.partition_point(|l| l.first <= key).checked_sub(1)?;
+    (key <= lines[at].last).then_some(at)
+}
+
+fn find(lines: &[Line], e: u64) -> Option<(u64, Line)> {
     let key = key(e);
-    let line = lines[..lines.partition_point(|l| l.first <= key)].last().filter(|l| key <= l.last)?;
+    let line = lines[line(lines, key)?];
     let port = port(line.to) + (key - line.first) as u16;
-    Some((endpoint(addr(line.to), port, protocol(line.to)), line.worker))
+    Some((endpoint(addr(line.to), port, protocol(line.to)), line))
 }
 
 impl Statics {
@@ -47,7 +54,7 @@ impl Statics {
             let line = |m: &super::config::StaticMapping| {
                 let (points, more) = m.points();
                 let first = key(points[from]);
-                Line { first, last: first + u64::from(more), to: points[1 - from], worker: None }
+                Line { first, last: first + u64::from(more), to: points[1 - from], alias: 0, worker: None }
             };
             let mut lines: Vec<Line> = config.statics.iter().map(line).collect();
             lines.sort_by_key(|l| l.first);
@@ -56,8 +63,16 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
+    /// With the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
-        find(&self.by_outside, outside).map(|found| found.0)
+        find(&self.by_outside, outside).map(|(inside, line)| inside | u64::from(line.alias))
+    }
+
+    /// `aliases` are the bits of an alias.
+    pub(super) fn used_by(&mut self, inside: u64, outside: u64, aliases: u64) {
+        if let Some(at) = line(&self.by_outside, key(outside)) {
+            self.by_outside[at].alias = addr(inside & aliases);
+        }
     }
 
     pub(super) fn outside(&self, inside: u64) -> Option<u64> {
@@ -81,6 +96,16 @@ impl Nat44 {
     #[inline]
     pub(super) fn static_inside(&self, outside: u64) -> Option<u64> {
         self.statics.as_ref()?.inside(outside)
+    }
+
+    /// Whether every port of the address has a static mapping, of the protocol of this end point.
+    pub(super) fn is_all_static(&self, number: u32, inside: u64) -> bool {
+        let Some(statics) = &self.statics else { return false };
+        let first = key(endpoint(self.pool.addr(number), 0, protocol(inside)));
+        let from = statics.by_outside.partition_point(|l| l.last < first);
+        let of_address = statics.by_outside[from..].iter().take_while(|l| l.first >> 16 == first >> 16);
+        let own = |l: &Line| (l.first as u16..=l.last as u16).filter(|p| self.ports.all.owns(*p)).count();
+        of_address.map(own).sum::<usize>() == self.ports.all.count() as usize
     }
 
     /// Whether queries may come in, under RFC 6146, section 3.5.3, or with a static mapping.
@@ -107,7 +132,7 @@ impl Nat44 {
             return None;
         }
         let owner = match self.statics.as_ref().and_then(|s| find(&s.by_outside, outside)) {
-            Some((inside, worker)) => worker.unwrap_or_else(|| self.worker_of(inside)),
+            Some((inside, line)) => line.worker.unwrap_or_else(|| self.worker_of(inside)),
             None => self.ports.all.owner(port(outside)) as u16,
         };
         (u32::from(owner) != self.workers.own).then_some(owner)

@@ -16,12 +16,21 @@ struct Subscriber {
     addr: u32,
     sessions: u32,
     ports: u32,
+    /// Outside address of the blocks.
+    address: u32,
     /// Blocks, and how many ports of each are in use.
     blocks: [u16; BLOCKS],
     used: [u16; BLOCKS],
 }
 
-const EMPTY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
+const EMPTY: Subscriber =
+    Subscriber { addr: 0, sessions: 0, ports: 0, address: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
+
+pub(super) struct NewBlock {
+    pub chunks: (u32, u32),
+    /// In the order of the draw.
+    pub place: u32,
+}
 
 pub(super) struct Subscribers {
     slab: Slab<Subscriber>,
@@ -123,15 +132,30 @@ impl Subscribers {
         (block != NO_BLOCK).then(|| map.chunks(block))
     }
 
-    /// A new block of this outside address; `None` at the subscriber's maximum or when no block is free.
-    pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
+    /// The outside address of the subscriber's blocks.
+    pub(super) fn address(&self, addr: u32) -> Option<u32> {
+        let s = &self.slab[self.find(addr)?];
+        s.blocks.iter().any(|&b| b != NO_BLOCK).then_some(s.address)
+    }
+
+    pub(super) fn may_take_block(&self, addr: u32) -> bool {
+        let most = self.blocks.as_ref().map_or(0, |(_, most)| *most);
+        self.find(addr).is_none_or(|e| self.slab[e].blocks[..most].contains(&NO_BLOCK))
+    }
+
+    /// A new block of this outside address, whose place in the order is `from` or later; `None` at
+    /// the subscriber's maximum or when no block is free.
+    pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64, from: u32) -> Option<NewBlock> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;
         let i = self.slab[e].blocks[..*most].iter().position(|&b| b == NO_BLOCK)?;
-        let block = map.take(address, hash)?;
-        self.slab[e].blocks[i] = block;
-        self.slab[e].used[i] = 0;
-        Some(map.chunks(block))
+        let Some((block, place)) = map.take(address, hash, from) else {
+            self.forget_if_empty(e);
+            return None;
+        };
+        let s = &mut self.slab[e];
+        (s.address, s.blocks[i], s.used[i]) = (address, block, 0);
+        Some(NewBlock { chunks: map.chunks(block), place })
     }
 
     pub(super) fn add_port(&mut self, addr: u32, port: u16) {
@@ -161,10 +185,9 @@ impl Subscribers {
         released
     }
 
-    /// Releases an unused address; true when there was one.
-    pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
-        let Some(e) = self.find(addr) else { return false };
-        let mut released = false;
+    /// Releases unused blocks.
+    pub(super) fn release_unused(&mut self, addr: u32, address: u32) {
+        let Some(e) = self.find(addr) else { return };
         for i in 0..BLOCKS {
             let s = &mut self.slab[e];
             if s.blocks[i] != NO_BLOCK
@@ -173,11 +196,9 @@ impl Subscribers {
             {
                 map.release(address, s.blocks[i]);
                 s.blocks[i] = NO_BLOCK;
-                released = true;
             }
         }
         self.forget_if_empty(e);
-        released
     }
 
     fn block_index(&self, e: u32, port: u16) -> Option<usize> {

@@ -76,7 +76,15 @@ impl Lifetimes {
         now.wrapping_sub(s.seen).cast_signed() > self.of(s).cast_signed()
     }
 
-    /// Ticks of a complete sweep, so that no session outlives its timeout by much.
+    /// The first tick at which the session may have expired, even if its connection begins to close.
+    #[inline]
+    pub(super) fn deadline(&self, s: &Session, now: u32) -> u32 {
+        let due = s.seen.wrapping_add(self.of(s));
+        let least = if s.protocol() == TCP { now.wrapping_add(self.tcp_transitory) } else { due };
+        due.min(least).wrapping_add(1)
+    }
+
+    /// Ticks of a complete census.
     pub(super) fn round(&self) -> u32 {
         (self.shortest / 4).clamp(1, 56)
     }

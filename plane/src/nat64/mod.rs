@@ -173,6 +173,7 @@ impl Config {
             rfc6146: true,
             numbered: Some(prefixes::of_customers(numbers, count)),
             aliases: prefixes::aliases(numbers, count),
+            global_only: prefixes::global_only(&self.pref64, self.private_behind_well_known, numbers),
             statics: nat_behind::by_number(&self.statics, numbers),
             ..nat_behind::far(&self.nat, numbers, nat_behind::first(numbers))
         }

@@ -5,7 +5,7 @@
 
 use super::Nat64Error;
 use crate::event::Event;
-use crate::translate::Pref64;
+use crate::translate::{Pref64, WELL_KNOWN};
 use wire::{Prefix4, Prefix6};
 
 const MOST: usize = 16;
@@ -32,6 +32,14 @@ pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
 /// Bits of the index.
 pub(super) fn aliases(numbers: Prefix4, count: usize) -> u32 {
     of_customers(numbers, count).mask() ^ numbers.mask()
+}
+
+/// The alias of the well-known prefix, and another one, which may have addresses that are not global.
+pub(super) fn global_only(all: &[Prefix6], private: bool, numbers: Prefix4) -> Option<[u32; 2]> {
+    let is_well_known = |p: &Prefix6| p.first() == WELL_KNOWN && p.len == 96;
+    let known = all.iter().position(is_well_known).filter(|_| !private && all.len() > 1)?;
+    let shift = 32 - u32::from(of_customers(numbers, all.len()).len);
+    Some([known, usize::from(known == 0)].map(|index| (index as u32) << shift))
 }
 
 impl Prefixes {

@@ -245,6 +245,12 @@ impl Function for Nat66 {
         self.tidy(true);
     }
 
+    fn catch_up(&mut self, now: u64) {
+        self.keep_time(now);
+        self.nat.end_all_due();
+        self.tidy(true);
+    }
+
     fn clear(&mut self) {
         self.nat.clear();
         self.customers.clear();

@@ -22,6 +22,7 @@ pub use clat::{Clat, Hosts};
 pub use config::{ClassRule, Config, ConfigError, Hairpinning, HeaderRules, ZeroChecksum};
 pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
+pub(crate) use prefix::{WELL_KNOWN, is_global};
 pub use siit::Siit;
 
 use crate::event::{Counters, Event};

@@ -10,6 +10,7 @@ mod rfc4787;
 mod rfc5382;
 mod rfc5508;
 mod rfc6888;
+mod room;
 mod running;
 mod static_mappings;
 mod view;

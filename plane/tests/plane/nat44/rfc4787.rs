@@ -3,6 +3,7 @@
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
+use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling};
@@ -134,6 +135,32 @@ fn rfc4787_req5_sweep_removes_expired_sessions() {
     g.idle(100);
     assert_eq!(g.entries(), (0, 0));
     assert_eq!(g.count("session-expired"), 2000);
+}
+
+/// Also when there is no traffic, with a call a millisecond.
+#[test]
+fn rfc4787_req5_what_is_due_ends_within_a_second() {
+    const BETWEEN: u64 = 36_000;
+    let mut g = gateway_with(|c| {
+        c.sessions = 60_000;
+        c.timeouts.udp = Duration::from_secs(120);
+    });
+    let start = g.now;
+    for i in 0..60_000u64 {
+        g.now = start + i * BETWEEN;
+        g.send(Customer, &udp(([10, 0, 1, (i / 1000) as u8], 5000 + (i % 1000) as u16), (REMOTE, 80)));
+    }
+    assert_eq!(g.entries().0, 60_000);
+    for millisecond in 0..4000 {
+        let since = 120 * SECOND + millisecond * SECOND / 1000;
+        g.now = start + since;
+        g.workers[0].idle(g.now);
+        let (early, late) = (since - 120 * SECOND, since.saturating_sub(121 * SECOND));
+        let ended = 60_000 - g.entries().0;
+        let right = (late / BETWEEN).min(60_000)..=early / BETWEEN + 1;
+        assert!(right.contains(&ended), "{ended} have ended after {since} ns");
+    }
+    assert_eq!(g.entries().0, 0);
 }
 
 #[test]

@@ -262,3 +262,50 @@ fn mistakes_are_refused_by_name() {
     let e = why(Config { customers: plane::customers::MOST, ..three() });
     assert!(e.contains("lower `customers`"), "{e}");
 }
+
+/// A static entry, as any mapping, shows unknown senders by the prefix that its customer used last.
+#[test]
+fn a_static_entry_remembers_the_prefix_that_was_used_last() {
+    let mut c = three();
+    c.statics = ["udp 192.0.2.1:53 -> [2001:db8:1::5]:53", "tcp 192.0.2.1:80 -> [2001:db8:1::5]:80"]
+        .map(|s| s.parse().unwrap())
+        .to_vec();
+    let (host, outside) = ((ip("2001:db8:1::5"), 53), (POOL, 53));
+    for filtered in [false, true] {
+        if filtered {
+            c.nat.filtering = plane::nat44::config::Filtering::AddressAndPortDependent;
+        }
+        let mut g = nat64(&c);
+        assert_eq!(g.seen_back(&udp((global(9), 9), outside)).from.0, by(0, global(9)), "none was used yet");
+        for (n, i) in [(10, 2), (11, 1), (12, 2), (13, 0)] {
+            assert_eq!(g.seen_out(&udp(host, (by(i, global(1)), n))).from, outside);
+            let stranger = (global(n as u8), 9);
+            assert_eq!(g.seen_back(&udp(stranger, outside)).from, (by(i, stranger.0), 9));
+            assert_eq!(g.seen_out(&udp(host, (by(i, stranger.0), 9))).to, stranger);
+        }
+        assert_eq!(g.seen_back(&tcp((global(9), 9), (POOL, 80), "S")).from.0, by(0, global(9)), "another entry");
+    }
+}
+
+/// RFC 6052, section 3.1: the well-known prefix stands for global addresses only; the other ones may have all.
+#[test]
+fn rfc6052_3_1_a_stranger_without_a_global_address_appears_behind_another_prefix() {
+    let stranger = ip("10.1.2.3");
+    for (prefixes, other) in [(&["2001:db8:64::/96", "64:ff9b::/96"], 0), (&["64:ff9b::/96", "2001:db8:64::/96"], 0)] {
+        let mut c = with(prefixes);
+        c.statics = vec!["udp 192.0.2.1:53 -> [2001:db8:1::5]:53".parse().unwrap()];
+        let mut g = nat64(&c);
+        let outside = g.seen_out(&udp((A, 5000), (by(2, global(1)), 53))).from;
+        g.out(&udp((ip("2001:db8:1::5"), 53), (by(2, global(1)), 99)));
+        for (inside, outside) in [((A, 5000), outside), ((ip("2001:db8:1::5"), 53), (POOL, 53))] {
+            let seen = g.seen_back(&udp((stranger, 9), outside));
+            assert_eq!((seen.from, seen.to), ((by(other, stranger), 9), inside));
+            let back = g.seen_out(&udp(inside, (by(other, stranger), 9)));
+            assert_eq!((back.from, back.to), (outside, (stranger, 9)), "the same session");
+            assert_eq!(g.seen_back(&udp((global(7), 9), outside)).from.0, by(2, global(7)), "others as before");
+        }
+    }
+    let mut g = nat64(&with(&["64:ff9b::/96"]));
+    let outside = g.seen_out(&udp((A, 5000), (by(2, global(1)), 53))).from;
+    g.refused(Internet, &udp((stranger, 9), outside), "translate.well-known-prefix-private");
+}

@@ -6,6 +6,7 @@ mod hairpin;
 mod hostile;
 mod icmp;
 mod pending_syn;
+mod pooling;
 mod sessions;
 mod static_mappings;
 mod tcp;

@@ -1,0 +1,192 @@
+//! Checks what a link says about a next hop before it is believed: asks by unicast where the next
+//! hop is known to be and where it is said to be now. Asks again a next hop that does not answer.
+
+use super::learn::NextHop;
+use std::time::Duration;
+use wire::Mac;
+
+/// Time between two checks of a next hop that answers (RFC 4861, section 10: `REACHABLE_TIME`).
+const CHECK: Duration = Duration::from_secs(30);
+/// How long an answer is waited for.
+const WAIT: Duration = Duration::from_millis(300);
+/// After so many questions without an answer, everybody is asked (RFC 4861: `MAX_UNICAST_SOLICIT`).
+const UNICASTS: u32 = 3;
+/// Then, at most one question in this time.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A question for a next hop: to one Ethernet address, or to all.
+pub type Question = Option<Mac>;
+
+/// What a check has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The next hop has another Ethernet address: the known one did not answer, this one did.
+    Moved(Mac),
+    /// Another station claims the address of the next hop, which still answers.
+    Claimed(Mac),
+    /// The next hop does not answer.
+    Silent,
+}
+
+struct Asked {
+    answers: u64,
+    claim: Option<(Mac, u64)>,
+}
+
+/// The checks of one next hop.
+pub struct Watch {
+    due: Duration,
+    asked: Option<Asked>,
+    unanswered: u32,
+}
+
+impl Watch {
+    /// The next hop answered at this time.
+    pub fn new(now: Duration) -> Watch {
+        Watch { due: now + CHECK, asked: None, unanswered: 0 }
+    }
+
+    /// Whether the next hop answers, as far as is known, and nobody claims its address.
+    pub fn is_settled(&self) -> bool {
+        self.asked.is_none() && self.unanswered == 0
+    }
+
+    /// What an earlier question has found, and whom to ask now.
+    pub fn step(&mut self, now: Duration, next_hop: &NextHop) -> (Option<Finding>, Vec<Question>) {
+        let found = match &self.asked {
+            Some(asked) => {
+                let answered = next_hop.answers() != asked.answers;
+                let moved =
+                    asked.claim.filter(|(mac, said)| next_hop.claim().is_some_and(|c| c.0 == *mac && c.1 > *said));
+                if !answered && now < self.due {
+                    return (None, Vec::new());
+                }
+                let claimed = asked.claim.map(|(mac, _)| mac);
+                self.asked = None;
+                match (answered, moved) {
+                    (true, _) => {
+                        next_hop.forget_claim();
+                        self.settle(now);
+                        claimed.map(Finding::Claimed)
+                    }
+                    (false, Some((mac, _))) => {
+                        next_hop.moves(mac);
+                        self.settle(now);
+                        Some(Finding::Moved(mac))
+                    }
+                    (false, None) => {
+                        self.unanswered += 1;
+                        (self.unanswered == UNICASTS).then_some(Finding::Silent)
+                    }
+                }
+            }
+            None => None,
+        };
+        if found.is_some() || (now < self.due && next_hop.claim().is_none()) {
+            return (found, Vec::new());
+        }
+        (None, self.ask(now, next_hop))
+    }
+
+    fn settle(&mut self, now: Duration) {
+        (self.unanswered, self.due) = (0, now + CHECK);
+    }
+
+    fn ask(&mut self, now: Duration, next_hop: &NextHop) -> Vec<Question> {
+        let claim = next_hop.claim();
+        self.asked = Some(Asked { answers: next_hop.answers(), claim });
+        self.due = now + if self.unanswered < UNICASTS { WAIT } else { PAUSE };
+        let mut whom = vec![Some(next_hop.mac())];
+        whom.extend(claim.map(|(mac, _)| Some(mac)));
+        if self.unanswered >= UNICASTS {
+            whom.push(None);
+        }
+        whom
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbour::learn::tests::{NEW, OLD, OWN, arp};
+
+    const OTHER: Mac = Mac([2, 0, 0, 0, 2, 0x77]);
+
+    /// A next hop among stations, of which these answer; checks every 10 ms for so long.
+    struct Bench {
+        next_hop: NextHop,
+        watch: Watch,
+        now: Duration,
+        answer: Vec<Mac>,
+        found: Vec<Finding>,
+        asked: Vec<Question>,
+    }
+
+    impl Bench {
+        fn new(answer: &[Mac]) -> Bench {
+            let next_hop = NextHop::new("198.51.100.2".parse().unwrap(), OWN, OLD);
+            let now = Duration::from_secs(7);
+            Bench { next_hop, watch: Watch::new(now), now, answer: answer.to_vec(), found: vec![], asked: vec![] }
+        }
+
+        fn run(&mut self, time: Duration) -> Vec<Finding> {
+            self.found.clear();
+            self.asked.clear();
+            let end = self.now + time;
+            while self.now < end {
+                self.now += Duration::from_millis(10);
+                let (found, asked) = self.watch.step(self.now, &self.next_hop);
+                self.found.extend(found);
+                self.asked.extend(&asked);
+                for mac in self.answer.iter().filter(|mac| asked.contains(&Some(**mac)) || asked.contains(&None)) {
+                    self.next_hop.hear(&arp(*mac));
+                }
+            }
+            self.found.clone()
+        }
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_forged_message_moves_nothing_while_the_next_hop_answers() {
+        for answer in [&[OLD][..], &[OLD, NEW], &[NEW, OLD]] {
+            let mut b = Bench::new(answer);
+            b.next_hop.hear(&arp(NEW));
+            assert_eq!(b.next_hop.mac(), OLD);
+            assert_eq!(b.run(SECOND), [Finding::Claimed(NEW)]);
+            assert_eq!((b.next_hop.mac(), b.asked.contains(&None)), (OLD, false), "by unicast");
+            assert!(b.run(20 * SECOND).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_next_hop_that_moves_is_followed_within_a_second() {
+        let mut b = Bench::new(&[NEW]);
+        b.next_hop.hear(&arp(NEW));
+        assert_eq!(b.run(SECOND), [Finding::Moved(NEW)]);
+        assert_eq!(b.next_hop.mac(), NEW);
+        assert!(b.run(100 * SECOND).is_empty() && !b.asked.contains(&None));
+    }
+
+    #[test]
+    fn who_is_not_there_is_not_believed() {
+        let mut b = Bench::new(&[]);
+        b.next_hop.hear(&arp(NEW));
+        assert_eq!((b.run(20 * SECOND), b.next_hop.mac()), (vec![Finding::Silent], OLD));
+    }
+
+    #[test]
+    fn a_next_hop_that_does_not_answer_is_asked_again_until_somebody_does() {
+        let mut b = Bench::new(&[]);
+        assert_eq!(b.run(60 * SECOND), [Finding::Silent]);
+        assert!(b.asked.iter().filter(|q| q.is_none()).count() > 20);
+        assert!(!b.watch.is_settled());
+        b.answer = vec![OTHER];
+        assert_eq!((b.run(4 * SECOND), b.next_hop.mac()), (vec![Finding::Moved(OTHER)], OTHER));
+        b.answer = vec![];
+        assert_eq!(b.run(60 * SECOND), [Finding::Silent]);
+        b.answer = vec![OTHER];
+        assert!(b.run(2 * SECOND).is_empty() && b.watch.is_settled(), "it is back");
+    }
+}

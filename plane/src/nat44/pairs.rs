@@ -1,0 +1,206 @@
+//! The outside address of each customer that has mappings (RFC 4787, REQ-2), known to all workers.
+//! A customer whose cells are all taken is not noted: it keeps its first choice while that has room.
+
+use super::config::{Config, Mapping, Pooling};
+use crate::hash::Hasher;
+use arena::{ArenaError, AtomicArray};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use wire::Prefix4;
+
+/// Cells that a customer may use: a cache line.
+const LINE: usize = 8;
+const LEAST_CELLS: u64 = 1 << 13;
+/// 32 MiB.
+const MOST_CELLS: u64 = 1 << 22;
+const GENERATIONS: u64 = 256;
+
+/// Of a cell, from the highest bit: 22 bits of the customer, 8 of the generation, 16 of the
+/// address's number, 18 of the number of mappings.
+const MAPPINGS: u64 = (1 << 18) - 1;
+const ADDRESS_SHIFT: u32 = 18;
+const OWNER_SHIFT: u32 = 34;
+
+pub(super) struct Pairs {
+    cells: Arc<AtomicArray>,
+    salt: u32,
+    generation: u64,
+}
+
+/// Where a mapping is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub address: u32,
+    /// Whether the customer had no mapping.
+    pub is_new: bool,
+}
+
+impl Pairs {
+    /// `None` where customers have no choice, or each of their mappings has.
+    pub(super) fn new(config: &Config, hasher: Hasher) -> Result<Option<Pairs>, ArenaError> {
+        let Some(cells) = cells(config) else { return Ok(None) };
+        let cells = Arc::new(AtomicArray::zeroed("the outside addresses of customers", cells as usize)?);
+        Ok(Some(Pairs { cells, salt: hasher.one(3) as u32, generation: 0 }))
+    }
+
+    /// The memory of all workers.
+    pub(super) fn bytes_for(config: &Config, workers: usize) -> u64 {
+        let tables = if config.numbered.is_some() { workers as u64 } else { 1 };
+        cells(config).map_or(0, |n| n * 8 * tables)
+    }
+
+    /// Uses the cells of another worker with the same configuration and seed.
+    pub(super) fn share(&mut self, other: &Pairs) {
+        self.cells = Arc::clone(&other.cells);
+    }
+
+    /// First cell, and the customer with the generation.
+    #[inline]
+    fn place(&self, customer: u32) -> (usize, u64) {
+        let lines = self.cells.len() / LINE;
+        let mixed = mix(customer ^ self.salt);
+        let owner = u64::from(mixed >> lines.trailing_zeros());
+        ((mixed as usize & (lines - 1)) * LINE, owner * GENERATIONS + self.generation)
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, customer: u32) {
+        self.cells.prefetch(self.place(customer).0);
+    }
+
+    /// Counts a mapping at the customer's address; at the wanted one if the customer has none.
+    #[inline]
+    pub(super) fn join(&self, customer: u32, wanted: u32) -> Place {
+        let (first, owner) = self.place(customer);
+        let cells = &self.cells.words()[first..first + LINE];
+        loop {
+            let mut free = None;
+            let mut known = None;
+            for cell in cells {
+                let is = cell.load(Acquire);
+                if is & MAPPINGS != 0 && is >> OWNER_SHIFT == owner {
+                    known = Some((cell, is));
+                    break;
+                }
+                if is & MAPPINGS == 0 || is >> OWNER_SHIFT & (GENERATIONS - 1) != self.generation {
+                    free = free.or(Some((cell, is)));
+                }
+            }
+            let is_new = known.is_none();
+            let Some((cell, is)) = known.or(free) else { return Place { address: wanted, is_new: true } };
+            let to = if is_new { owner << OWNER_SHIFT | u64::from(wanted) << ADDRESS_SHIFT | 1 } else { is + 1 };
+            if cell.compare_exchange(is, to, AcqRel, Acquire).is_ok() {
+                return Place { address: (to >> ADDRESS_SHIFT) as u32 & 0xffff, is_new };
+            }
+        }
+    }
+
+    /// A mapping has ended, or was not made.
+    #[inline]
+    pub(super) fn leave(&self, customer: u32, address: u32) {
+        let (first, owner) = self.place(customer);
+        let own = owner << (OWNER_SHIFT - ADDRESS_SHIFT) | u64::from(address);
+        for cell in &self.cells.words()[first..first + LINE] {
+            let mut is = cell.load(Acquire);
+            while is >> ADDRESS_SHIFT == own && is & MAPPINGS != 0 {
+                match cell.compare_exchange(is, is - 1, AcqRel, Acquire) {
+                    Ok(_) => return,
+                    Err(now) => is = now,
+                }
+            }
+        }
+    }
+
+    /// Cells of older generations are free.
+    pub(super) fn clear(&mut self) {
+        self.generation = (self.generation + 1) % GENERATIONS;
+        if self.generation == 0 {
+            (0..self.cells.len()).for_each(|i| self.cells.store(i, 0));
+        }
+    }
+}
+
+fn cells(config: &Config) -> Option<u64> {
+    let paired = config.pooling == Pooling::Paired && config.mapping == Mapping::EndpointIndependent;
+    let customers = config.inside.iter().map(Prefix4::count).sum::<u64>().min(config.sessions);
+    (paired && config.addresses_with_ports() > 1)
+        .then(|| (2 * customers).next_power_of_two().clamp(LEAST_CELLS, MOST_CELLS))
+}
+
+/// A bijection, so that line and owner determine the customer.
+#[inline]
+fn mix(mut x: u32) -> u32 {
+    x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
+    x = (x ^ x >> 15).wrapping_mul(0x846c_a68b);
+    x ^ x >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Pairs {
+        let cells = Arc::new(AtomicArray::zeroed("test", LEAST_CELLS as usize).unwrap());
+        Pairs { cells, salt: 7, generation: 0 }
+    }
+
+    fn new(address: u32) -> Place {
+        Place { address, is_new: true }
+    }
+
+    #[test]
+    fn a_customer_keeps_its_address_while_it_has_mappings() {
+        let p = some();
+        assert_eq!(p.join(0xffff_ffff, 65_535), new(65_535));
+        assert_eq!(p.join(0xffff_ffff, 3), Place { address: 65_535, is_new: false });
+        p.leave(0xffff_ffff, 3);
+        p.leave(0xffff_ffff, 65_535);
+        assert_eq!(p.join(0xffff_ffff, 3), Place { address: 65_535, is_new: false }, "one mapping was left");
+        p.leave(0xffff_ffff, 65_535);
+        p.leave(0xffff_ffff, 65_535);
+        assert_eq!(p.join(0xffff_ffff, 3), new(3));
+    }
+
+    #[test]
+    fn customers_do_not_disturb_each_other() {
+        let p = some();
+        // No line has more than eight of 2,000 customers.
+        for customer in 0..2000u32 {
+            assert_eq!(p.join(customer * 256, customer), new(customer));
+        }
+        for customer in (0..2000u32).rev() {
+            let known = Place { address: customer, is_new: false };
+            assert_eq!(p.join(customer * 256, 9), known);
+            p.leave(customer * 256, customer);
+            p.leave(customer * 256, customer);
+        }
+        assert!((0..p.cells.len()).all(|i| p.cells.load(i) & MAPPINGS == 0));
+    }
+
+    #[test]
+    fn a_full_line_leaves_others_their_choice() {
+        let p = some();
+        let line = |customer: &u32| p.place(*customer).0 == 0;
+        let same: Vec<u32> = (0..1_000_000).filter(line).take(9).collect();
+        for (i, customer) in same.iter().enumerate() {
+            assert_eq!(p.join(*customer, i as u32), new(i as u32));
+        }
+        assert_eq!(p.join(same[8], 5), new(5), "not noted");
+        p.leave(same[8], 5);
+        assert_eq!(p.join(same[5], 0), Place { address: 5, is_new: false });
+    }
+
+    #[test]
+    fn workers_agree_until_each_has_cleared() {
+        let (mut a, mut b) = (some(), some());
+        b.share(&a);
+        a.join(4, 1);
+        assert_eq!(b.join(4, 2), Place { address: 1, is_new: false });
+        for _ in 0..2 * GENERATIONS {
+            a.clear();
+            assert_eq!(a.join(4, 3), new(3));
+            b.clear();
+            assert_eq!(b.join(4, 2), if b.generation == 0 { new(2) } else { Place { address: 3, is_new: false } });
+        }
+    }
+}
