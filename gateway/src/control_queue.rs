@@ -131,11 +131,12 @@ impl ControlQueue {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
 
-    /// Replaces the functions of all workers, or of none, by others of the same type.
+    /// Replaces the functions of all workers, or of none, by others of the same type; `may_end` says
+    /// whether that may end sessions.
     ///
     /// # Errors
     /// Why the functions cannot be adopted.
-    pub fn adopt(&self, functions: Vec<AnyFunction<Frame>>) -> Result<(), String> {
+    pub fn adopt(&self, functions: Vec<AnyFunction<Frame>>, may_end: bool) -> Result<(), String> {
         let new: Arc<Vec<Mutex<AnyFunction<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
         // If one worker refuses, none may have changed.
@@ -143,11 +144,19 @@ impl ControlQueue {
             let with = Arc::clone(&new);
             let answers = self.ask(move |worker, running| {
                 let mut new = with[worker].lock().expect("no panic while held");
-                if round == Round::Try { running.can_adopt(&**new) } else { running.adopt(&mut **new) }
+                match round {
+                    Round::Try => running.can_adopt(&**new).map(|()| running.ending(&**new, MOST_NAMED + 1)),
+                    Round::Do => running.adopt(&mut **new).map(|()| Vec::new()),
+                }
             });
+            let mut ending = Vec::new();
             result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
-                said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))
+                let said = said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"));
+                said.map(|of_worker| ending.extend(of_worker))
             });
+            if !may_end && result.is_ok() && !ending.is_empty() {
+                result = Err(would_end(&ending));
+            }
             if result.is_err() {
                 break;
             }
@@ -159,6 +168,20 @@ impl ControlQueue {
         }
         result
     }
+}
+
+/// Sessions that an error names.
+const MOST_NAMED: usize = 10;
+
+fn would_end(ending: &[TableEntry]) -> String {
+    let named = ending.iter().take(MOST_NAMED);
+    let named = named.map(|e| format!("protocol {} {} as {} with {}", e.protocol, e.inside, e.outside, e.remote));
+    let more = if ending.len() > MOST_NAMED { ", and others" } else { "" };
+    format!(
+        "sessions with outside addresses or static mappings that the file lacks would end: {}{more}; accept this with \
+         natmeter gateway reload --allow-removal",
+        named.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Time within which a worker releases its old configuration after its answer.

@@ -333,6 +333,11 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         self.internet.adopt(&mut new.internet)
     }
 
+    fn ending(&self, new: &Chain<A, B>, most: usize) -> Vec<TableEntry> {
+        let ending = [self.customer.ending(&new.customer, most), self.internet.ending(&new.internet, most)];
+        ending.into_iter().flatten().collect()
+    }
+
     fn agree_with(&mut self, first: &Chain<A, B>) {
         self.customer.agree_with(&first.customer);
         self.internet.agree_with(&first.internet);

@@ -206,6 +206,14 @@ pub trait Function: Send {
     where
         Self: Sized;
 
+    /// Sessions that adopting `new` ends, at most so many.
+    fn ending(&self, _new: &Self, _most: usize) -> Vec<TableEntry>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
     /// Shares with the first of several workers what all of them must know.
     fn agree_with(&mut self, _first: &Self)
     where
@@ -215,16 +223,6 @@ pub trait Function: Send {
 
     /// Becomes part of a [`crate::Chain`]. Functions that hold others pass it on.
     fn nest(&mut self, _nested: Nesting) {}
-}
-
-/// Functions for all workers, which share what all of them must know.
-///
-/// # Errors
-/// The first of `one`.
-pub fn workers<F: Function, E>(count: usize, one: impl Fn(usize) -> Result<F, E>) -> Result<Vec<F>, E> {
-    let mut all = (0..count).map(one).collect::<Result<Vec<F>, E>>()?;
-    agree(&mut all);
-    Ok(all)
 }
 
 /// Lets workers share what all of them must know.

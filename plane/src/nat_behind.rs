@@ -139,20 +139,28 @@ impl<H: Numbering> Function for NumberedNat<H> {
                 nat.internet.address, self.numbers
             ));
         }
+        if nat.pool.iter().any(|r| self.numbers.contains(r.first.into()) || r.contains(first(self.numbers))) {
+            return Err(format!("pool: {} stands for customers inside; restart the gateway", self.numbers));
+        }
         self.nat().config().can_become(&nat)?;
         // The NAT knows hosts by numbers only.
         let [own, other] = [self, new].map(|n| n.half().dictionary().permanent().map(|(_, host)| host));
-        unchanged(&[("static", !own.eq(other))], SESSIONS)?;
+        unchanged(&[("static: its hosts", !own.eq(other))], SESSIONS)?;
         self.half().can_follow(&new.config, self.numbers)
     }
 
     fn adopt(&mut self, new: &mut NumberedNat<H>) -> Result<(), String> {
         self.can_adopt(new)?;
         let Chain { customer, internet, .. } = &mut self.pair;
-        internet.reconfigure(H::nat_behind(&new.config, self.numbers));
+        internet.reconfigure(H::nat_behind(&new.config, self.numbers))?;
         customer.follow(&new.config, self.numbers, &mut new.pair.customer);
         std::mem::swap(&mut self.config, &mut new.config);
         Ok(())
+    }
+
+    fn ending(&self, new: &NumberedNat<H>, most: usize) -> Vec<TableEntry> {
+        let ending = self.nat().ending(&H::nat_behind(&new.config, self.numbers), most);
+        ending.into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 
     fn nest(&mut self, nested: Nesting) {

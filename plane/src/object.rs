@@ -22,6 +22,9 @@ pub trait DynFunction<P>: Any + Send {
     /// Those of [`Function::can_adopt`], or another type.
     fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String>;
 
+    /// Sessions that adopting `new` ends ([`Function::ending`]).
+    fn ending(&self, new: &dyn DynFunction<P>, most: usize) -> Vec<TableEntry>;
+
     /// Becomes what `new` is ([`Function::adopt`]).
     ///
     /// # Errors
@@ -70,6 +73,10 @@ impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
 
     fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String> {
         Function::can_adopt(self, (new as &dyn Any).downcast_ref().ok_or(OTHER_TYPE)?)
+    }
+
+    fn ending(&self, new: &dyn DynFunction<P>, most: usize) -> Vec<TableEntry> {
+        (new as &dyn Any).downcast_ref().map_or_else(Vec::new, |new| Function::ending(self, new, most))
     }
 
     fn adopt(&mut self, new: &mut dyn DynFunction<P>) -> Result<(), String> {

@@ -69,6 +69,10 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
         Err(FIXED.into())
     }
 
+    fn ending(&self, _: &dyn DynFunction<P>, _: usize) -> Vec<TableEntry> {
+        Vec::new()
+    }
+
     fn adopt(&mut self, _: &mut dyn DynFunction<P>) -> Result<(), String> {
         Err(FIXED.into())
     }

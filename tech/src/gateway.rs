@@ -108,7 +108,9 @@ type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<
 
 impl Job<'_> {
     pub(crate) fn each<F: Function>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
-        plane::function::workers(self.workers, one)
+        let mut all = (0..self.workers).map(one).collect::<Result<Vec<F>, String>>()?;
+        plane::function::agree(&mut all);
+        Ok(all)
     }
 
     /// Builds both edges with an IPv6 link between them.

@@ -30,7 +30,7 @@ impl RunningGateway<'_> {
         if let (Some(file), Some(changes), Removal::Few) = (&table_file, &changes, removal) {
             file.keeps_most(changes)?;
         }
-        self.workers.adopt(functions)?;
+        self.workers.adopt(functions, removal == Removal::Any)?;
         if let (Some(live), Some(table)) = (&self.live, table) {
             live.replace(table);
         }

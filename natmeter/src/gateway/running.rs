@@ -98,7 +98,8 @@ impl RunningGateway<'_> {
                 Ok("stopping\n".into())
             }
         });
-        result.unwrap_or_else(|why| format!("error: {why}\n"))
+        // What is wrong with the file is said as an error already.
+        result.unwrap_or_else(|why| format!("error: {}\n", why.strip_prefix("error: ").unwrap_or(&why)))
     }
 
     /// Fails if the gateway has been asked to stop.

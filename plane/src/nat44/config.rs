@@ -278,7 +278,6 @@ impl Config {
         let fixed = [
             ("pref64", self.aliases != new.aliases),
             ("inside", self.inside != new.inside),
-            ("pool", self.pool != new.pool),
             ("pool-ports", self.ports != new.ports),
             ("port-set", self.port_set != new.port_set),
             ("numbered", (self.numbered, self.numbered_remotes) != (new.numbered, new.numbered_remotes)),
@@ -286,9 +285,11 @@ impl Config {
             // Existing mappings have no record of the remote addresses they sent to.
             ("filtering", new.permits() && !self.permits()),
             ("pooling", self.pooling != new.pooling),
-            ("quota", self.quota != new.quota),
-            ("blocks", self.blocks != new.blocks),
-            ("static", self.statics != new.statics),
+            // Subscribers of numbered customers are counted from their first packet on.
+            (
+                "session-quota, port-quota or port-block",
+                self.numbered.is_some() && self.counts_subscribers() != new.counts_subscribers(),
+            ),
             ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
             ("fragments", self.fragments != new.fragments),
         ];

@@ -88,6 +88,10 @@ impl Mappings {
         self.table.slab.len()
     }
 
+    pub(super) fn live(&self) -> impl Iterator<Item = &MappingEntry> {
+        (0..self.table.slab.touched()).map(|m| &self.table.slab[m]).filter(|m| m.sessions > 0)
+    }
+
     pub(super) fn get(&self, m: u32) -> &MappingEntry {
         &self.table.slab[m]
     }

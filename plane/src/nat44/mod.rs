@@ -18,6 +18,7 @@ pub(crate) mod pending_syn;
 mod pool;
 mod portmap;
 pub mod quota;
+mod reload;
 mod reply;
 mod rewrite;
 mod room;
@@ -147,7 +148,7 @@ impl Nat44 {
             sessions,
             unanswered: 0,
             mappings,
-            pairs: Pairs::new(&config, hasher)?,
+            pairs: Pairs::new(&config, workers, hasher)?,
             statics: Statics::new(&config),
             aliases: config.aliases.into(),
             subscribers: Subscribers::new(&config, workers, ports, hasher)?,
@@ -217,18 +218,6 @@ impl Nat44 {
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
-    }
-
-    /// Changes to a configuration that this one [can become](Config::can_become).
-    pub(crate) fn reconfigure(&mut self, config: Config) {
-        self.links = links(&config);
-        self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
-        if self.config.timeouts != config.timeouts {
-            self.lifetimes = Lifetimes::new(&config.timeouts);
-            self.deadlines.forget();
-        }
-        // The tables keep their sizes.
-        self.config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
     }
 
     #[inline(always)]
@@ -336,8 +325,11 @@ impl Function for Nat44 {
 
     fn adopt(&mut self, new: &mut Nat44) -> Result<(), String> {
         self.can_adopt(new)?;
-        self.reconfigure(new.config.clone());
-        Ok(())
+        self.reconfigure(new.config.clone())
+    }
+
+    fn ending(&self, new: &Nat44, most: usize) -> Vec<TableEntry> {
+        Nat44::ending(self, &new.config, most)
     }
 
     fn agree_with(&mut self, first: &Nat44) {

@@ -73,6 +73,24 @@ impl PortMap {
         config.addresses_with_ports() * PROTOCOLS as u64 * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
+    /// Takes over the ports in use, or resting, of the addresses that keep a number.
+    pub(super) fn inherit(&mut self, former: &PortMap, number: impl Fn(u32) -> Option<u32>) {
+        (self.generation, self.room) = (former.generation, Room::new(self.room.len(), |_, _| true));
+        let (size, per_address) = (LAYERS * self.chunks as usize, PROTOCOLS as u32);
+        let of = |slot: u32| Some(number(slot / per_address)? * per_address + slot % per_address);
+        for (old, new) in (0..former.slots.len() as u32).filter_map(|old| Some((old as usize, of(old)? as usize))) {
+            self.slots[new] = former.slots[old];
+            self.words[new * size..][..size].copy_from_slice(&former.words[old * size..][..size]);
+            if former.slots[old].generation == former.generation {
+                for (_, place) in former.reserved.iter().filter(|(slot, _)| *slot as usize == old) {
+                    let at = self.word(new, 0, place / CHUNK);
+                    self.words[at] &= !(1 << (place % CHUNK));
+                }
+                self.reserve(new);
+            }
+        }
+    }
+
     /// Takes a port; with `within`, only from these chunks.
     pub(super) fn take(
         &mut self,
@@ -264,18 +282,31 @@ impl BlockMap {
         })
     }
 
+    /// Takes this block, unless it has an owner.
+    pub(super) fn claim(&mut self, address: u32, block: u16) -> bool {
+        self.ready(address);
+        let owner = u32::from(block) < self.per_address;
+        let owner = owner.then(|| &mut self.owners[(address * self.per_address + u32::from(block)) as usize]);
+        owner.is_some_and(|owner| std::mem::replace(owner, 1) == 0)
+    }
+
+    fn ready(&mut self, address: u32) {
+        if self.generations[address as usize] != self.generation {
+            let base = (address * self.per_address) as usize;
+            self.owners[base..base + self.per_address as usize].fill(0);
+            self.generations[address as usize] = self.generation;
+        }
+    }
+
     /// Takes the first free block of a random order, from the `from`-th on; also its place in the order.
     pub(super) fn take(&mut self, address: u32, hash: u64, from: u32) -> Option<(u16, u32)> {
         let n = self.per_address;
         if n == 0 {
             return None;
         }
+        self.ready(address);
         let base = (address * n) as usize;
         let owners = &mut self.owners[base..base + n as usize];
-        if self.generations[address as usize] != self.generation {
-            owners.fill(0);
-            self.generations[address as usize] = self.generation;
-        }
         let start = crate::hash::range(hash, n);
         let at = (from..n).find(|k| owners[((start + k) % n) as usize] == 0)?;
         let block = (start + at) % n;

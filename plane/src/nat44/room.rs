@@ -27,6 +27,10 @@ impl Room {
         Room { addresses, full: never.clone(), never, freed: [none(), none()], epoch: 0 }
     }
 
+    pub(super) fn len(&self) -> u32 {
+        self.addresses
+    }
+
     /// The next address that may have room, from this one on.
     pub(super) fn next(&mut self, protocol: usize, from: u32, epoch: u32) -> Option<u32> {
         self.advance(epoch);

@@ -3,7 +3,7 @@
 
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
-use super::pairs::Place;
+use super::pairs::{Pairs, Place};
 use super::portmap::Wish;
 use super::session::{ADDR_PORT, ALONE, Session, UNANSWERED, addr, endpoint, port, protocol};
 use super::subscriber::BLOCKS as MOST_BLOCKS;
@@ -29,12 +29,16 @@ const OUTSIDE_SHARE: u32 = 4;
 /// Sessions, for display.
 pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<TableEntry> {
     let slab = &nat.sessions.slab;
-    let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
     let upto = |place: u64| place.min(slab.touched().into()) as u32;
     let live = (upto(places.start)..upto(places.end))
         .map(|e| slab[e])
         .filter(|s| s.is_live() && !nat.lifetimes.expired(s, tick));
-    let entry = |s: Session| TableEntry {
+    live.map(|s| shown(&s, tick)).collect()
+}
+
+pub(super) fn shown(s: &Session, tick: u32) -> TableEntry {
+    let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
+    TableEntry {
         part: "",
         softwire: None,
         protocol: s.protocol(),
@@ -42,8 +46,7 @@ pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<TableEn
         outside: at(s.outside),
         remote: at(s.remote()),
         idle: timers::duration(tick.wrapping_sub(s.seen).cast_signed().max(0).cast_unsigned()),
-    };
-    live.map(entry).collect()
+    }
 }
 
 impl Nat44 {
@@ -252,7 +255,7 @@ impl Nat44 {
 
     /// The inside address, unless several addresses are one subscriber.
     #[inline]
-    fn subscriber(&self, inside: u64) -> u32 {
+    pub(super) fn subscriber(&self, inside: u64) -> u32 {
         match (&self.owners, &self.config.numbered) {
             (Some(owners), Some(numbers)) => owners.load((addr(inside) & !numbers.mask()) as usize) as u32,
             _ => addr(inside),
@@ -297,7 +300,7 @@ impl Nat44 {
     /// The probable outside end point of a new session, only for prefetching.
     #[inline]
     pub(super) fn probable_outside(&self, inside: u64, remote: u64) -> Option<u64> {
-        if let Some(pairs) = &self.pairs {
+        if let Some(pairs) = self.pairs() {
             pairs.prefetch(self.customer(inside));
         }
         self.outside_choice(self.preferred_address(inside), inside, remote, 0, self.config.preserve_parity)
@@ -399,7 +402,7 @@ impl Nat44 {
             self.subscribers.as_ref().filter(|s| s.has_blocks()).and_then(|s| s.address(self.subscriber(inside)));
         let mut number = known.unwrap_or_else(|| self.preferred_address(inside));
         loop {
-            let place = match &self.pairs {
+            let place = match self.pairs() {
                 Some(pairs) => pairs.join(self.customer(inside), number),
                 None => Place { address: number, is_new: true },
             };
@@ -415,8 +418,13 @@ impl Nat44 {
         }
     }
 
+    #[inline]
+    pub(super) fn pairs(&self) -> Option<&Pairs> {
+        self.pairs.as_ref().filter(|_| self.pool.len() > 1)
+    }
+
     fn unpair(&self, inside: u64, number: u32) {
-        if let Some(pairs) = &self.pairs {
+        if let Some(pairs) = self.pairs() {
             pairs.leave(self.customer(inside), number);
         }
     }
@@ -463,7 +471,7 @@ impl Nat44 {
     }
 
     #[cold]
-    fn expire(&mut self, e: u32) {
+    pub(super) fn expire(&mut self, e: u32) {
         self.close(e);
         self.count.add(Event::SessionExpired);
     }

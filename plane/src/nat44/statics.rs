@@ -63,6 +63,14 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
+    /// The hosts are at the same workers.
+    pub(super) fn place_like(&mut self, former: &Statics) {
+        for line in &mut self.by_outside {
+            let same = former.by_outside.iter().find(|old| addr(old.to) == addr(line.to));
+            line.worker = same.and_then(|old| old.worker);
+        }
+    }
+
     /// With the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
         find(&self.by_outside, outside).map(|(inside, line)| inside | u64::from(line.alias))

@@ -166,6 +166,23 @@ impl Subscribers {
         }
     }
 
+    /// Counts a port in use, and keeps the block that has it, if it has no owner.
+    pub(super) fn keep_port(&mut self, addr: u32, address: u32, port: u16) {
+        let place = self.ports.all.place(port);
+        if let (Some(e), Some(place)) = (self.entry(addr), place)
+            && let Some((map, most)) = &mut self.blocks
+        {
+            let s = &mut self.slab[e];
+            let block = map.block_of(place);
+            let free = s.blocks[..*most].iter().position(|&b| b == NO_BLOCK);
+            let elsewhere = s.address != address && s.blocks.iter().any(|&b| b != NO_BLOCK);
+            if let Some(i) = free.filter(|_| !elsewhere && map.claim(address, block)) {
+                (s.address, s.blocks[i], s.used[i]) = (address, block, 0);
+            }
+        }
+        self.add_port(addr, port);
+    }
+
     /// Frees a port; true when that freed a block.
     pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };

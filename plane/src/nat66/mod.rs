@@ -299,7 +299,7 @@ impl Function for Nat66 {
 
     fn adopt(&mut self, new: &mut Nat66) -> Result<(), String> {
         self.can_adopt(new)?;
-        self.nat.reconfigure(new.config.state(self.numbers));
+        self.nat.reconfigure(new.config.state(self.numbers))?;
         std::mem::swap(&mut self.links, &mut new.links);
         // Dictionaries keep their sizes.
         let Config { customers, remotes, .. } = self.config;

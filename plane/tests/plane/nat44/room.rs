@@ -160,26 +160,3 @@ fn addresses_without_ports_for_customers_are_passed_over() {
         }
     }
 }
-
-/// A customer whose first address is full keeps the one it got, at every worker.
-#[test]
-fn rfc4787_req2_all_workers_know_where_a_customer_went() {
-    let mut c = config();
-    c.pool = vec![AddrRange { first: POOL4, count: 4 }];
-    // Only port 2048, of one worker, is left of an address.
-    c.ports = PortRange { first: 2048, last: 2048 + 255 };
-    c.statics =
-        (1..=3).map(|i| format!("udp 192.0.2.{i}:2049-2303 -> 10.9.9.{i}:2049-2303").parse().unwrap()).collect();
-    let mut g = with_workers(&c, 4);
-    for host in 0..20 {
-        let mut at = HashSet::new();
-        for port in 5000..5020 {
-            let frame = udp(([10, 0, 0, host], port), (REMOTE, 80));
-            if let [(plane::Side::Internet, out)] = &g.send(Customer, &frame)[..] {
-                at.insert(judge(out).from.0);
-            }
-        }
-        assert!(at.len() <= 1, "{host}: {at:?}");
-    }
-    assert!(g.entries().0 > 200, "{:?}", g.entries());
-}

@@ -5,15 +5,22 @@ use crate::nat44::packets::*;
 use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
-use plane::nat44::config::Config;
+use plane::nat44::config::{Blocks, Config};
+use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::time::Duration;
+use wire::{AddrRange, PortRange};
 
-fn adopt(g: &mut Gateway, change: impl FnOnce(&mut Config)) -> Result<(), String> {
+/// No table of its own is needed to become another's configuration.
+fn sketch(change: impl FnOnce(&mut Config)) -> Nat44 {
     let mut c = config();
     change(&mut c);
-    // No table of its own is needed to become another's configuration.
     (c.sessions, c.sketch) = (1, true);
-    g.workers[0].adopt(&mut Nat44::new(c, 0, 1, 42).unwrap())
+    Nat44::new(c, 0, 1, 42).unwrap()
+}
+
+fn adopt(g: &mut Gateway, change: impl FnOnce(&mut Config)) -> Result<(), String> {
+    g.workers[0].adopt(&mut sketch(change))
 }
 
 #[test]
@@ -37,7 +44,6 @@ fn sessions_can_be_listed() {
 /// The ports of a large pool are gigabytes; a configuration has none.
 #[test]
 fn a_sketch_takes_no_memory_for_its_pool_and_opens_nothing() {
-    use plane::nat44::config::Blocks;
     let pool = vec![wire::AddrRange { first: [198, 18, 0, 0].into(), count: 65_536 }];
     for blocks in [None, Some(Blocks { size: 64, per_subscriber: 1 })] {
         let whole = Config { pool: pool.clone(), sessions: 1, blocks, ..config() };
@@ -73,6 +79,75 @@ fn what_tables_were_made_from_cannot_change() {
     let outside = g.map((A, 5000), (REMOTE, 80));
     let error = adopt(&mut g, |c| c.ports.first = 2000).unwrap_err();
     assert!(error.starts_with("pool-ports:"), "{error}");
-    assert!(adopt(&mut g, |c| c.pool[0].count = 2).unwrap_err().starts_with("pool:"));
     assert_eq!(g.map((A, 5000), (REMOTE, 80)), outside, "and nothing has changed");
+}
+
+/// Ports in use stay in use, ports that rest do not come back early, and no other session ends.
+#[test]
+fn addresses_mappings_quotas_and_blocks_are_added_to_a_running_nat() {
+    let ports = |c: &mut Config| c.ports = PortRange { first: 2048, last: 2175 };
+    let mut g = gateway_with(ports);
+    let outside: Vec<At> = (0..64).map(|p| g.map((A, 4000 + p), (REMOTE, 80))).collect();
+    let all = |c: &mut Config| {
+        ports(c);
+        c.pool[0].count = 3;
+        c.statics = vec!["udp 192.0.2.2:2048-2175 -> 10.0.0.99:2048-2175".parse().unwrap()];
+        c.quota.sessions = Some(100);
+        c.blocks = Some(Blocks { size: 64, per_subscriber: 2 });
+    };
+    assert!(Function::ending(&g.workers[0], &sketch(all), 9).is_empty());
+    adopt(&mut g, all).unwrap();
+    for (p, outside) in (0..).zip(&outside) {
+        assert_eq!(judge(&g.back(&udp((REMOTE, 80), *outside))).to, (A, 4000 + p), "sessions go on");
+    }
+    assert_eq!(judge(&g.back(&udp((OTHER, 9), (ip("192.0.2.2"), 2050)))).to, (ip("10.0.0.99"), 2050));
+    let mut taken: HashSet<At> = outside.iter().copied().collect();
+    for p in 64..100 {
+        let more = g.map((A, 4000 + p), (REMOTE, 80));
+        assert!(more.0 == POOL && taken.insert(more), "the customer keeps its address, and no port is given twice");
+    }
+    g.refused(Customer, &udp((A, 4100), (REMOTE, 80)), "quota");
+    let others: HashSet<_> = (0..2).map(|host| g.map(([10, 0, 0, 200 + host], 4000), (REMOTE, 80)).0).collect();
+    assert_eq!(others, HashSet::from([ip("192.0.2.3")]), "the new address");
+    let first = g.map(([10, 0, 0, 200], 4000), (REMOTE, 80));
+    g.wait(400);
+    g.idle(1);
+    adopt(&mut g, |c| {
+        all(c);
+        c.blocks = None;
+        c.pool[0] = AddrRange::one(std::net::Ipv4Addr::new(192, 0, 2, 3));
+        c.statics.clear();
+    })
+    .unwrap();
+    assert_ne!(g.map(([10, 0, 0, 210], first.1), (REMOTE, 80)), first, "it rests");
+}
+
+#[test]
+fn sessions_of_what_is_removed_are_named_and_end() {
+    let web = "tcp 192.0.2.1:80 -> 10.0.0.10:8080".parse().unwrap();
+    let two = |c: &mut Config| {
+        c.pool[0].count = 2;
+        c.statics = vec![web];
+    };
+    let mut g = gateway_with(two);
+    let [a, b] = [[10, 0, 0, 2], [10, 0, 0, 3]].map(|host| (g.map((host, 5000), (REMOTE, 80)), host));
+    let ((gone, host), (stays, other)) = if a.0.0 == POOL { (b, a) } else { (a, b) };
+    g.back(&tcp((OTHER, 9), (POOL, 80), "S"));
+    let ending = |g: &Gateway, new: &Nat44| -> Vec<SocketAddr> {
+        Function::ending(&g.workers[0], new, 9).iter().map(|e| e.inside).collect()
+    };
+    let without_address = |c: &mut Config| c.statics = vec![web];
+    let own = SocketAddr::from((host, 5000));
+    assert_eq!(ending(&g, &sketch(without_address)), [own]);
+    assert_eq!(ending(&g, &sketch(|c| c.pool[0].count = 2)), [SocketAddr::from(([10, 0, 0, 10], 8080))]);
+    adopt(&mut g, without_address).unwrap();
+    assert_eq!(g.entries(), (2, 1));
+    g.dropped(Internet, &udp((REMOTE, 80), gone), "not-pool");
+    assert_eq!(
+        judge(&g.back(&udp((REMOTE, 80), stays))).to,
+        (ip(&SocketAddr::from((other, 0)).ip().to_string()), 5000)
+    );
+    assert_eq!(g.map((host, 5000), (REMOTE, 80)).0, POOL, "a new customer");
+    adopt(&mut g, |_| {}).unwrap();
+    g.dropped(Internet, &tcp((OTHER, 9), (POOL, 80), "S"), "syn-held");
 }

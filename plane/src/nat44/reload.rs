@@ -1,0 +1,106 @@
+//! What a running NAT takes over from another configuration although it has sessions: outside
+//! addresses, static mappings, quotas and port blocks.
+
+use super::Nat44;
+use super::config::Config;
+use super::mapping::Mappings;
+use super::pool::Pool;
+use super::portmap::PortMap;
+use super::session::{Session, UNANSWERED, addr, port};
+use super::state::shown;
+use super::statics::Statics;
+use super::subscriber::Subscribers;
+use super::timers::{self, Lifetimes};
+use super::{Mtu, links};
+use crate::function::TableEntry;
+use arena::ArenaError;
+
+impl Nat44 {
+    /// Sessions that end with another configuration, at most so many: those of outside end points
+    /// that are no longer in the pool, or whose static mapping is another.
+    pub(crate) fn ending(&self, config: &Config, most: usize) -> Vec<TableEntry> {
+        if self.config.pool == config.pool && self.config.statics == config.statics {
+            return Vec::new();
+        }
+        let (pool, statics) = (Pool::new(config.pool.clone()), Statics::new(config));
+        let ending = self.live().filter(|s| !self.keeps(s, &pool, statics.as_ref()));
+        ending.take(most).map(|s| shown(&s, self.tick)).collect()
+    }
+
+    fn live(&self) -> impl Iterator<Item = Session> {
+        let all = (0..self.sessions.slab.touched()).map(|e| self.sessions.slab[e]);
+        all.filter(|s| s.is_live() && !self.lifetimes.expired(s, self.tick))
+    }
+
+    fn keeps(&self, s: &Session, pool: &Pool, statics: Option<&Statics>) -> bool {
+        let inside = |statics: Option<&Statics>| statics?.inside(s.outside).map(|inside| inside & !self.aliases);
+        pool.contains(addr(s.outside)) && inside(statics) == inside(self.statics.as_ref())
+    }
+
+    /// Changes to a configuration that this one [can become](Config::can_become); tables keep
+    /// their sizes.
+    pub(crate) fn reconfigure(&mut self, config: Config) -> Result<(), String> {
+        let config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
+        let same = |a: &Config, b: &Config| {
+            (&a.pool, &a.statics, a.quota, a.blocks) == (&b.pool, &b.statics, b.quota, b.blocks)
+        };
+        if !same(&self.config, &config) {
+            self.rebuild(&config).map_err(|e| e.to_string())?;
+        }
+        self.links = links(&config);
+        self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
+        if self.config.timeouts != config.timeouts {
+            self.lifetimes = Lifetimes::new(&config.timeouts);
+            self.deadlines.forget();
+        }
+        self.config = config;
+        Ok(())
+    }
+
+    /// Ends what does not remain, and counts anew what does.
+    fn rebuild(&mut self, config: &Config) -> Result<(), ArenaError> {
+        let (pool, statics) = (Pool::new(config.pool.clone()), Statics::new(config));
+        let rest = timers::ticks(config.port_reuse_delay);
+        let ports = self.mappings.is_some().then(|| PortMap::new(config, self.ports, rest)).transpose()?;
+        let subscribers = Subscribers::new(config, self.workers.count as usize, self.ports, self.hasher)?;
+        for e in 0..self.sessions.slab.touched() {
+            let s = self.sessions.slab[e];
+            if s.is_live() && !self.keeps(&s, &pool, statics.as_ref()) {
+                self.expire(e);
+            }
+        }
+        if let (Some(Mappings { ports: own, .. }), Some(mut ports)) = (&mut self.mappings, ports) {
+            ports.inherit(own, |number| pool.number(self.pool.addr(number)));
+            *own = ports;
+        }
+        let former = std::mem::replace(&mut self.statics, statics);
+        if let (Some(statics), Some(former)) = (&mut self.statics, &former) {
+            statics.place_like(former);
+        }
+        (self.pool, self.subscribers) = (pool, subscribers);
+        if let Some(pairs) = &mut self.pairs {
+            pairs.clear();
+        }
+        self.count_again();
+        Ok(())
+    }
+
+    /// Subscribers and their blocks, and the addresses of customers.
+    fn count_again(&mut self) {
+        let mut subscribers = self.subscribers.take();
+        if let Some(subscribers) = &mut subscribers {
+            let answered = self.live().filter(|s| s.flags() & UNANSWERED == 0);
+            answered.for_each(|s| subscribers.add_session(self.subscriber(s.inside)));
+        }
+        for m in self.mappings.iter().flat_map(Mappings::live) {
+            let Some(number) = self.pool.number(addr(m.outside)) else { continue };
+            if let Some(subscribers) = &mut subscribers {
+                subscribers.keep_port(self.subscriber(m.inside()), number, port(m.outside));
+            }
+            if let Some(pairs) = self.pairs() {
+                pairs.join(self.customer(m.inside()), number);
+            }
+        }
+        self.subscribers = subscribers;
+    }
+}
