@@ -149,6 +149,22 @@ fn pings_to_the_gateway_are_answered_and_those_to_its_pool_are_not() {
     assert_eq!(outcome.right[0][26..34], [198, 51, 100, 1, 203, 0, 113, 9]);
 }
 
+/// 60,000 sessions, and as many again when their ports have rested, but not a minute later.
+#[test]
+fn between_files_no_session_ends_late() {
+    let flow = |net: u8, i: u32| {
+        let [.., high, low] = (2000 + i % 30_000).to_be_bytes();
+        let ends = [[10, net, 0, (2 + i / 30_000) as u8], [203, 0, 113, 9]];
+        ip4(LEFT, 17, 0, ends, &[high, low, 0x0f, 0xa0, 0, 12, 0, 0, 1, 2, 3, 4])
+    };
+    let all = |at: u32, net: u8| (0..60_000).map(move |i| (at + i / 30_000, flow(net, i)));
+    let technology = format!("{NAT44}udp-timeout = \"120 s\"\nsession-quota = \"none\"\n");
+    let left: Vec<_> = all(0, 1).chain(all(2 + 120 + 241, 2)).collect();
+    let outcome = pass_files(&file(INSIDE, OUTSIDE, &technology), &left, &[]);
+    let counted = ["sent", "no-port", "session-expired"].map(|name| outcome.count(name));
+    assert_eq!(counted, [120_000, 0, 60_000], "{}", outcome.told);
+}
+
 #[test]
 fn a_side_in_a_vlan_receives_and_sends_frames_with_its_tag() {
     let tagged = |tag: [u8; 4], f: &[u8]| [&f[..12], &tag, &f[12..]].concat();

@@ -259,7 +259,7 @@ fn mark(seed: u64) -> [u8; 6] {
 
 /// Entries looked at with each batch, and when idle: at most 100 µs of CPU time.
 const SWEEP_BATCH: u32 = 128;
-const SWEEP_IDLE: u32 = 512;
+const SWEEP_IDLE: u32 = 384;
 
 impl Function for Nat44 {
     fn process<P: Packet>(&mut self, input: Input<P>, spare: &mut dyn Spare<P>) {

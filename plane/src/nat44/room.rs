@@ -118,18 +118,4 @@ mod tests {
         r.clear();
         assert_eq!((r.next(0, 7, 0), r.next(1, 7, 0)), (Some(7), Some(129)));
     }
-
-    #[test]
-    fn an_address_has_room_when_its_ports_have_rested() {
-        let mut r = Room::new(2, |_, _| true);
-        r.has(0, 0, 5);
-        r.mark_full(0, 1);
-        r.freed(0, 1, 5, true);
-        assert_eq!([5, 6, 7].map(|epoch| r.has(0, 1, epoch)), [false, false, true]);
-        r.mark_full(0, 1);
-        assert!(!r.has(0, 1, 9), "full for good");
-        r.freed(0, 1, 10, true);
-        r.mark_full(0, 1);
-        assert!(!r.has(0, 1, 11) && r.has(0, 1, 12));
-    }
 }

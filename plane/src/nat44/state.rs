@@ -4,7 +4,7 @@
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
 use super::pairs::{Pairs, Place};
-use super::portmap::Wish;
+use super::portmap::{PortMap, Wish};
 use super::session::{ADDR_PORT, ALONE, Session, UNANSWERED, addr, endpoint, port, protocol};
 use super::subscriber::BLOCKS as MOST_BLOCKS;
 use super::{Nat44, timers};
@@ -438,10 +438,12 @@ impl Nat44 {
         let last = Wish { any: true, ..wish };
         let wishes = self.parities().iter().map(|&parity| Wish { parity, ..wish }).chain([last]);
         let ports = &mut self.mappings.as_mut()?.ports;
+        let take =
+            |ports: &mut PortMap, within| wishes.clone().find_map(|wish| ports.take(number, proto, wish, within, tick));
         let mut found = None;
         if let Some(s) = self.subscribers.as_mut().filter(|s| s.has_blocks()) {
-            let own: Vec<_> = (0..MOST_BLOCKS).map_while(|i| s.block(subscriber, i)).collect();
-            let mut of_own = |wish| own.iter().find_map(|block| ports.take(number, proto, wish, Some(*block), tick));
+            let own: [_; MOST_BLOCKS] = std::array::from_fn(|i| s.block(subscriber, i));
+            let mut of_own = |wish| own.iter().flatten().find_map(|b| ports.take(number, proto, wish, Some(*b), tick));
             found = wishes.clone().find_map(&mut of_own);
             if found.is_some() || !s.may_take_block(subscriber) {
                 return found;
@@ -451,18 +453,15 @@ impl Nat44 {
                 && ports.has_room(number, proto, tick)
                 && let Some(block) = s.new_block(subscriber, number, hash, from)
             {
-                found = wishes.clone().find_map(|wish| ports.take(number, proto, wish, Some(block.chunks), tick));
-                if found.is_none() {
-                    s.release_unused(subscriber, number);
-                }
+                found = take(ports, Some(block.chunks));
                 from = block.place + 1;
-            }
-            if found.is_some() {
-                self.count.add(Event::BlockAllocated);
+                match found {
+                    Some(_) => self.count.add(Event::BlockAllocated),
+                    None => s.release_unused(subscriber, number),
+                }
             }
         } else if ports.has_room(number, proto, tick) {
-            let mut wishes = wishes;
-            found = wishes.find_map(|wish| ports.take(number, proto, wish, None, tick));
+            found = take(ports, None);
         }
         if found.is_none() {
             ports.mark_full(number, proto);

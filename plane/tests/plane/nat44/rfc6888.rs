@@ -181,6 +181,22 @@ fn rfc6888_req14_port_blocks() {
     assert_eq!(g.count("block-allocated"), 4);
 }
 
+/// The ports of a block that was given back rest.
+#[test]
+fn rfc6888_req14_the_second_block_serves_when_the_first_is_given_back() {
+    let mut g = gateway_with(|c| {
+        c.blocks = Some(Blocks { size: 64, per_subscriber: 2 });
+        c.ports = PortRange { first: 2048, last: 2175 };
+    });
+    let last = (0..65u16).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).last().unwrap();
+    g.wait(200);
+    g.map((A, 5064), (REMOTE, 80));
+    g.wait(120);
+    g.idle(1);
+    assert_eq!((g.entries().0, g.count("block-released")), (1, 1));
+    assert_eq!(g.map((A, 9000), (REMOTE, 80)).1 / 64, last.1 / 64);
+}
+
 #[test]
 fn rfc6888_req15_ports_are_hard_to_guess() {
     let mut g = gateway_with(|c| {

@@ -290,7 +290,7 @@ fn a_static_entry_remembers_the_prefix_that_was_used_last() {
 /// RFC 6052, section 3.1: the well-known prefix stands for global addresses only; the other ones may have all.
 #[test]
 fn rfc6052_3_1_a_stranger_without_a_global_address_appears_behind_another_prefix() {
-    let stranger = ip("10.1.2.3");
+    let stranger = ip("172.16.9.9");
     for (prefixes, other) in [(&["2001:db8:64::/96", "64:ff9b::/96"], 0), (&["64:ff9b::/96", "2001:db8:64::/96"], 0)] {
         let mut c = with(prefixes);
         c.statics = vec!["udp 192.0.2.1:53 -> [2001:db8:1::5]:53".parse().unwrap()];
