@@ -43,6 +43,8 @@ pub(super) struct PortMap {
     ports: PortClasses,
     generation: u32,
     rest: u32,
+    /// The last tick and its epoch.
+    clock: (u32, u32),
 }
 
 impl PortMap {
@@ -66,6 +68,7 @@ impl PortMap {
             ports,
             generation: 1,
             rest,
+            clock: (0, 0),
         })
     }
 
@@ -122,11 +125,13 @@ impl PortMap {
 
     /// The next address that may have room, from this one on.
     pub(super) fn address_with_room(&mut self, protocol: u8, from: u32, tick: u32) -> Option<u32> {
-        self.room.next(place_of(protocol), from, self.epoch(tick))
+        let epoch = self.epoch(tick);
+        self.room.next(place_of(protocol), from, epoch)
     }
 
     pub(super) fn has_room(&mut self, address: u32, protocol: u8, tick: u32) -> bool {
-        !self.slots.is_empty() && self.room.has(place_of(protocol), address, self.epoch(tick))
+        let epoch = self.epoch(tick);
+        !self.slots.is_empty() && self.room.has(place_of(protocol), address, epoch)
     }
 
     pub(super) fn mark_full(&mut self, address: u32, protocol: u8) {
@@ -139,8 +144,13 @@ impl PortMap {
         (0..PROTOCOLS).for_each(|protocol| self.room.freed(protocol, address, epoch, false));
     }
 
-    fn epoch(&self, tick: u32) -> u32 {
-        tick.checked_div(self.rest).unwrap_or(0)
+    /// Divides once a tick.
+    #[inline]
+    fn epoch(&mut self, tick: u32) -> u32 {
+        if self.clock.0 != tick {
+            self.clock = (tick, tick.checked_div(self.rest).unwrap_or(0));
+        }
+        self.clock.1
     }
 
     /// Searches the first of `n` chunks with a free place, from a random chunk on.
@@ -165,7 +175,8 @@ impl PortMap {
         let bit = 1u64 << (place % CHUNK);
         let at = self.word(slot, 0, place / CHUNK);
         self.words[at] &= !bit;
-        self.room.freed(place_of(protocol), address, self.epoch(tick), self.rest > 0);
+        let epoch = self.epoch(tick);
+        self.room.freed(place_of(protocol), address, epoch, self.rest > 0);
         if self.rest > 0 {
             let at = self.word(slot, 1, place / CHUNK);
             self.words[at] |= bit;
