@@ -172,7 +172,9 @@ mod tests {
             let known = Place { address: customer, is_new: false };
             assert_eq!(p.join(!customer, 9), known);
             // Of two mappings, and none at another address.
-            [customer, !customer, customer].iter().for_each(|address| p.leave(!customer, *address & 0xffff));
+            for address in [customer, !customer & 0xffff, customer] {
+                p.leave(!customer, address);
+            }
         }
         assert!((0..p.cells.len()).all(|i| p.cells.load(i) & MAPPINGS == 0));
     }
