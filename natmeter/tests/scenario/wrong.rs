@@ -214,6 +214,7 @@ refused! {
     inside_meets_remote: but("frame-size = 64", "inside = \"198.19.0.0/24\"");
     too_few_flows: but("\"1-100\"", "\"1-10\"");
     too_many_flows: but("\"1-100\"", "\"1-100\"\ninside = \"198.18.0.2 - 198.18.16.1\"");
+    too_many_flows_of_a_router: small("[dut.linux-forwarding]\n[traffic]\nsource-ports = \"1024-65535\"\ndestination-ports = \"1-49151\"\ninside = \"198.18.0.3 - 198.18.0.10\"\n[measure]\nmetrics = \"throughput\"\n");
     larger_than_the_table: but("[dut.embedded]", "[dut.embedded]\ntable = \"300k\"");
     source_ports_outside_the_pool: but("\"1024-41023\"", "\"1-40000\"");
     pool_runs_out: small("[dut.nftables]\n[traffic]\ninside = \"198.18.0.2 - 198.18.0.11\"\nsource-ports = \"1024-41023\"\n[sweep]\nconnections = \"1M\"\n");

@@ -16,8 +16,7 @@ impl Check<'_> {
                 let fault = Fault::new("the scenario does not set the number of connections").needs(path);
                 self.fault(fault.instead("write connections = [\"100k\", \"1M\"] in [sweep]"));
             }
-            // With connections, their rules look at the flows.
-            if !self.scenario.axes.is_empty() {
+            if !self.scenario.sends_queries() {
                 self.too_many_flows(&[0]);
             }
             return;
