@@ -8,7 +8,7 @@ use crate::schedule::Departures;
 use crate::store::StateTable;
 use method::{Count, Leg, NativeFrames};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, BatchFields, Ends6, Sizes, Tag, Template, Values, View, Words};
+use wire::{Batch, BatchFields, Ends6, Expect, Sizes, Tag, Template, Values, View, Words, edges};
 
 const _: () = assert!(port::BATCH == wire::BATCH);
 
@@ -30,6 +30,26 @@ pub struct SenderPlan<'a> {
     pub tag: Tag,
 }
 
+/// What the device makes of a sender's frames, so that the first ones meet the edges of its checksums.
+#[derive(Clone, Copy)]
+pub struct Edges<'a> {
+    /// The expected frames.
+    pub expect: &'a Expect,
+    /// State table, and the trial that learned it.
+    pub learned: Option<(&'a StateTable, u16)>,
+}
+
+impl Edges<'_> {
+    /// Values of a connection; before the device has mapped it, the likely ones.
+    fn values(&self, view: &View, index: u32) -> Values {
+        let flow = view.flow(index);
+        let known = self.learned.and_then(|(store, trial)| store.get(index, trial));
+        let likely = || (self.expect.outer_addresses().next().unwrap_or_default(), flow.inside_port);
+        let (addr, port) = known.unwrap_or_else(likely);
+        Values::of(flow).learned(addr, port)
+    }
+}
+
 /// A sender.
 pub struct Sender<'a> {
     plan: SenderPlan<'a>,
@@ -40,6 +60,7 @@ pub struct Sender<'a> {
     mix: Option<&'a Sizes<Template>>,
     native: Option<Box<NativeSender<'a>>>,
     stamps: Option<&'a FrameStamps>,
+    edges: Option<Edges<'a>>,
     /// Indices drawn early for prefetching.
     ahead: [u32; BATCH],
     ahead_flows: [u32; BATCH],
@@ -83,6 +104,7 @@ impl<'a> Sender<'a> {
             mix: None,
             native: None,
             stamps: None,
+            edges: None,
             ahead,
             ahead_flows,
             burst: port::burst(),
@@ -106,6 +128,12 @@ impl<'a> Sender<'a> {
     #[must_use]
     pub fn stamping(self, stamps: Option<&'a FrameStamps>) -> Sender<'a> {
         Sender { stamps, ..self }
+    }
+
+    /// Meets the edges of the device's checksums with the first frames.
+    #[must_use]
+    pub fn meeting(self, edges: Edges<'a>) -> Sender<'a> {
+        Sender { edges: Some(edges), ..self }
     }
 
     /// Continues with these schedules.
@@ -146,6 +174,9 @@ impl<'a> Sender<'a> {
             match (self.mix, &self.native) {
                 (None, None) => self.build(n, pool),
                 _ => self.build_each(n, pool),
+            }
+            if self.pacer.next < edges::FRAMES {
+                self.meet_edges();
             }
         }
         let (sent, at) = self.pacer.transmit(now, port, pool, &mut self.burst)?;
@@ -198,6 +229,20 @@ impl<'a> Sender<'a> {
         for (ahead, fresh) in [(&mut self.ahead, &self.work.fresh), (&mut self.ahead_flows, &self.work.fresh_flows)] {
             ahead.copy_within(built.., 0);
             ahead[BATCH - built..].copy_from_slice(&fresh[..built]);
+        }
+    }
+
+    #[cold]
+    fn meet_edges(&mut self) {
+        let Some(edges) = self.edges else { return };
+        let SenderPlan { view, template, .. } = &self.plan;
+        for (sequence, frame) in (self.pacer.next..).zip(&mut self.burst) {
+            let is_native = self.native.as_ref().is_some_and(|native| native.has(sequence));
+            let tag = Tag::read(frame.bytes(), template.tag_at()).filter(|_| !is_native);
+            if let Some(tag) = tag {
+                let values = edges.values(view, tag.index);
+                edges::meet(frame.bytes_mut(), sequence, (template, edges.expect), &values);
+            }
         }
     }
 

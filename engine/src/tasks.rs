@@ -9,7 +9,7 @@ use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, FrameStamps};
 use crate::phase::Phase;
 use crate::pieces::RatePiece;
-use crate::sender::{LaterSchedule, Sender, SenderPlan};
+use crate::sender::{Edges, LaterSchedule, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};
 use port::{Clock, Ticks};
@@ -84,7 +84,9 @@ impl<'a> TaskMaker<'a> {
         let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
         let native = self.native().filter(|_| self.phase.kind == FramePurpose::Data);
         let native = native.map(|background| TaskMaker::native_sender(background, left, seed, (which, of)));
-        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
+        let expect = if left { &self.view.expect_right } else { &self.view.expect_left };
+        let edges = Edges { expect, learned: self.store.map(|store| (store, self.learned_in)) };
+        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native).meeting(edges);
         Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
     }
 

@@ -8,6 +8,7 @@ pub mod batch;
 pub mod checksum;
 pub mod decode;
 mod divisor;
+pub mod edges;
 pub mod expect;
 pub mod fields;
 pub mod flow;

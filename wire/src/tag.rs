@@ -1,5 +1,5 @@
 //! The test tag: 18 bytes at the start of the UDP payload, all of it in the smallest frame
-//! (METHODOLOGY.md, frames). A compensation in it keeps the UDP checksum valid.
+//! (METHODOLOGY.md, frames). A compensation at its end, zero in most frames, allows any UDP checksum.
 
 use crate::header::word;
 
@@ -45,7 +45,7 @@ impl Tag {
         kind as u8 | (reverse as u8) << 7
     }
 
-    /// The first 16 bytes; the template computes the compensation.
+    /// The first 16 bytes.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let magic = (MAGIC[0] as u64) << 56 | (MAGIC[1] as u64) << 48 | (MAGIC[2] as u64) << 40;

@@ -1,5 +1,5 @@
-//! How a frame is made: copy a template, fill in the flow's fields, write the tag, and compensate
-//! in it so that the UDP checksum stays valid.
+//! How a frame is made: copy a template, fill in the flow's fields, write the tag, and a UDP
+//! checksum, which follows the tag's sequence number.
 
 use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
@@ -17,8 +17,12 @@ pub struct Template {
     start: [u8; 32],
     /// Header inside IPv6.
     inner: [u8; 16],
-    /// Length and checksum at their places in the UDP header.
+    /// Octets 4 to 11 of the IPv4 header, without identification and checksum.
+    ip_rest: u64,
+    /// Length at its place in the UDP header.
     udp: u64,
+    /// The negative sum of what is equal in all frames: UDP header, and octets behind the tag.
+    udp_minus: u64,
     fields: Fields,
     layout: Layout,
     /// Sum of the IPv4 header without addresses and checksum.
@@ -33,8 +37,35 @@ pub struct BatchFields {
     first: [u64; BATCH],
     second: [u64; BATCH],
     ip_checksums: [u16; BATCH],
-    compensations: [u16; BATCH],
+    udp_checksums: [u16; BATCH],
+    /// Sequence number of the first frame.
+    sequence: u64,
 }
+
+/// IPv4 identification of a frame, as in memory: 65,536 frames in sequence have different ones. The
+/// upper octet is the faster one, so that few frames have values from the whole range.
+#[inline(always)]
+fn varied(sequence: u64) -> u16 {
+    (sequence as u16).to_le()
+}
+
+/// At the place of the first two of eight octets.
+#[inline(always)]
+fn place_first(v: u16) -> u64 {
+    let [a, b] = v.to_ne_bytes();
+    u64::from_ne_bytes([a, b, 0, 0, 0, 0, 0, 0])
+}
+
+/// At the place of the last two of eight octets.
+#[inline(always)]
+fn place_last(v: u16) -> u64 {
+    let [a, b] = v.to_ne_bytes();
+    u64::from_ne_bytes([0, 0, 0, 0, 0, 0, a, b])
+}
+
+/// A ones' complement zero, larger than every sum: subtracted from it, a sum becomes its negative,
+/// and never folds to zero, which would mean no checksum (RFC 768).
+const ZERO: u64 = 0xffff << 40;
 
 /// Parameters of a [`Template`].
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +86,8 @@ impl Template {
     /// Offset of the tag in an Ethernet/IPv4/UDP frame.
     pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
-    /// Ethernet/IPv4/UDP (RFC 2544, appendix C): no options, DF clear, identification 0,
-    /// incrementing octets after the tag.
+    /// Ethernet/IPv4/UDP (RFC 2544, appendix C): no options, DF clear, incrementing octets after the
+    /// tag.
     pub fn udp_v4(f: &UdpFrame) -> Template {
         Template::udp(f, Layout::Ipv4)
     }
@@ -78,11 +109,8 @@ impl Template {
         let udp_at = layout.tag_at() - header::UDP;
         let udp_len = (len - udp_at) as u16;
         put16(&mut b, udp_at + 4, udp_len);
-        // Every variable field, tag and compensation are zero: the compensation later makes their sum zero.
-        let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).checksum();
-        // Zero means none (RFC 768).
-        let sum = if sum == [0; 2] { [0xff; 2] } else { sum };
-        b[udp_at + 6..udp_at + 8].copy_from_slice(&sum);
+        // Every variable field, checksum and tag are zero.
+        let udp_minus = ZERO - u64::from(pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).fold());
         let mut ip_sum = Sum::default();
         if !matches!(layout, Layout::Ipv6(_)) {
             let ip = &mut b[udp_at - header::IPV4..];
@@ -97,12 +125,15 @@ impl Template {
             (b[14], b[20], b[21]) = (0x60, next, f.ttl);
         }
         let start = *b.first_chunk().expect("the length was checked above");
+        let ip_rest = header::word(&b, udp_at - header::IPV4 + 4);
         let inner = *b[udp_at - header::IPV4..].first_chunk().expect("as above");
         Template {
             bytes: b,
             start,
             inner,
-            udp: place(0, udp_len, sum),
+            ip_rest,
+            udp: place(0, udp_len, [0; 2]),
+            udp_minus,
             fields: f.fields,
             layout,
             ip_sum,
@@ -188,9 +219,9 @@ impl Template {
 
     #[inline(always)]
     fn write_in<const HEAD: usize>(&self, out: &mut [u8], values: &Values, tag: &Tag) {
-        let (words, tag) = (values.words(self.fields, &self.layout), tag.words());
-        let sums = self.sums::<HEAD>(words.addresses, words.ports, words.end_sum, tag);
-        self.put::<HEAD>(out, &words, tag, sums);
+        let (words, varied, tag) = (values.words(self.fields, &self.layout), varied(tag.sequence), tag.words());
+        let sums = self.sums::<HEAD>(words.addresses, words.ports, words.end_sum, tag, varied);
+        self.put::<HEAD>(out, &words, tag, sums, varied);
     }
 
     /// Header words of a batch of flows.
@@ -210,23 +241,32 @@ impl Template {
 
     #[inline(never)]
     fn prepare_in<const HEAD: usize>(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut BatchFields) {
+        out.sequence = first.sequence;
         for (j, &index) in indices.iter().enumerate() {
             let tag = Tag { sequence: first.sequence + j as u64, index, ..*first }.words();
+            let varied = varied(first.sequence + j as u64);
             (out.first[j], out.second[j]) = (tag[0], tag[1]);
-            (out.ip_checksums[j], out.compensations[j]) =
-                self.sums::<HEAD>(words.addresses[j], words.ports[j], words.end_sums[j], tag);
+            (out.ip_checksums[j], out.udp_checksums[j]) =
+                self.sums::<HEAD>(words.addresses[j], words.ports[j], words.end_sums[j], tag, varied);
         }
     }
 
-    /// IPv4 header checksum, if any, and compensation of the tag.
+    /// IPv4 header checksum, if any, and UDP checksum.
     #[inline(always)]
-    fn sums<const HEAD: usize>(&self, addresses: u64, ports: u32, end_sum: u64, tag: [u64; 2]) -> (u16, u16) {
+    fn sums<const HEAD: usize>(
+        &self,
+        addresses: u64,
+        ports: u32,
+        end_sum: u64,
+        tag: [u64; 2],
+        varied: u16,
+    ) -> (u16, u16) {
         let addresses = Sum::default().word(addresses);
         // Of the header before UDP (RFC 8200, section 8.1).
         let pseudo = if At::<HEAD>::HAS4 { addresses } else { Sum(end_sum) };
         let udp = pseudo.half(ports).word(tag[0]).word(tag[1]);
-        let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0).fold() } else { 0 };
-        (ip, !udp.fold())
+        let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0 + u64::from(varied)).fold() } else { 0 };
+        (ip, Sum(self.udp_minus - udp.0).fold())
     }
 
     /// Addresses of the header that UDP follows. An IPv4 address is in the last four octets.
@@ -253,8 +293,8 @@ impl Template {
         p: &BatchFields,
     ) {
         for (j, frame) in (0..BATCH).zip(frames) {
-            let (tag, sums) = ([p.first[j], p.second[j]], (p.ip_checksums[j], p.compensations[j]));
-            self.put::<HEAD>(frame, &words.at(j), tag, sums);
+            let (tag, sums) = ([p.first[j], p.second[j]], (p.ip_checksums[j], p.udp_checksums[j]));
+            self.put::<HEAD>(frame, &words.at(j), tag, sums, varied(p.sequence + j as u64));
         }
     }
 
@@ -265,7 +305,8 @@ impl Template {
         out: &mut [u8],
         words: &FrameWords,
         tag: [u64; 2],
-        (ip_checksum, compensation): (u16, u16),
+        (ip_checksum, udp_checksum): (u16, u16),
+        varied: u16,
     ) {
         assert!(out.len() == self.bytes.len(), "a frame has its template's length");
         let Some((head, tail)) = out.split_first_chunk_mut::<HEAD>() else { return };
@@ -279,13 +320,16 @@ impl Template {
             if At::<HEAD>::HAS6 {
                 head[At::<HEAD>::IP4..][..16].copy_from_slice(&self.inner);
             }
-            head[At::<HEAD>::ENDS4 - 2..][..2].copy_from_slice(&ip_checksum.to_ne_bytes());
+            let rest = self.ip_rest | place_first(varied) | place_last(ip_checksum);
+            head[At::<HEAD>::IP4 + 4..][..8].copy_from_slice(&rest.to_ne_bytes());
             head[At::<HEAD>::ENDS4..][..8].copy_from_slice(&words.addresses.to_ne_bytes());
         }
-        head[At::<HEAD>::UDP..][..8].copy_from_slice(&(place(words.ports, 0, [0; 2]) | self.udp).to_ne_bytes());
+        let udp = place(words.ports, 0, udp_checksum.to_ne_bytes()) | self.udp;
+        head[At::<HEAD>::UDP..][..8].copy_from_slice(&udp.to_ne_bytes());
         head[At::<HEAD>::TAG..][..8].copy_from_slice(&tag[0].to_ne_bytes());
         head[At::<HEAD>::TAG + 8..][..8].copy_from_slice(&tag[1].to_ne_bytes());
-        head[HEAD - 2..].copy_from_slice(&compensation.to_ne_bytes());
+        // The compensation: only edges need it.
+        head[HEAD - 2..].fill(0);
         if !tail.is_empty() {
             tail.copy_from_slice(&self.bytes[HEAD..]);
         }
@@ -393,13 +437,28 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_every_size_have_a_checksum() {
+    fn checksums_and_identifications_take_all_values() {
+        let flow = Flow {
+            inside_addr: 0xc612_0003,
+            inside_port: 1024,
+            remote_addr: 0xc613_0002,
+            remote_port: 1,
+            subscriber: 0,
+        };
         for layout in layouts() {
-            for size in 64..=9216 {
-                let t = Template::udp(&frame(size), layout.clone());
-                let at = t.tag_at() - 2;
-                assert_ne!(t.bytes()[at..at + 2], [0; 2], "{size} octets");
+            let t = Template::udp(&frame(64), layout);
+            let (mut out, at) = (vec![0; t.len()], t.tag_at());
+            // Whatever the flow is.
+            let (mut checksums, mut identifications) = (vec![false; 65_536], vec![false; 65_536]);
+            for sequence in 7..7 + 65_536 {
+                let tag = Tag { trial: 1, stream: 1, sender: 0, sequence, index: 0 };
+                t.write(&mut out, &Values::of(flow), &tag);
+                checksums[usize::from(header::be16(&out, at - 2))] = true;
+                identifications[usize::from(header::be16(&out, at - 24))] = true;
             }
+            assert_eq!(checksums.iter().position(|known| !known), Some(0), "0 means no checksum");
+            assert_eq!(checksums.iter().filter(|known| **known).count(), 65_535);
+            assert!(matches!(t.layout(), Layout::Ipv6(_)) || identifications.iter().all(|known| *known));
         }
     }
 

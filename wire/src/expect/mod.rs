@@ -136,7 +136,7 @@ impl Expect {
     }
 
     /// Outside addresses, or their lowest 32 bits; empty if none is learned.
-    pub(crate) fn outer_addresses(&self) -> impl Iterator<Item = u32> {
+    pub fn outer_addresses(&self) -> impl Iterator<Item = u32> {
         let ranges = self.outer.iter().map(|outer| outer.addrs).chain(self.also.iter().copied());
         ranges.flat_map(|range| (0..range.count).map(move |k| u32::from(range.first).wrapping_add(k)))
     }
