@@ -101,9 +101,7 @@ impl JudgePlan<'_> {
         } else {
             self.expect.all_right(bytes, hops, &work.words)
         };
-        if !right {
-            return false;
-        }
+        let Some(differ) = right else { return false };
         if HELD {
             let outer = |j| work.values.outer(j);
             if work.indices[..count].iter().enumerate().any(|(j, &index)| self.has_moved(index, held, outer(j))) {
@@ -115,6 +113,10 @@ impl JudgePlan<'_> {
         }
         findings.set_hops(hops);
         findings.received += count as u64;
+        findings.identifications.see(self.expect, frames[0].bytes());
+        if differ {
+            self.count_open(frames, findings);
+        }
         if let (Some((store, trial)), true) = (self.store, LEARN) {
             for (j, &index) in work.indices[..count].iter().enumerate() {
                 let (addr, port) = work.values.outer(j);
@@ -122,6 +124,13 @@ impl JudgePlan<'_> {
             }
         }
         true
+    }
+
+    #[inline(never)]
+    fn count_open(&self, frames: &[Frame], findings: &mut Findings) {
+        for frame in frames {
+            findings.count_open(self.expect, frame.bytes());
+        }
     }
 
     #[inline(always)]
@@ -190,6 +199,10 @@ impl JudgePlan<'_> {
                     Err(mismatch) => Err(fault_of(mismatch)),
                 },
             };
+            if outcome.is_ok() {
+                findings.identifications.see(expect, frame);
+                findings.count_open(expect, frame);
+            }
             match (outcome, stamps) {
                 (Err(fault), _) => findings.count_wrong(fault, frame),
                 (Ok(()), Some(stamps)) => stamps.received(StreamId::sender(tag), StreamId::sequence(tag), stamp),

@@ -2,9 +2,10 @@
 
 use crate::first_wrong::{FirstWrong, fault_of_stray};
 use crate::seen::Arrivals;
+use method::trial::Difference;
 use method::{Example, Fault, FaultCounts};
 use port::Ticks;
-use wire::{Hops, Mismatch};
+use wire::{Expect, Hops, Mismatch};
 
 /// Counters of one receiver.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,10 @@ pub struct Findings {
     pub reordered: u64,
     /// Frames with a fault.
     pub faults: FaultCounts,
+    /// Right frames with each [`Difference`] of a frame by itself, in the order of [`DIFFERENCES`].
+    pub differences: [u64; DIFFERENCES.len()],
+    /// Identifications of right frames.
+    pub identifications: Identifications,
     /// The first frame of each fault.
     pub first_wrong: FirstWrong,
     /// The same in words, after the phase.
@@ -33,6 +38,53 @@ pub struct Findings {
     pub own: Ticks,
     /// Time in back-end calls that returned frames.
     pub backend: Ticks,
+}
+
+/// Differences of a frame by itself.
+pub const DIFFERENCES: [Difference; 3] = [Difference::TrafficClass, Difference::FlowLabel, Difference::DontFragment];
+
+/// Whether frames with clear DF between the same two addresses have one identification.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Identifications {
+    /// Both addresses, and the identification, of the first frame that was looked at.
+    first: Option<(u64, u16)>,
+    /// Later ones with the same.
+    same: u64,
+    vary: bool,
+}
+
+impl Identifications {
+    /// Fewer say nothing: a device may count each flow for itself.
+    const ENOUGH: u64 = 32;
+
+    #[inline(always)]
+    pub(crate) fn see(&mut self, expect: &Expect, frame: &[u8]) {
+        if !self.vary {
+            self.compare(expect.identification(frame));
+        }
+    }
+
+    fn compare(&mut self, of_frame: Option<(u64, u16)>) {
+        match (self.first, of_frame) {
+            (None, _) => self.first = of_frame,
+            (Some((first, _)), Some((addresses, _))) if first == addresses => {
+                let is_same = self.first == of_frame;
+                (self.same, self.vary) = (self.same + u64::from(is_same), self.vary || !is_same);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds those of another receiver.
+    pub(crate) fn add(&mut self, other: &Identifications) {
+        self.compare(other.first);
+        (self.same, self.vary) = (self.same + other.same, self.vary || other.vary);
+    }
+
+    /// All had the same identification.
+    pub(crate) fn are_constant(&self) -> bool {
+        !self.vary && self.same >= Identifications::ENOUGH
+    }
 }
 
 /// Frames by inner and outer hop limits, of four pairs at most.
@@ -57,6 +109,13 @@ impl Findings {
         let fault = if is_fragment { Fault::Fragment } else { fault };
         self.faults.add(fault);
         self.first_wrong.keep(fault, frame);
+    }
+
+    /// Counts what differs in a right frame although nothing is wrong.
+    pub(crate) fn count_open(&mut self, expect: &Expect, frame: &[u8]) {
+        let open = expect.open(frame);
+        let differs = [open.traffic_class, open.flow_label, open.dont_fragment];
+        self.differences.iter_mut().zip(differs).for_each(|(n, differs)| *n += u64::from(differs));
     }
 
     /// Counts a frame; if it is a duplicate or its hop limits differ from the first frame's, the
@@ -110,6 +169,10 @@ impl HopTally {
 pub(crate) fn fault_of(mismatch: Mismatch) -> Fault {
     match mismatch {
         Mismatch::Length => Fault::WrongLength,
+        Mismatch::Trailer => Fault::Trailer,
+        Mismatch::Mac => Fault::WrongMac,
+        Mismatch::TrafficClass => Fault::WrongTrafficClass,
+        Mismatch::Identification => Fault::WrongIdentification,
         Mismatch::Address => Fault::WrongAddress,
         Mismatch::Port => Fault::WrongPort,
         Mismatch::Pool => Fault::OutsidePool,

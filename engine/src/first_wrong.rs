@@ -105,5 +105,5 @@ fn expected(octets: &[u8], plan: &JudgePlan<'_>, ttl: u8) -> Option<Vec<u8>> {
         Some((addr, port)) => values.learned(addr, port),
         None => plan.expect.with_outer_of(octets, &values),
     };
-    Some(plan.expect.frame(&values, &tag, ttl))
+    Some(plan.expect.frame(&values, &tag, ttl, (octets, at)))
 }

@@ -5,7 +5,7 @@ mod observed;
 use crate::churn::ChurnPlan;
 use crate::distinct;
 use crate::early::{self, Early};
-use crate::findings::{Findings, HopTally};
+use crate::findings::{DIFFERENCES, Findings, HopTally, Identifications};
 use crate::judge::Arrivals;
 use crate::lane::{self, Lane, Report, Shared, Tasks};
 use crate::observe::{Extra, FrameStamps};
@@ -14,7 +14,7 @@ use crate::schedule::Departures;
 use crate::store::StateTable;
 use crate::tasks::TaskMaker;
 use crate::tcp::Stages;
-use method::trial::{EarlyEnd, SharedTuples};
+use method::trial::{Difference, EarlyEnd, SharedTuples};
 use method::{Churn, Count, Example, Fault, Leg, Nanos, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts};
@@ -411,7 +411,7 @@ impl Stage {
 
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
-        let mut hops = [HopTally::default(); 2];
+        let (mut hops, mut identifications) = ([HopTally::default(); 2], [Identifications::default(); 2]);
         // Native frames may have other hop limits.
         let (mut native, mut native_hops) = ([Leg::default(), Leg::default()], [HopTally::default(); 2]);
         for r in reports {
@@ -434,6 +434,7 @@ impl Stage {
             let sides = [(&mut out.forward, &r.at_right), (&mut out.reverse, &r.at_left)];
             for (side, (leg, found)) in sides.into_iter().enumerate() {
                 add_findings(leg, &mut hops[side], found);
+                identifications[side].add(&found.identifications);
                 if let Some(found) = &found.native {
                     add_findings(&mut native[side], &mut native_hops[side], found);
                 }
@@ -458,6 +459,11 @@ impl Stage {
                 leg.faults.0[Fault::Duplicate as usize] += twice;
             }
             add_native(leg, &native);
+        }
+        for (leg, identifications) in [&mut out.forward, &mut out.reverse].into_iter().zip(identifications) {
+            if identifications.are_constant() {
+                leg.differences.insert(Difference::ConstantIdentification, leg.received);
+            }
         }
         out
     }
@@ -527,6 +533,9 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     leg.received += found.received;
     leg.reordered += found.reordered;
     leg.faults.merge(&found.faults);
+    for (&difference, &frames) in DIFFERENCES.iter().zip(&found.differences).filter(|(_, frames)| **frames > 0) {
+        *leg.differences.entry(difference).or_default() += frames;
+    }
     add_examples(leg, &found.examples);
     hops.count(found);
 }
@@ -542,6 +551,9 @@ fn add_native(leg: &mut Leg, native: &Leg) {
     leg.received += native.received;
     leg.reordered += native.reordered;
     leg.faults.merge(&native.faults);
+    for (&difference, frames) in &native.differences {
+        *leg.differences.entry(difference).or_default() += frames;
+    }
     add_examples(leg, &native.examples);
     if let Some(of_leg) = &mut leg.native {
         of_leg.received = native.received;

@@ -340,11 +340,14 @@ fn raise_port(frame: &mut [u8], at: usize) {
     }
 }
 
-/// RFC 1624, equation 3. Separate from the code that builds and judges frames, whose faults it must not share.
+/// RFC 1624, equation 3, and never zero, which means no checksum (RFC 768). Separate from the code that builds and judges frames, whose faults it must not share.
 fn sum_after(sum: u16, old: u16, new: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (total & 0xffff) + (total >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
+    match !((folded & 0xffff) + (folded >> 16)) as u16 {
+        0 => 0xffff,
+        sum => sum,
+    }
 }
 
 fn wait(time: Duration) {

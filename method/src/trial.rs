@@ -2,6 +2,7 @@
 
 mod delays;
 mod device;
+mod difference;
 mod direction;
 mod example;
 mod named;
@@ -16,6 +17,7 @@ pub use delays::{DelayHistogram, LOST, Sample};
 pub use device::{
     Action, ActionTime, Buckets, CpuIdle, Disruption, EmptyingTimes, Sampler, Survivors, TableMemory, TearDown,
 };
+pub use difference::Difference;
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use example::Example;
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, WarmUpFrames};
@@ -25,6 +27,7 @@ pub use profile::{CoreSamples, Profile, Profiler};
 pub use queries::{Answers, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How much a trial sends in each active direction; of two with different rates, in the faster one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -251,10 +254,18 @@ pub enum Fault {
     Fragment,
     /// A test frame with a VLAN tag that it should not have.
     WrongVlan,
+    /// The Ethernet destination is not the port's address.
+    WrongMac,
+    /// TOS, traffic class or flow label is wrong where an RFC fixes it (RFC 7915, sections 4.1 and 5.1).
+    WrongTrafficClass,
+    /// DF is wrong where an RFC fixes it (RFC 791, section 2.3).
+    WrongIdentification,
+    /// Octets follow a right frame.
+    Trailer,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 19] = [
         Fault::Foreign,
         Fault::Late,
         Fault::Unexpected,
@@ -270,6 +281,10 @@ impl Fault {
         Fault::IcmpError,
         Fault::Fragment,
         Fault::WrongVlan,
+        Fault::WrongMac,
+        Fault::WrongTrafficClass,
+        Fault::WrongIdentification,
+        Fault::Trailer,
     ];
 
     /// Whether only the device can have made a frame of this trial so: neither waiting nor another sender explains it.
@@ -295,6 +310,10 @@ impl Fault {
             Fault::IcmpError => "ICMP errors",
             Fault::Fragment => "fragments",
             Fault::WrongVlan => "with a wrong VLAN tag",
+            Fault::WrongMac => "to another Ethernet address",
+            Fault::WrongTrafficClass => "with a wrong TOS, traffic class or flow label",
+            Fault::WrongIdentification => "with a wrong DF",
+            Fault::Trailer => "with octets behind their end",
         }
     }
 }
@@ -341,6 +360,9 @@ pub struct Leg {
     pub reordered: Count,
     /// All other frames that arrived, by fault.
     pub faults: FaultCounts,
+    /// Frames in `received` that differ in what an RFC leaves to the device.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub differences: BTreeMap<Difference, Count>,
     /// The first frame of each kind of fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,

@@ -122,7 +122,7 @@ impl Technology for MapT {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let bed = setting.bed(self.map.flows(plays, setting.flows)?);
         match plays {
-            Plays::Dual => Ok(view::nat44(&bed, self.map.seen()?)),
+            Plays::Dual => Ok(view::nat44(&bed, self.map.seen()?).translated_twice()),
             Plays::Ce => {
                 let remotes = behind(&bed, self.keys.dmr)?;
                 let (own, outside) = (self.map.customer()?, self.map.seen()?);

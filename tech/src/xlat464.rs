@@ -77,7 +77,7 @@ impl Technology for Xlat464 {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         if plays == Plays::Dual {
-            return Ok(view::nat44(&bed, self.nat.pool.seen()));
+            return Ok(view::nat44(&bed, self.nat.pool.seen()).translated_twice());
         }
         let clat = Pref64::new(self.clat, true).map_err(why)?;
         let rows = subscribers(&bed, |a| clat.to_ipv6(a).map_err(|e| format!("{e:?}")))?;

@@ -2,7 +2,7 @@
 //! checksums beside zero, where devices err that lose a carry (RFC 1624) or write 0 for 0xffff (RFC
 //! 768), so that a short trial meets them, too.
 
-use crate::checksum::Sum;
+use crate::checksum::{Sum, update16};
 use crate::expect::Expect;
 use crate::fields::{Fields, Values};
 use crate::header::{self, half, put16, word};
@@ -53,6 +53,23 @@ fn put_checksum(frame: &mut [u8], tag_at: usize, field: u16) {
     let sum = Sum(u64::from(old) + u64::from(compensation) + u64::from(!field));
     frame[checksum_at..checksum_at + 2].copy_from_slice(&field.to_ne_bytes());
     frame[compensation_at..compensation_at + 2].copy_from_slice(&sum.fold().to_ne_bytes());
+}
+
+/// Takes compensation, and behind equal headers identification, from a frame that was sent with
+/// this one's tag.
+pub(crate) fn choose_as(frame: &mut [u8], tag_at: usize, (other, other_at): (&[u8], usize)) {
+    let compensation_at = other_at + crate::tag::LEN - 2;
+    let Some(&[a, b]) = other.get(compensation_at..).and_then(<[u8]>::first_chunk) else { return };
+    let checksum = u16::from_ne_bytes([frame[tag_at - 2], frame[tag_at - 1]]);
+    let without = Sum(u64::from(checksum) + u64::from(!u16::from_ne_bytes([a, b]))).fold();
+    put_checksum(frame, tag_at, if without == 0 { 0xffff } else { without });
+    let identification_at = tag_at - header::UDP - header::IPV4 + 4;
+    if other_at == tag_at && frame[identification_at - 4] == 0x45 && other[identification_at - 4] == 0x45 {
+        let [old, new] = [&*frame, other].map(|b| header::be16(b, identification_at));
+        let field = update16([frame[identification_at + 6], frame[identification_at + 7]], old, new);
+        put16(frame, identification_at, new);
+        frame[identification_at + 6..identification_at + 8].copy_from_slice(&field);
+    }
 }
 
 /// Sets an identification with which the header has this checksum, 0 for 0xffff, once its TTL is

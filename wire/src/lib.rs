@@ -29,7 +29,7 @@ pub mod view;
 
 pub use addr::{AddrRange, Prefix4, Prefix6};
 pub use batch::{BATCH, Batch, Words};
-pub use expect::{Expect, Hops, Mismatch, OuterRange};
+pub use expect::{Expect, Hops, Mismatch, Open, OuterRange};
 pub use fields::{Fields, Source, Values};
 pub use flow::{Flow, FlowSpace, ListedSubscriber, SharedPorts};
 pub use flow_error::FlowError;

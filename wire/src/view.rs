@@ -65,6 +65,14 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
+    /// The view of a device that translates to IPv6 and back, such as both edges of 464XLAT or MAP-T.
+    #[must_use]
+    pub fn translated_twice(self) -> View {
+        let View { expect_left, expect_right, .. } = self;
+        let [expect_left, expect_right] = [expect_left, expect_right].map(Expect::translated_twice);
+        View { expect_right, expect_left, ..self }
+    }
+
     /// The view with a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes,
     /// in octets with FCS; unchanged without sizes. The templates must have the largest size.
     #[must_use]

@@ -9,7 +9,7 @@ use engine::judge::{Arrivals, Judge};
 use engine::phase::Phase;
 use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
-use method::{Direction, Fault, Order, Rate};
+use method::{Direction, Fault, FaultCounts, Order, Rate};
 use plane::view::ce::{self, TunnelEnds};
 use plane::view::{BedAddresses, Subscriber6, TranslatedEnds, Tunnelled, forwarding_as, pe};
 use port::link::Steer;
@@ -131,6 +131,55 @@ fn a_frame_for_another_subscriber_is_a_wrong_address() {
         let found = (f.received, f.faults.get(Fault::WrongAddress), f.faults.total());
         assert_eq!(found, (31_999, 1, 1), "{name}: {:?}", f.faults);
     }
+}
+
+/// What differs in frames whose octets were changed and whose IPv4 header was resealed.
+fn changed(view: &View, at_left: bool, changes: &[(usize, u8)]) -> (FaultCounts, [u64; 3]) {
+    let mut burst = row(view, at_left, 0..32);
+    for (at, xor) in changes {
+        let frame = &mut burst[9];
+        frame[*at] ^= xor;
+        if frame[12] == 8 {
+            frame[24..26].fill(0);
+            let sum = Sum::default().bytes(&frame[14..34]).checksum();
+            frame[24..26].copy_from_slice(&sum);
+        }
+    }
+    let f = judged(view, at_left, None, &[burst]);
+    assert_eq!(f.received + f.faults.total(), 32);
+    (f.faults, f.differences)
+}
+
+/// RFC 7915, section 4.1: flow label 0, traffic class copied.
+#[test]
+fn behind_a_translator_to_ipv6_traffic_class_and_flow_label_are_fixed() {
+    let [siit, ..] = edges();
+    for (at, xor) in [(14, 1), (15, 0x10), (15, 1), (16, 1), (17, 1)] {
+        let (faults, open) = changed(&siit.1, true, &[(at, xor)]);
+        assert_eq!((faults.get(Fault::WrongTrafficClass), faults.total(), open), (1, 1, [0; 3]), "octet {at}");
+    }
+}
+
+/// RFC 7915, section 5.1: TOS is copied; DF follows the size, but RFC 6145 set it always.
+#[test]
+fn behind_a_translator_to_ipv4_tos_is_fixed_and_df_is_open() {
+    let [siit, ..] = edges();
+    let (faults, open) = changed(&siit.1, false, &[(15, 4)]);
+    assert_eq!((faults.get(Fault::WrongTrafficClass), faults.total(), open), (1, 1, [0; 3]));
+    let (faults, open) = changed(&siit.1, false, &[(20, 0x40)]);
+    assert_eq!((faults.total(), open), (0, [0, 0, 1]));
+}
+
+/// RFC 2473, sections 6.4 and 6.5; the packet inside is the customer's.
+#[test]
+fn a_tunnel_may_choose_traffic_class_and_flow_label_of_its_own_header() {
+    let tunnel = edges().into_iter().find(|(_, view)| matches!(view.expect_left.layout(), Layout::Tunnel(_))).unwrap();
+    for (at, xor, differs) in [(14, 1, [1, 0, 0]), (15, 0x20, [1, 0, 0]), (15, 8, [0, 1, 0]), (17, 1, [0, 1, 0])] {
+        let (faults, open) = changed(&tunnel.1, true, &[(at, xor)]);
+        assert_eq!((faults.total(), open), (0, differs), "octet {at}");
+    }
+    let (faults, _) = changed(&tunnel.1, true, &[(60, 0x40)]);
+    assert_eq!((faults.get(Fault::WrongIdentification), faults.total()), (1, 1), "DF inside");
 }
 
 #[test]

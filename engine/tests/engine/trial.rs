@@ -110,11 +110,14 @@ fn word(frame: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([frame[at], frame[at + 1]])
 }
 
-/// RFC 1624.
+/// RFC 1624; 0 would mean no checksum (RFC 768).
 fn set_port(frame: &mut [u8], at: usize, port: u16) {
     let sum = u32::from(!word(frame, CHECKSUM)) + u32::from(!word(frame, at)) + u32::from(port);
     let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+    let sum = match !(((sum & 0xffff) + (sum >> 16)) as u16) {
+        0 => 0xffff,
+        sum => sum,
+    };
     frame[at..at + 2].copy_from_slice(&port.to_be_bytes());
     frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
 }

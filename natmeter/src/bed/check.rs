@@ -507,6 +507,12 @@ fn way_out(fault: Fault) -> &'static str {
         Fault::WrongVlan => {
             "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
         }
+        Fault::WrongMac => {
+            "they are addressed to another port: look at the box's neighbour entry for the tester's address"
+        }
+        Fault::WrongTrafficClass => "a translator copies TOS and traffic class, and writes flow label 0 (RFC 7915)",
+        Fault::WrongIdentification => "a router or NAT keeps DF (RFC 791)",
+        Fault::Trailer => "the box or its card leaves octets behind the packet's end",
         Fault::Foreign | Fault::Late | Fault::Unexpected => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }

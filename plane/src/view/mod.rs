@@ -103,7 +103,8 @@ fn view(bed: &BedAddresses, links: [Layout; 2], fields: [Fields; 2], outside: Op
     let left = template(bed, bed.left, fields[0], on_left.clone());
     let right = template(bed, bed.right, reversed(fields[1]), on_right.reversed());
     let stateful = outside.is_some();
-    let expected = Expect::udp(&left, fields[1], on_right, outside.as_ref().map(|o| o.range.clone()));
+    let expected =
+        Expect::udp(&left, fields[1], on_right, outside.as_ref().map(|o| o.range.clone())).arriving_at(bed.right.own);
     let expect_right = match outside {
         Some(o) => expected.or_of(o.also).within(o.set).with_clear(o.clear),
         None => expected,
@@ -116,7 +117,7 @@ fn view(bed: &BedAddresses, links: [Layout; 2], fields: [Fields; 2], outside: Op
         order: Permutation::new(bed.flows.size(), bed.seed),
         connections: bed.connections,
         expect_right,
-        expect_left: Expect::udp(&right, reversed(fields[0]), on_left.reversed(), None),
+        expect_left: Expect::udp(&right, reversed(fields[0]), on_left.reversed(), None).arriving_at(bed.left.own),
         left,
         right,
         stateful,

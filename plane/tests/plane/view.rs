@@ -17,6 +17,9 @@ use wire::{
     Template, Values, View, edges,
 };
 
+/// The tester's own Ethernet addresses.
+const LEFT: Mac = Mac([2, 0, 0, 0, 0, 1]);
+const RIGHT: Mac = Mac([2, 0, 0, 0, 0, 4]);
 const SUBSCRIBERS: u32 = 100;
 const REMOTES: u32 = 3;
 const REMOTE: u32 = 0xc613_0002;
@@ -43,8 +46,8 @@ fn remote() -> (AddrRange, PortRange) {
 }
 
 fn bed(flows: FlowSpace, frame_size: usize) -> BedAddresses {
-    let left = Hop { own: Mac([2, 0, 0, 0, 0, 1]), next: Mac([2, 0, 0, 0, 0, 2]) };
-    let right = Hop { own: Mac([2, 0, 0, 0, 0, 4]), next: Mac([2, 0, 0, 0, 0, 3]) };
+    let left = Hop { own: LEFT, next: Mac([2, 0, 0, 0, 0, 2]) };
+    let right = Hop { own: RIGHT, next: Mac([2, 0, 0, 0, 0, 3]) };
     // Drawn from all subscribers pseudo-randomly; more would teach nothing new.
     let connections = flows.size().min(600);
     BedAddresses { left, right, frame_size, ttl: 10, connections, flows, seed: 3 }
@@ -121,7 +124,8 @@ impl Packet {
         let len = self.payload.len() as u16 + 8;
         let mut h = Ipv4Header::new(len, self.ttl, IpNumber::UDP, s, d).unwrap();
         // What a device may choose.
-        (h.identification, h.dont_fragment) = (self.ports[0], self.v6.is_none());
+        h.identification = self.ports[0];
+        h.dont_fragment = false;
         h.header_checksum = h.calc_header_checksum();
         h
     }
@@ -193,7 +197,7 @@ impl Gateway {
         if left != Link::Ipv4 {
             assert_eq!(p.v6.unwrap()[1], Gateway::remote6(left, remote));
         }
-        let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
+        let mut q = Packet { to: RIGHT.0, ttl: p.ttl - 1, ..p.clone() };
         let customer = if let Some(ports) = &self.nat {
             let used = |&port: &u16| !self.table.contains_key(&(PUBLIC, port, remote, p.ports[1]));
             q.ports[0] = *ports.iter().find(|&port| used(port)).expect("ports enough");
@@ -224,7 +228,7 @@ impl Gateway {
         if right != Link::Ipv4 {
             assert_eq!(p.v6, Some([Gateway::remote6(right, remote), (self.owner)(customer, p.ports[1])]));
         }
-        let mut q = Packet { ttl: p.ttl - 1, ..p.clone() };
+        let mut q = Packet { to: LEFT.0, ttl: p.ttl - 1, ..p.clone() };
         if self.nat.is_some() {
             let opened = &self.table[&(customer, p.ports[1], remote, p.ports[0])];
             q.ports[1] = opened.ports[0];
@@ -421,7 +425,8 @@ fn a_ce_that_leaves_its_port_set_is_found() {
 #[test]
 fn frames_of_any_link_come_back_over_a_cable() {
     let ends = Tunnelled { subscribers: &subscribers(), pe: PE };
-    let bed = sharing(64);
+    let on_the_cable = Hop { own: LEFT, next: LEFT };
+    let bed = BedAddresses { left: on_the_cable, right: on_the_cable, ..sharing(64) };
     let link = pe::lwaftr(&bed, &ends).unwrap().left.layout().clone();
     let view = forwarding_as(&bed, &link);
     for i in 0..100 {
@@ -456,6 +461,7 @@ fn an_ipv6_router_changes_the_hop_limit_alone() {
             assert_eq!((head.hop_limit, head.next_header), (10, IpNumber::UDP));
             let udp = UdpHeader::from_slice(&frame[54..]).unwrap().0;
             assert_eq!(udp.calc_checksum_ipv6(&head, &frame[62..]).unwrap(), udp.checksum);
+            frame[..6].copy_from_slice(if sent.fields() == view.left.fields() { &RIGHT.0 } else { &LEFT.0 });
             frame[21] -= 1;
             assert_eq!(expect.check(&frame, &values), Ok(()));
             frame[53] ^= 1;

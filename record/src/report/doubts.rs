@@ -10,7 +10,7 @@ use crate::folder::SHARED_CORES;
 use crate::plan::Measurement;
 use crate::search::lowered;
 use crate::store::{RESULTS, TRIALS};
-use method::trial::Fault;
+use method::trial::{Difference, Fault};
 use method::{Count, ResultKind};
 use std::collections::BTreeSet;
 
@@ -85,6 +85,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     let validation = "limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.";
     doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), validation));
     wrong_frames(report, &mut doubts);
+    different_frames(report, &mut doubts);
     starved_queues(j, &mut doubts);
     if let Some(hop) = j.kept_hop {
         let sent_with = report.header.scenario.traffic.ttl;
@@ -172,6 +173,18 @@ fn starved_queues(judged: &TrialCounts, doubts: &mut Vec<String>) {
                 grouped(queues.iter().sum())
             ));
         }
+    }
+}
+
+fn different_frames(report: &Report, doubts: &mut Vec<String>) {
+    let differ = |(difference, n): (&Difference, &Count)| format!("{} {}", grouped(*n), difference.name());
+    let different: Vec<String> = report.judged.differences.iter().map(differ).collect();
+    if !different.is_empty() {
+        doubts.push(format!(
+            "Of {} right frames, the device delivered {}.",
+            grouped(report.judged.received),
+            different.join(", ")
+        ));
     }
 }
 

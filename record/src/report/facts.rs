@@ -6,7 +6,7 @@ use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use document::Pairs;
-use method::trial::{Fault, Leg, SharedTuples, TrialOutcome};
+use method::trial::{Difference, Fault, Leg, SharedTuples, TrialOutcome};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Example, Order, Rate, ResponderTable, TrialRecord, Verdict, witness};
 use procedure::Metric;
@@ -60,6 +60,9 @@ pub struct TrialCounts {
     /// The first of these of each kind at each port.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<PortExample>,
+    /// Frames received correctly that differ in what an RFC leaves to the device, by difference.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub differences: BTreeMap<Difference, Count>,
     /// Frames that each queue of the right port of a bed received, of several queues.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub right_queues: Vec<Count>,
@@ -92,6 +95,7 @@ impl TrialCounts {
                 sum.received += leg.received;
                 sum.reordered += leg.reordered;
                 sum.faults.merge(&leg.faults);
+                leg.differences.iter().for_each(|(&of, n)| *sum.differences.entry(of).or_default() += n);
             }
             if let Some(leg) = &outcome.phase1 {
                 sum.faults.merge(&leg.faults);
@@ -132,6 +136,7 @@ impl TrialCounts {
             reordered: sum.reordered,
             faults: sum.faults.iter().collect(),
             examples: examples(trials),
+            differences: sum.differences,
             right_queues,
             left_queues,
             kept_hop: trials.iter().flat_map(|t| t.outcome.hop_limit).flatten().find(|&hop| hop >= sent_with),

@@ -65,13 +65,17 @@ fn part(plays: &str, table: &str, traffic: &str) -> Part {
 impl Part {
     /// Sends the first frame of a connection; what Right says of it, and of the same frame with the sent checksum.
     fn send(&mut self, index: u32) -> [Result<(), Mismatch>; 2] {
+        self.send_as(index, index)
+    }
+
+    fn send_as(&mut self, index: u32, sequence: u32) -> [Result<(), Mismatch>; 2] {
         let View { left, expect_right, .. } = &self.view;
         let values = Values::of(self.view.flow(index));
         let mut frame = vec![0; left.len()];
-        left.write(&mut frame, &values, &Tag { trial: 1, stream: 0, sender: 0, sequence: index.into(), index });
+        left.write(&mut frame, &values, &Tag { trial: 1, stream: 0, sender: 0, sequence: sequence.into(), index });
         let mut batch = [Frame::with_room(&frame, 128, 2048)];
         let mut verdicts = [Verdict::Drop];
-        let now = 1_000_000 * (u64::from(index) + 1);
+        let now = 1_000_000 * (u64::from(sequence) + 1);
         self.function.process(Input::new(now, Side::Customer, &mut batch, &mut verdicts), &mut outbox());
         assert_eq!(verdicts, [Verdict::Forward(Side::Internet)]);
         let mut received = batch[0].bytes().to_vec();
@@ -94,6 +98,17 @@ fn a_copied_checksum_is_found_with_the_default_addresses_of_every_technology() {
             assert_eq!(part.send(index), [Ok(()), Err(Mismatch::Checksum)], "{plays} {table} connection {index}");
         }
         assert!(!part.view.hides_copied_checksums(), "{plays} {table}");
+    }
+}
+
+/// Over 65,536 sequence numbers, a connection has every checksum.
+#[test]
+fn every_technology_writes_every_checksum_right() {
+    for (table, plays) in each(TRANSLATE) {
+        let mut part = part(plays, table, "");
+        for sequence in 0..1 << 16 {
+            assert_eq!(part.send_as(0, sequence)[0], Ok(()), "{plays} {table} sequence number {sequence}");
+        }
     }
 }
 

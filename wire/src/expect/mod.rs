@@ -8,31 +8,50 @@ use crate::addr::AddrRange;
 use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::pseudo_v4;
 use crate::fields::{Fields, FrameWords, Values, place};
-use crate::header::{self, be16, be32, half, word};
+use crate::header::{self, Mac, be16, be32, half, word};
 use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;
 use crate::range::PortRange;
 use crate::tag::Tag;
 use crate::template::{Template, UdpFrame};
-use row::{Constant, FrameRow, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST};
+use row::{Bits, Constant, DESTINATION, FrameRow, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST};
 
 /// The first reason why a frame is wrong, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// The frame has another length.
     Length,
+    /// Octets follow a right frame.
+    Trailer,
     /// A wrong address.
     Address,
     /// A wrong port.
     Port,
     /// Outside address or port that the DUT must not use.
     Pool,
+    /// The Ethernet destination is not the port's.
+    Mac,
     /// Another header field is wrong.
     Header,
+    /// TOS, traffic class or flow label, where an RFC fixes it.
+    TrafficClass,
+    /// DF, where an RFC fixes it.
+    Identification,
     /// The checksum of the IPv4 header or UDP is wrong.
     Checksum,
     /// Payload.
     Payload,
+}
+
+/// Differences that an RFC leaves to the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// TOS or traffic class (RFC 2474; RFC 2473, section 6.4).
+    pub traffic_class: bool,
+    /// Flow label (RFC 6437, section 3; RFC 2473, section 6.5).
+    pub flow_label: bool,
+    /// DF after translation: RFC 6145 sets it always, RFC 7915 by size (section 5.1 of both).
+    pub dont_fragment: bool,
 }
 
 /// What the DUT may translate to.
@@ -50,6 +69,10 @@ pub struct Expect {
     len: usize,
     /// Constant octets of the first IP header (with EtherType), and of an inner IPv4 header.
     headers: [Constant; 2],
+    /// Ethernet destination, and its mask, 0 if it is not compared.
+    to: (u64, u64),
+    /// There is a translation to IPv6 and back between the sent frame and this one.
+    translated_twice: bool,
     udp_len: u64,
     /// UDP pseudo header without addresses, and octets behind the tag.
     udp_sum: u64,
@@ -74,8 +97,10 @@ pub type Hops = u16;
 impl Expect {
     /// Frames of `sent` that arrive with these fields in this layout.
     ///
-    /// Masked out, as routers, NATs or translators change them: MAC addresses; TOS, identification,
-    /// DF; traffic class, flow label; TTL, hop limits (judged apart); checksums (recomputed).
+    /// Compared apart: Ethernet destination ([`Expect::arriving_at`]); TTL, hop limits; checksums
+    /// (recomputed). DF is kept (RFC 791), but open behind a translator to IPv4. TOS, traffic class
+    /// and flow label are fixed behind a translator (RFC 7915, sections 4.1 and 5.1), and open
+    /// elsewhere ([`Open`]). Not compared: Ethernet source, identification.
     /// Without an IPv4 address, phase 1 learns the lowest 32 bits of an outside IPv6 address, or
     /// else the port only, with address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
@@ -83,20 +108,15 @@ impl Expect {
         let (to, from) = Default::default();
         let right = Template::udp(&UdpFrame { to, from, size, ttl: 0, fields }, layout.clone());
         let (b, udp_len) = (right.bytes(), right.udp_len());
-        let headers = match &layout {
-            Layout::Ipv4 => [Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST), Constant::default()],
-            Layout::Ipv6(_) => [Constant::of(b, At::<{ crate::layout::IPV6 }>::FIRST, IPV6_FIRST), Constant::default()],
-            Layout::Tunnel(_) => [
-                Constant::of(b, At::<{ crate::layout::TUNNEL }>::FIRST, IPV6_FIRST),
-                Constant::of(b, At::<{ crate::layout::TUNNEL }>::SECOND, IPV4_SECOND),
-            ],
-        };
+        let headers = headers(b, sent.layout(), &layout);
         let tail = b[layout.head()..].to_vec();
         let outer_end = layout.ends().and_then(|ends| [&ends.src, &ends.dst].iter().position(|end| end.is_outer()));
         let ones = Values::default().learned(u32::MAX, u16::MAX);
         Expect {
             len: b.len(),
             headers,
+            to: (0, 0),
+            translated_twice: false,
             udp_len: place(0, udp_len, [0; 2]),
             udp_sum: pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&tail).fold().into(),
             fields,
@@ -114,10 +134,30 @@ impl Expect {
     /// The expectation for a template of another size.
     #[must_use]
     pub fn of_sent(&self, sent: &Template) -> Expect {
-        Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
+        let expect = Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
             .or_of(self.also.clone())
             .within(self.set)
-            .with_clear(self.clear)
+            .with_clear(self.clear);
+        let expect = Expect { to: self.to, ..expect };
+        if self.translated_twice { expect.translated_twice() } else { expect }
+    }
+
+    /// Requires this Ethernet destination.
+    #[must_use]
+    pub fn arriving_at(self, port: Mac) -> Expect {
+        let [a, b, c, d, e, f] = port.0;
+        Expect { to: (u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]), DESTINATION), ..self }
+    }
+
+    /// Expects that the device translates to IPv6 and back, as those do that have both edges.
+    #[must_use]
+    pub fn translated_twice(self) -> Expect {
+        let [first, second] = self.headers;
+        let first = match &self.layout {
+            Layout::Ipv4 => first.opened(IPV4_FIRST.df).with(df_of_translated(self.len)),
+            _ => first,
+        };
+        Expect { headers: [first, second], translated_twice: true, ..self }
     }
 
     /// Requires learned ports to belong to this set.
@@ -142,12 +182,14 @@ impl Expect {
     }
 
     /// The frame with this tag of the flow with these values: with empty Ethernet addresses and this TTL or hop limit.
-    pub fn frame(&self, values: &Values, tag: &Tag, ttl: u8) -> Vec<u8> {
+    /// What the sender chose freely is taken from `got`, which has its tag at `got_at`.
+    pub fn frame(&self, values: &Values, tag: &Tag, ttl: u8, (got, got_at): (&[u8], usize)) -> Vec<u8> {
         let size = self.len - self.layout.overhead() + header::FCS;
         let (to, from) = Default::default();
         let sent = Template::udp(&UdpFrame { to, from, size, ttl, fields: self.fields }, self.layout.clone());
         let mut frame = sent.bytes().to_vec();
         sent.write(&mut frame, values, tag);
+        crate::edges::choose_as(&mut frame, self.tag_at(), (got, got_at));
         frame
     }
 
@@ -219,9 +261,10 @@ impl Expect {
         }
     }
 
-    /// Whether the first frames of a batch are all correct and arrived with these hop limits.
+    /// Whether the first frames of a batch are all correct and arrived with these hop limits: then,
+    /// whether one differs in what is open ([`Open`]).
     #[inline(always)]
-    pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
+    pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> Option<bool> {
         by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
     }
 
@@ -232,15 +275,17 @@ impl Expect {
         frames: impl Iterator<Item = &'f [u8]>,
         hops: Hops,
         words: &Words,
-    ) -> bool {
+    ) -> Option<bool> {
         let row = self.row::<HEAD>(hops);
+        let mut open = 0;
         // The loop of `all` would not keep the row in registers.
         for (j, frame) in (0..BATCH).zip(frames) {
             if !row.right(frame, &words.at(j)) {
-                return false;
+                return None;
             }
+            open |= row.open_diff(frame);
         }
-        true
+        Some(open != 0)
     }
 
     /// Judges as [`Self::all_right`] does in phase 1: stores outside addresses and ports in
@@ -252,7 +297,7 @@ impl Expect {
         hops: Hops,
         words: &Words,
         flows: &mut Batch,
-    ) -> bool {
+    ) -> Option<bool> {
         by_head!(self.layout.head(), self.all_right_and_new_in(frames, hops, words, flows))
     }
 
@@ -263,13 +308,39 @@ impl Expect {
         hops: Hops,
         words: &Words,
         flows: &mut Batch,
-    ) -> bool {
+    ) -> Option<bool> {
         let row = self.row::<HEAD>(hops);
+        let mut open = 0;
         for (j, frame) in (0..BATCH).zip(frames) {
-            let Some((addr, port)) = self.right_and_new(&row, frame, words.at(j)) else { return false };
+            let (addr, port) = self.right_and_new(&row, frame, words.at(j))?;
             flows.learned(j, addr, port);
+            open |= row.open_diff(frame);
         }
-        true
+        Some(open != 0)
+    }
+
+    /// What of a right frame differs although nothing is wrong.
+    pub fn open(&self, frame: &[u8]) -> Open {
+        by_head!(self.layout.head(), self.open_in(frame))
+    }
+
+    fn open_in<const HEAD: usize>(&self, frame: &[u8]) -> Open {
+        let Some(head) = self.head::<HEAD>(frame) else { return Open::default() };
+        let row = self.row::<HEAD>(self.hops_in::<HEAD>(head));
+        Open {
+            traffic_class: row.differs(head, true, |bits| bits.class),
+            flow_label: row.differs(head, true, |bits| bits.label),
+            dont_fragment: row.differs(head, true, |bits| bits.df),
+        }
+    }
+
+    /// IPv4 addresses and identification of a frame with clear DF, for which it must differ from
+    /// frame to frame (RFC 6864, section 4.1).
+    #[inline(always)]
+    pub fn identification(&self, frame: &[u8]) -> Option<(u64, u16)> {
+        let ip = frame.get(self.tag_at() - header::UDP - header::IPV4..)?;
+        let is_meant = !matches!(self.layout, Layout::Ipv6(_)) && ip.len() >= header::IPV4 && ip[6] & 0x40 == 0;
+        is_meant.then(|| (word(ip, 12), be16(ip, 4)))
     }
 
     /// Compares a frame with its flow's values.
@@ -293,7 +364,9 @@ impl Expect {
 
     #[inline(always)]
     fn check_in<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords) -> Result<Hops, Mismatch> {
-        let Some(head) = self.head::<HEAD>(frame) else { return Err(Mismatch::Length) };
+        let Some(head) = self.head::<HEAD>(frame) else {
+            return Err(self.wrong_length(frame, |shorter| self.check_in::<HEAD>(shorter, words).is_ok()));
+        };
         let hops = self.hops_in::<HEAD>(head);
         if self.row::<HEAD>(hops).right(frame, words) {
             return Ok(hops);
@@ -322,7 +395,9 @@ impl Expect {
 
     #[inline(always)]
     fn learn_in<const HEAD: usize>(&self, frame: &[u8], mut words: FrameWords) -> Result<(u32, u16, Hops), Mismatch> {
-        let Some(head) = self.head::<HEAD>(frame) else { return Err(Mismatch::Length) };
+        let Some(head) = self.head::<HEAD>(frame) else {
+            return Err(self.wrong_length(frame, |shorter| self.learn_in::<HEAD>(shorter, words).is_ok()));
+        };
         let hops = self.hops_in::<HEAD>(head);
         if let Some((addr, port)) = self.right_and_new(&self.row::<HEAD>(hops), frame, words) {
             return Ok((addr, port, hops));
@@ -352,6 +427,7 @@ impl Expect {
         let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
         FrameRow {
             len: self.len,
+            to: self.to,
             first: first.with_hop(if tunnel { outer } else { ttl }, At::<HEAD>::FIRST),
             second: second.with_hop(ttl, At::<HEAD>::SECOND),
             udp_len: self.udp_len,
@@ -407,6 +483,12 @@ impl Expect {
     }
 
     #[cold]
+    fn wrong_length(&self, frame: &[u8], is_right: impl Fn(&[u8]) -> bool) -> Mismatch {
+        let start = frame.get(..self.len).filter(|start| start.len() < frame.len());
+        if start.is_some_and(is_right) { Mismatch::Trailer } else { Mismatch::Length }
+    }
+
+    #[cold]
     fn explain<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords, learning: bool) -> Mismatch {
         let Some(head) = self.head::<HEAD>(frame) else { return Mismatch::Length };
         let row = self.row::<HEAD>(self.hops_in::<HEAD>(head));
@@ -417,14 +499,52 @@ impl Expect {
             Mismatch::Port
         } else if learning && !self.in_pool::<HEAD>(addr, port) {
             Mismatch::Pool
-        } else if row.constant_diff(head) | row.ports_and_len_diff(head, words.ports) != 0 {
+        } else if row.destination_diff(head) != 0 {
+            Mismatch::Mac
+        } else if row.differs(head, false, |bits| bits.others) || row.ports_and_len_diff(head, words.ports) != 0 {
             Mismatch::Header
+        } else if row.differs(head, false, |bits| bits.class.or(bits.label)) {
+            Mismatch::TrafficClass
+        } else if row.differs(head, false, |bits| bits.df) {
+            Mismatch::Identification
         } else if !row.tail_right(frame) {
             Mismatch::Payload
         } else {
             Mismatch::Checksum
         }
     }
+}
+
+/// Constant octets of these headers: of the first IP header with EtherType, and of an inner IPv4
+/// header.
+fn headers(b: &[u8], sent: &Layout, received: &Layout) -> [Constant; 2] {
+    let none = Constant::default();
+    match (sent, received) {
+        (Layout::Ipv6(_), Layout::Ipv4) => {
+            let first = Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST.all(), IPV4_FIRST.df);
+            [first.with(df_of_translated(b.len())), none]
+        }
+        (_, Layout::Ipv4) => {
+            [Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST.all(), IPV4_FIRST.class), none]
+        }
+        (sent, Layout::Ipv6(_)) => {
+            let open = if *sent == Layout::Ipv4 { Bits::default() } else { IPV6_FIRST.class.or(IPV6_FIRST.label) };
+            [Constant::of(b, At::<{ crate::layout::IPV6 }>::FIRST, IPV6_FIRST.all(), open), none]
+        }
+        (_, Layout::Tunnel(_)) => {
+            let open = IPV6_FIRST.class.or(IPV6_FIRST.label);
+            [
+                Constant::of(b, At::<{ crate::layout::TUNNEL }>::FIRST, IPV6_FIRST.all(), open),
+                Constant::of(b, At::<{ crate::layout::TUNNEL }>::SECOND, IPV4_SECOND.all(), IPV4_SECOND.class),
+            ]
+        }
+    }
+}
+
+/// DF of a frame of this length behind a translator (RFC 7915, section 5.1).
+fn df_of_translated(len: usize) -> Bits {
+    const MAY_BE_CUT: usize = 1260;
+    if len - header::ETH > MAY_BE_CUT { IPV4_FIRST.df } else { Bits::default() }
 }
 
 /// Lowest 32 bits of an IPv6 source, or else destination.

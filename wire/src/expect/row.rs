@@ -1,47 +1,143 @@
-//! The path of a correct frame: compares everything without a branch.
+//! The path of a correct frame: compares everything that is fixed without a branch, and notes what
+//! differs in the bits that an RFC leaves to the device.
 
 use crate::checksum::Sum;
 use crate::fields::{FrameWords, place};
 use crate::header::{half, word};
 use crate::layout::{At, ENDS6};
 
-/// Eight and four required bytes of a header, with masks.
+/// Eight and four bytes of a header.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bits(u64, u32);
+
+impl Bits {
+    pub(super) const fn new(long: [u8; 8], short: [u8; 4]) -> Bits {
+        Bits(u64::from_ne_bytes(long), u32::from_ne_bytes(short))
+    }
+
+    #[inline(always)]
+    fn of(b: &[u8], (long, short, _): Offsets) -> Bits {
+        Bits(word(b, long), half(b, short))
+    }
+
+    #[inline(always)]
+    fn and(self, mask: Bits) -> Bits {
+        Bits(self.0 & mask.0, self.1 & mask.1)
+    }
+
+    #[inline(always)]
+    fn differ(self, other: Bits) -> Bits {
+        Bits(self.0 ^ other.0, self.1 ^ other.1)
+    }
+
+    pub(super) fn or(self, more: Bits) -> Bits {
+        Bits(self.0 | more.0, self.1 | more.1)
+    }
+
+    fn without(self, some: Bits) -> Bits {
+        Bits(self.0 & !some.0, self.1 & !some.1)
+    }
+
+    #[inline(always)]
+    pub(super) fn any(self) -> u64 {
+        self.0 | u64::from(self.1)
+    }
+}
+
+/// Which bits of a header an expectation compares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Compared {
+    /// TOS, or traffic class.
+    pub(super) class: Bits,
+    /// Flow label of IPv6.
+    pub(super) label: Bits,
+    /// DF of IPv4.
+    pub(super) df: Bits,
+    /// All other constant bits.
+    pub(super) others: Bits,
+}
+
+/// Required bits of a header, and those in which a difference is noted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Constant {
-    value: (u64, u32),
-    mask: (u64, u32),
+    value: Bits,
+    mask: Bits,
+    open: Bits,
 }
 
 /// Offsets, and which of the four octets are the hop limit, as in [`At`].
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
-    pub(super) fn of(b: &[u8], (long, short, _): Offsets, mask: ([u8; 8], [u8; 4])) -> Constant {
-        let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
-        Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
+    /// Requires the bits of `b` under `all`, without those that are open.
+    pub(super) fn of(b: &[u8], at: Offsets, all: Bits, open: Bits) -> Constant {
+        Constant { value: Bits::of(b, at).and(all), mask: all.without(open), open }
+    }
+
+    /// The same with these bits set instead of clear.
+    pub(super) fn with(self, bits: Bits) -> Constant {
+        Constant { value: self.value.or(bits), ..self }
+    }
+
+    /// The same, noting differences in these bits instead of requiring them.
+    pub(super) fn opened(self, bits: Bits) -> Constant {
+        Constant { mask: self.mask.without(bits), open: self.open.or(bits), ..self }
     }
 
     #[inline(always)]
     pub(super) fn with_hop(self, hop: u8, (_, _, at): Offsets) -> Constant {
-        let hop = u32::from_ne_bytes([hop; 4]) & at;
-        Constant { value: (self.value.0, self.value.1 | hop), mask: (self.mask.0, self.mask.1 | at) }
+        let hop = Bits(0, u32::from_ne_bytes([hop; 4]) & at);
+        let mask = Bits(self.mask.0, self.mask.1 | at);
+        Constant { value: Bits(self.value.0, self.value.1 | hop.1), mask, ..self }
     }
 
     #[inline(always)]
-    pub(super) fn diff(&self, frame: &[u8], (long, short, _): Offsets) -> u64 {
-        let a = (word(frame, long) & self.mask.0) ^ self.value.0;
-        let b = (half(frame, short) & self.mask.1) ^ self.value.1;
-        a | b as u64
+    fn differ(&self, frame: &[u8], at: Offsets) -> Bits {
+        Bits::of(frame, at).differ(self.value)
+    }
+
+    #[inline(always)]
+    pub(super) fn diff(&self, frame: &[u8], at: Offsets) -> Bits {
+        self.differ(frame, at).and(self.mask)
+    }
+
+    #[inline(always)]
+    pub(super) fn open_diff(&self, frame: &[u8], at: Offsets) -> Bits {
+        self.differ(frame, at).and(self.open)
     }
 }
 
-/// Masks for IPv4 behind an EtherType: type, version and header length; total length. More
-/// fragments and offset; protocol.
-pub(super) const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-/// Masks for IPv4 behind an IPv6 header.
-pub(super) const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
-/// Masks for IPv6: type, version, payload length; payload length, next header.
-pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
+/// IPv4 behind an EtherType: type, version and header length; total length. More fragments and
+/// offset; protocol.
+pub(super) const IPV4_FIRST: Compared = Compared {
+    class: Bits::new([0, 0, 0, 0xff, 0, 0, 0, 0], [0; 4]),
+    label: Bits::new([0; 8], [0; 4]),
+    df: Bits::new([0; 8], [0x40, 0, 0, 0]),
+    others: Bits::new([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]),
+};
+/// IPv4 behind an IPv6 header.
+pub(super) const IPV4_SECOND: Compared = Compared {
+    class: Bits::new([0, 0xff, 0, 0, 0, 0, 0, 0], [0; 4]),
+    label: Bits::new([0; 8], [0; 4]),
+    df: Bits::new([0; 8], [0x40, 0, 0, 0]),
+    others: Bits::new([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]),
+};
+/// IPv6: type, version, payload length; payload length, next header.
+pub(super) const IPV6_FIRST: Compared = Compared {
+    class: Bits::new([0, 0, 0x0f, 0xf0, 0, 0, 0, 0], [0; 4]),
+    label: Bits::new([0, 0, 0, 0x0f, 0xff, 0xff, 0, 0], [0; 4]),
+    df: Bits::new([0; 8], [0; 4]),
+    others: Bits::new([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]),
+};
+
+impl Compared {
+    pub(super) fn all(self) -> Bits {
+        self.others.or(self.class).or(self.label).or(self.df)
+    }
+}
+
+/// The Ethernet destination, in eight octets.
+pub(super) const DESTINATION: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 /// Ports and length, without the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
@@ -50,6 +146,8 @@ const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xf
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameRow<'e, const HEAD: usize> {
     pub(super) len: usize,
+    /// Ethernet destination, and its mask, 0 if it is not compared.
+    pub(super) to: (u64, u64),
     pub(super) first: Constant,
     pub(super) second: Constant,
     pub(super) udp_len: u64,
@@ -58,12 +156,14 @@ pub(super) struct FrameRow<'e, const HEAD: usize> {
 }
 
 impl<const HEAD: usize> FrameRow<'_, HEAD> {
-    /// Compares every unmasked header field, checksums and payload.
+    /// Compares every fixed header field, checksums and payload.
     #[inline(always)]
     pub(super) fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
         let Some(head) = self.head(frame) else { return false };
-        let diff =
-            self.addresses_diff(head, words) | self.ports_and_len_diff(head, words.ports) | self.constant_diff(head);
+        let diff = self.addresses_diff(head, words)
+            | self.ports_and_len_diff(head, words.ports)
+            | self.constant_diff(head)
+            | self.destination_diff(head);
         diff == 0 && self.checksums_valid(head, words) && self.tail_right(frame)
     }
 
@@ -91,10 +191,41 @@ impl<const HEAD: usize> FrameRow<'_, HEAD> {
     }
 
     #[inline(always)]
+    pub(super) fn destination_diff(&self, head: &[u8; HEAD]) -> u64 {
+        (word(head, 0) ^ self.to.0) & self.to.1
+    }
+
+    #[inline(always)]
     pub(super) fn constant_diff(&self, head: &[u8; HEAD]) -> u64 {
-        let first = self.first.diff(head, At::<HEAD>::FIRST);
+        let first = self.first.diff(head, At::<HEAD>::FIRST).any();
         let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
-        if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
+        if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND).any() } else { first }
+    }
+
+    /// Not zero if bits differ that an RFC leaves to the device.
+    #[inline(always)]
+    pub(super) fn open_diff(&self, frame: &[u8]) -> u64 {
+        let Some(head) = self.head(frame) else { return 0 };
+        let first = self.first.open_diff(head, At::<HEAD>::FIRST).any();
+        let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
+        if tunnel { first | self.second.open_diff(head, At::<HEAD>::SECOND).any() } else { first }
+    }
+
+    /// Whether fixed or open bits of the kind that `which` selects differ.
+    pub(super) fn differs(&self, head: &[u8; HEAD], is_open: bool, which: fn(Compared) -> Bits) -> bool {
+        let of = |constant: &Constant, compared: Compared, at: Offsets| {
+            let diff = if is_open { constant.open_diff(head, at) } else { constant.diff(head, at) };
+            diff.and(which(compared)).any() != 0
+        };
+        let first = if At::<HEAD>::HAS6 { IPV6_FIRST } else { IPV4_FIRST };
+        let tunnel = At::<HEAD>::HAS6 && At::<HEAD>::HAS4;
+        of(&self.first, first, At::<HEAD>::FIRST) || tunnel && of(&self.second, IPV4_SECOND, At::<HEAD>::SECOND)
+    }
+
+    /// Whether bits of this kind are fixed.
+    pub(super) fn compares(&self, which: fn(Compared) -> Bits) -> bool {
+        let first = if At::<HEAD>::HAS6 { IPV6_FIRST } else { IPV4_FIRST };
+        self.first.mask.and(which(first)).any() | self.second.mask.and(which(IPV4_SECOND)).any() != 0
     }
 
     /// Whether checksums are valid; only for correct addresses, whose sums are known.

@@ -81,11 +81,31 @@ impl Expect {
         if !headers_right::<HEAD>(head, wanted) {
             return Err(Mismatch::Header);
         }
+        self.marks_right::<HEAD>(head)?;
         // A call of memcmp(3) for no octets took longer than everything else here.
         if !wanted.payload.is_empty() && frame[tcp_at + HEADER..end] != *wanted.payload {
             return Err(Mismatch::Payload);
         }
         if checksums_valid::<HEAD>(head, words, wanted) { Ok(outer) } else { Err(Mismatch::Checksum) }
+    }
+}
+
+impl Expect {
+    /// Compares Ethernet destination, TOS, traffic class and flow label as in UDP frames, and DF, which
+    /// is set in segments.
+    #[inline(always)]
+    fn marks_right<const HEAD: usize>(&self, head: &[u8; HEAD]) -> Result<(), Mismatch> {
+        let row = self.row::<HEAD>(self.hops_in::<HEAD>(head));
+        if row.destination_diff(head) != 0 {
+            Err(Mismatch::Mac)
+        } else if row.differs(head, false, |bits| bits.class.or(bits.label)) {
+            Err(Mismatch::TrafficClass)
+        // As sent, it is clear in what a UDP frame must have.
+        } else if row.compares(|bits| bits.df) && !row.differs(head, false, |bits| bits.df) {
+            Err(Mismatch::Identification)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -76,6 +76,7 @@ fn the_forwarding_view_expects_what_a_router_does() {
         {
             let mut frame = vec![0; sent.len()];
             sent.write(&mut frame, &values, &tag(i, reverse));
+            frame[..6].copy_from_slice(if reverse { &CUSTOMER_HOP } else { &INTERNET_HOP });
             frame[22] -= 1;
             reseal(&mut frame);
             expect.check(&frame, &values).unwrap();

@@ -1,0 +1,32 @@
+//! Differences between frames that were sent and received which an RFC leaves to the device.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What of a right frame differs from what was sent, or from what a newer RFC says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    /// TOS or traffic class (RFC 2474; of a tunnel, RFC 2473, section 6.4).
+    TrafficClass,
+    /// Flow label (RFC 6437, section 3; of a tunnel, RFC 2473, section 6.5).
+    FlowLabel,
+    /// DF behind a translator (RFC 7915, section 5.1; RFC 6145 sets it always).
+    DontFragment,
+    /// One identification in all frames, although DF is clear (RFC 6864, section 4.1; RFC 7915, section 5.1).
+    ConstantIdentification,
+}
+
+impl Difference {
+    /// What is different, behind a number of frames.
+    pub fn name(self) -> &'static str {
+        match self {
+            Difference::TrafficClass => "with another TOS or traffic class than was sent",
+            Difference::FlowLabel => "with another flow label than was sent",
+            Difference::DontFragment => "with another DF than RFC 7915, section 5.1, says",
+            Difference::ConstantIdentification => {
+                "with one and the same identification, although DF is clear (RFC 6864, section 4.1)"
+            }
+        }
+    }
+}
