@@ -10,19 +10,13 @@ mod timing;
 
 use pair::{inside, side4, side6};
 use plane::aftr::{Aftr, Config};
+use testbed::packets::{raw, udp_with};
+use timing::PAYLOAD;
 
 /// A tunnel packet of a customer, all of whom have the address 192.168.1.2.
 fn frame(flow: pair::Flow) -> Vec<u8> {
-    let mut b = vec![0u8; 100];
-    pair::ethernet(&mut b, side6().mac, side6().next_hop, 0x86dd);
-    b[14] = 0x60;
-    b[19] = 46;
-    b[20..22].copy_from_slice(&[4, 64]);
-    b[22..38].copy_from_slice(&inside(flow.customer).octets());
-    b[38..54].copy_from_slice(&side6().address.octets());
-    pair::ipv4(&mut b, 54, [192, 168, 1, 2], [198, 19, 0, 2]);
-    pair::udp(&mut b, 74, 66, 70, flow);
-    b
+    let packet = udp_with(([192, 168, 1, 2], flow.port), ([198, 19, 0, 2], flow.remote_port), 64, &PAYLOAD);
+    raw(inside(flow.customer), side6().address, 64, 4, &packet[14..])
 }
 
 fn aftr(n: u64, customers: u64, eim: bool) -> Aftr {

@@ -12,21 +12,17 @@ use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
 use plane::{Function, Input, NoSpare, Side, Side4, Side6, Verdict};
 use std::hint::black_box;
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use timing::{BATCH, Frame, Words, cpu_time, spread};
-use wire::checksum::Sum;
-use wire::{Mac, Prefix4, Prefix6};
-
-const GROUP: usize = 512;
-
-const MAC: Mac = Mac([2, 0, 0, 0, 0, 1]);
-const HOP: Mac = Mac([2, 0, 0, 0, 0, 2]);
+use testbed::packets::{raw, udp_with};
+use timing::{BATCH, Frame, PAYLOAD, Words, cpu_time, macs, spread, timed};
+use wire::{Prefix4, Prefix6};
 
 fn sides() -> (Side4, Side6) {
+    let [(mac4, hop4), (mac6, hop6)] = [Side::Internet, Side::Customer].map(macs);
     (
-        Side4 { mac: MAC, next_hop: HOP, address: [198, 51, 100, 254].into(), mtu: 1500 },
-        Side6 { mac: MAC, next_hop: HOP, address: six("2001:2:0:fffe::1"), mtu: 1600 },
+        Side4 { mac: mac4, next_hop: hop4, address: [198, 51, 100, 254].into(), mtu: 1500 },
+        Side6 { mac: mac6, next_hop: hop6, address: six("2001:2:0:fffe::1"), mtu: 1600 },
     )
 }
 
@@ -60,8 +56,7 @@ struct Pick {
     remote_port: u16,
 }
 
-const REMOTE: u32 = 0xc613_0002;
-const PAYLOAD: usize = 18;
+const REMOTE: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
 
 struct Random(u64);
 
@@ -79,71 +74,17 @@ impl Random {
     }
 }
 
-/// A UDP header and payload whose checksum is right for these pseudo header words.
-fn udp(src: u16, dst: u16, pseudo: Sum) -> [u8; 8 + PAYLOAD] {
-    let mut b = [0x5a; 8 + PAYLOAD];
-    let len = b.len() as u16;
-    b[..2].copy_from_slice(&src.to_be_bytes());
-    b[2..4].copy_from_slice(&dst.to_be_bytes());
-    b[4..6].copy_from_slice(&len.to_be_bytes());
-    b[6..8].fill(0);
-    let sum = pseudo.be16(17).be16(len).bytes(&b).checksum();
-    // A sum of zero is sent as all ones (RFC 768).
-    b[6..8].copy_from_slice(&if sum == [0, 0] { [0xff; 2] } else { sum });
-    b
-}
-
-/// An IPv4 packet with UDP.
-fn packet4(src: u32, dst: u32, src_port: u16, dst_port: u16) -> Vec<u8> {
-    let mut h = [0x45, 0, 0, 0, 0, 1, 0, 0, 64, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    h[2..4].copy_from_slice(&(20 + 8 + PAYLOAD as u16).to_be_bytes());
-    h[12..16].copy_from_slice(&src.to_be_bytes());
-    h[16..20].copy_from_slice(&dst.to_be_bytes());
-    let sum = Sum::default().bytes(&h).checksum();
-    h[10..12].copy_from_slice(&sum);
-    [&h[..], &udp(src_port, dst_port, Sum::default().bytes(&h[12..]))].concat()
-}
-
-/// An IPv6 header in front of a payload.
-fn packet6(src: u128, dst: u128, protocol: u8, payload: &[u8]) -> Vec<u8> {
-    let mut h = [0; 40];
-    h[0] = 0x60;
-    h[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
-    (h[6], h[7]) = (protocol, 64);
-    h[8..24].copy_from_slice(&src.to_be_bytes());
-    h[24..].copy_from_slice(&dst.to_be_bytes());
-    [&h[..], payload].concat()
-}
-
-fn put(f: &mut Frame, kind: u16, packet: &[u8]) {
-    let b = f.reset(14 + packet.len());
-    b[..6].copy_from_slice(&MAC.0);
-    b[6..12].copy_from_slice(&HOP.0);
-    b[12..14].copy_from_slice(&kind.to_be_bytes());
-    b[14..].copy_from_slice(packet);
-}
-
-type Make<'a> = &'a dyn Fn(Pick, &mut Frame);
+type Make<'a> = &'a dyn Fn(Pick) -> Vec<u8>;
 
 /// Time `count` frames through a function; nanoseconds a frame.
 fn run(f: &mut impl Function, from: Side, count: u64, seed: u64, addresses: u32, make: Make) -> f64 {
-    let mut frames = Frame::many(GROUP);
-    let (mut random, mut verdicts) = (Random(seed), [Verdict::Drop; BATCH]);
-    let (mut spent, mut done, mut clock) = (0i64, 0u64, 1u64 << 40);
-    while done < count {
-        for f in &mut frames {
-            make(random.pick(addresses), f);
-        }
-        let start = cpu_time();
-        for batch in frames.chunks_mut(BATCH) {
-            clock += 4000;
-            f.process(Input::new(clock, from, batch, &mut verdicts), &mut NoSpare);
-            assert!(matches!(verdicts[BATCH - 1], Verdict::Forward(_)), "every frame is forwarded");
-        }
-        spent += cpu_time() - start;
-        done += GROUP as u64;
-    }
-    spent as f64 / done as f64
+    let (mut random, mut verdicts, mut clock) = (Random(seed), [Verdict::Drop; BATCH], 1 << 40);
+    let make = |_: &mut _, _, frame: &mut Frame| frame.set(from, &make(random.pick(addresses)));
+    timed(f, count, make, |f, batch| {
+        clock += 4000;
+        f.process(Input::new(clock, from, batch, &mut verdicts), &mut NoSpare);
+        assert!(matches!(verdicts[batch.len() - 1], Verdict::Forward(_)), "every frame is forwarded");
+    })
 }
 
 struct Options {
@@ -158,17 +99,16 @@ fn relays(domain: &Arc<Domain>, o: &Options) {
     let (v4, v6) = sides();
     let dmr = Pref64::new(Prefix6 { addr: six("2001:db8:64::"), len: 96 }, true).expect("a prefix of RFC 6052");
     let relay = six("2001:db8:ffff::1");
-    let out = |p: Pick, f: &mut Frame| put(f, 0x0800, &packet4(REMOTE, p.addr, p.remote_port, p.port));
-    let back_t = |p: Pick, f: &mut Frame| {
-        let src = domain.translated(p.addr, Some(p.port)).expect("a customer");
-        let dst = dmr.embed(REMOTE);
-        let pseudo = Sum::default().bytes(&src.to_be_bytes()).bytes(&dst.to_be_bytes());
-        put(f, 0x86dd, &packet6(src, dst, 17, &udp(p.port, p.remote_port, pseudo)));
+    let out = |p: Pick| udp_with((REMOTE, p.remote_port), (Ipv4Addr::from(p.addr), p.port), 64, &PAYLOAD);
+    let back_t = |p: Pick| {
+        let src = Ipv6Addr::from(domain.translated(p.addr, Some(p.port)).expect("a customer"));
+        let dst = Ipv6Addr::from(dmr.embed(REMOTE.to_bits()));
+        udp_with((src, p.port), (dst, p.remote_port), 64, &PAYLOAD)
     };
-    let back_e = |p: Pick, f: &mut Frame| {
-        let src = domain.tunnel_end(p.addr, Some(p.port)).expect("a customer");
-        let inner = packet4(p.addr, REMOTE, p.port, p.remote_port);
-        put(f, 0x86dd, &packet6(src, relay.to_bits(), 4, &inner));
+    let back_e = |p: Pick| {
+        let src = Ipv6Addr::from(domain.tunnel_end(p.addr, Some(p.port)).expect("a customer"));
+        let inner = udp_with((Ipv4Addr::from(p.addr), p.port), (REMOTE, p.remote_port), 64, &PAYLOAD);
+        raw(src, relay, 64, 4, &inner[14..])
     };
     let config = translate::Config::new(Side::Customer, v4, v6);
     let mut t = Translate::new(config, MapTBr::new(domain.clone(), dmr).expect("apart")).expect("a translator");

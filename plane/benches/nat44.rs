@@ -10,11 +10,10 @@ mod timing;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
 use plane::{Function, Input, NoSpare, Packet, Side, Verdict};
-use timing::{BATCH, Frame, Words, cpu_time, spread};
+use timing::{BATCH, Frame, Words, macs, spread, timed};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
-use wire::{AddrRange, Flow, FlowSpace, FramePurpose, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
+use wire::{AddrRange, Flow, FlowSpace, FramePurpose, Permutation, PortRange, Prefix4, Tag, Template, Values};
 
-const GROUP: usize = 2048;
 const REMOTE_PORTS: u32 = 2000;
 
 struct Bench {
@@ -23,7 +22,6 @@ struct Bench {
     order: Permutation,
     out: Template,
     back: Template,
-    frames: Vec<Frame>,
     verdicts: [Verdict; BATCH],
     /// What each connection was mapped to, by connection index.
     outer: Vec<u16>,
@@ -32,12 +30,8 @@ struct Bench {
 }
 
 fn side(k: u8) -> SideConfig {
-    SideConfig {
-        mac: Mac([2, 0, 0, 0, k, 1]),
-        next_hop: Mac([2, 0, 0, 0, k, 2]),
-        address: [198, 18 + k, 0, 1].into(),
-        mtu: 1500,
-    }
+    let (mac, next_hop) = macs(if k == 0 { Side::Customer } else { Side::Internet });
+    SideConfig { mac, next_hop, address: [198, 18 + k, 0, 1].into(), mtu: 1500 }
 }
 
 impl Bench {
@@ -77,7 +71,6 @@ impl Bench {
             order: Permutation::new(n, 1),
             out: frame(side(0).mac, side(0).next_hop, InsideAddr, InsidePort, RemoteAddr, RemotePort),
             back: frame(side(1).mac, side(1).next_hop, RemoteAddr, RemotePort, OuterAddr, OuterPort),
-            frames: Frame::many(GROUP),
             verdicts: [Verdict::Drop; BATCH],
             outer: vec![0; n as usize],
             n,
@@ -89,41 +82,33 @@ impl Bench {
         self.flows.flow(self.order.get(i))
     }
 
-    /// Time `count` frames of the connections that `pick` names; nanoseconds a frame.
-    fn run(&mut self, out: bool, count: u64, learn: bool, mut pick: impl FnMut(u64) -> u32) -> f64 {
-        let (mut spent, mut done) = (0i64, 0u64);
-        let mut picked = vec![0u32; GROUP];
+    /// Writes a frame of a connection.
+    fn write(&self, i: u32, out: bool, frame: &mut Frame) {
+        let values = Values::of(self.flow(i)).learned(0xc613_0001, self.outer[i as usize]);
+        let stream = Tag::stream(FramePurpose::Data, !out);
+        let template = if out { &self.out } else { &self.back };
+        let tag = Tag { trial: 1, stream, sender: 0, sequence: 0, index: i };
+        template.write(frame.reset(60), &values, &tag);
+    }
+
+    /// Times `count` frames of the connections that `pick` names; nanoseconds a frame.
+    fn run(&mut self, out: bool, count: u64, pick: impl Fn(u64) -> u32) -> f64 {
         let from = if out { Side::Customer } else { Side::Internet };
-        while done < count {
-            let group = (count - done).min(GROUP as u64) as usize;
-            for (k, p) in picked[..group].iter_mut().enumerate() {
-                *p = pick(done + k as u64);
-                let outer_port = self.outer[*p as usize];
-                let values = Values::of(self.flow(*p)).learned(0xc613_0001, outer_port);
-                let tag = Tag {
-                    trial: 1,
-                    stream: Tag::stream(FramePurpose::Data, !out),
-                    sender: 0,
-                    sequence: done,
-                    index: *p,
-                };
-                let template = if out { &self.out } else { &self.back };
-                template.write(self.frames[k].reset(60), &values, &tag);
-            }
-            let start = cpu_time();
-            for batch in self.frames[..group].chunks_mut(BATCH) {
-                self.clock += 4000;
-                self.nat.process(Input::new(self.clock, from, batch, &mut self.verdicts), &mut NoSpare);
-            }
-            spent += cpu_time() - start;
-            if learn {
-                for (f, p) in self.frames[..group].iter().zip(&picked) {
-                    self.outer[*p as usize] = u16::from_be_bytes([f.bytes()[34], f.bytes()[35]]);
-                }
-            }
-            done += group as u64;
+        let make = |bench: &mut Bench, k, frame: &mut Frame| bench.write(pick(k), out, frame);
+        timed(self, count, make, |bench, batch| {
+            bench.clock += 4000;
+            bench.nat.process(Input::new(bench.clock, from, batch, &mut bench.verdicts), &mut NoSpare);
+        })
+    }
+
+    /// Learns what each connection was mapped to, by sending it once more.
+    fn learn(&mut self) {
+        let mut one = Frame::many(1);
+        for i in 0..self.n as u32 {
+            self.write(i, true, &mut one[0]);
+            self.nat.process(Input::new(self.clock, Side::Customer, &mut one, &mut self.verdicts), &mut NoSpare);
+            self.outer[i as usize] = u16::from_be_bytes([one[0].bytes()[34], one[0].bytes()[35]]);
         }
-        spent as f64 / count as f64
     }
 }
 
@@ -152,17 +137,18 @@ fn main() {
                     let each: Vec<f64> = (0..fills)
                         .map(|_| {
                             b.nat.clear();
-                            b.run(true, n, true, |k| k as u32)
+                            b.run(true, n, |k| k as u32)
                         })
                         .collect();
                     each.iter().sum::<f64>() / fills as f64
                 })
                 .collect();
             assert_eq!(b.nat.entries().unwrap().0, n, "every connection must have a session");
+            b.learn();
             let count = words.value("--frames").unwrap_or(4_000_000);
             let mut established = |out: bool| -> Vec<f64> {
                 let shuffled = Permutation::new(b.n, 99);
-                (0..runs).map(|r| b.run(out, count, false, |k| shuffled.get(((k + r * count) % n) as u32))).collect()
+                (0..runs).map(|r| b.run(out, count, |k| shuffled.get(((k + r * count) % n) as u32))).collect()
             };
             let (out, back) = (established(true), established(false));
             let sent: u64 = b.nat.counters().iter().filter(|c| c.0 == "out2in").map(|c| c.1).sum();

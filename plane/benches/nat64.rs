@@ -13,19 +13,13 @@ use pair::{Bench, inside, side4, side6};
 use plane::nat64::{Config, Nat64};
 use plane::router::{Hop, Router};
 use plane::{Chain, Function, Input, NoSpare, Side};
+use testbed::packets::udp_with;
+use timing::PAYLOAD;
 use wire::Prefix6;
 
 /// An IPv6 UDP frame of a customer, to 198.19.0.2 behind 2001:2:64::/96.
 fn frame(flow: pair::Flow) -> Vec<u8> {
-    let mut b = vec![0u8; 80];
-    pair::ethernet(&mut b, side6().mac, side6().next_hop, 0x86dd);
-    b[14] = 0x60;
-    b[19] = 26;
-    b[20..22].copy_from_slice(&[17, 64]);
-    b[22..38].copy_from_slice(&inside(flow.customer).octets());
-    b[38..54].copy_from_slice(&[0x20, 1, 0, 2, 0, 0x64, 0, 0, 0, 0, 0, 0, 198, 19, 0, 2]);
-    pair::udp(&mut b, 54, 22, 40, flow);
-    b
+    udp_with((inside(flow.customer), flow.port), ("2001:2:64::198.19.0.2", flow.remote_port), 64, &PAYLOAD)
 }
 
 fn nat64(n: u64, customers: u64, eim: bool) -> Nat64 {
@@ -43,7 +37,7 @@ fn nat64(n: u64, customers: u64, eim: bool) -> Nat64 {
 fn overhead() {
     let hop = |own, next| Hop { own, next };
     let (near, far) = (plane::chain::CUSTOMER_HALF, plane::chain::INTERNET_HALF);
-    let customer = || Router::new(hop(side4().mac, side4().next_hop), hop(near, far));
+    let customer = || Router::new(hop(side6().mac, side6().next_hop), hop(near, far));
     let internet = || Router::new(hop(far, near), hop(side4().mac, side4().next_hop));
     let mut alone = [customer(), internet()];
     let mut chained = Chain::new(("a", customer()), ("b", internet()), 1, 1);
@@ -52,6 +46,7 @@ fn overhead() {
     for _ in 0..9 {
         let mut b = Bench::new(1000, 1000);
         let one = b.run(
+            Side::Customer,
             2_000_000,
             |f, _| four(f),
             |now, batch, v| {
@@ -61,6 +56,7 @@ fn overhead() {
             },
         );
         let both = b.run(
+            Side::Customer,
             2_000_000,
             |f, _| four(f),
             |now, batch, v| {

@@ -14,6 +14,8 @@ use plane::nat46::{self, Nat46};
 use plane::nat66::{self, Nat66};
 use plane::{Pool6, Side6};
 use std::net::Ipv6Addr;
+use testbed::packets::udp_with;
+use timing::PAYLOAD;
 use wire::Prefix6;
 
 /// Where remote hosts are: 2001:2:0:1000::/96 with an IPv4 address behind, and 2001:2:0:200::/116 outside.
@@ -36,40 +38,25 @@ fn internet() -> Side6 {
     }
 }
 
-fn packet(to: Side6, src: Ipv6Addr, dst: Ipv6Addr, flow: Flow) -> Vec<u8> {
-    let mut b = vec![0u8; 80];
-    pair::ethernet(&mut b, to.mac, to.next_hop, 0x86dd);
-    b[14] = 0x60;
-    b[19] = 26;
-    b[20..22].copy_from_slice(&[17, 64]);
-    b[22..38].copy_from_slice(&src.octets());
-    b[38..54].copy_from_slice(&dst.octets());
-    pair::udp(&mut b, 54, 22, 38, flow);
-    b
-}
-
 fn far(flow: Flow) -> Ipv6Addr {
     Ipv6Addr::from_bits(REMOTES | u128::from(u32::from_be_bytes(remote(flow))))
 }
 
 /// From a customer with IPv6.
 fn out66(flow: Flow) -> Vec<u8> {
-    packet(side6(), inside(flow.customer), far(flow), flow)
+    udp_with((inside(flow.customer), flow.port), (far(flow), flow.remote_port), 64, &PAYLOAD)
 }
 
 /// From a customer with IPv4: 10.0.0.2 and its neighbours.
 fn out46(flow: Flow) -> Vec<u8> {
-    let mut b = vec![0u8; 60];
-    pair::ethernet(&mut b, side4().mac, side4().next_hop, 0x0800);
-    pair::ipv4(&mut b, 14, ((10 << 24) + 2 + flow.customer).to_be_bytes(), remote(flow));
-    pair::udp(&mut b, 34, 26, 30, flow);
-    b
+    let customer = ((10 << 24) + 2 + flow.customer).to_be_bytes();
+    udp_with((customer, flow.port), (remote(flow), flow.remote_port), 64, &PAYLOAD)
 }
 
 /// The answer from the Internet to an outside address that ends with these octets.
 fn back(flow: Flow, address: [u8; 4], port: u16) -> Vec<u8> {
     let outside = Ipv6Addr::from_bits(OUTSIDE | u128::from(u32::from_be_bytes(address)));
-    packet(internet(), far(flow), outside, Flow { port: flow.remote_port, remote_port: port, ..flow })
+    udp_with((far(flow), flow.remote_port), (outside, port), 64, &PAYLOAD)
 }
 
 /// Outside addresses as many as [`pair::pool`] has, at least.
@@ -91,8 +78,8 @@ fn nat66(n: u64, customers: u64, eim: bool) -> Nat66 {
 
 fn nat46(n: u64, eim: bool) -> Nat46 {
     let inside = vec![wire::Prefix4 { addr: [10, 0, 0, 0].into(), len: 8 }];
-    let customer = plane::Side4 { mac: side4().mac, ..side4() };
-    let mut c = nat46::Config::new(customer, Side6 { mac: side4().mac, ..internet() }, inside, pool(n, eim));
+    let customer = plane::Side4 { mac: side6().mac, next_hop: side6().next_hop, ..side4() };
+    let mut c = nat46::Config::new(customer, internet(), inside, pool(n, eim));
     c.pref64 = Some(Prefix6 { addr: Ipv6Addr::from_bits(REMOTES), len: 96 });
     if !eim {
         c.nat = c.nat.per_connection();

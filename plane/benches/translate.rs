@@ -10,17 +10,15 @@ mod timing;
 use plane::hash::splitmix;
 use plane::translate::{Clat, Config, Eam, Hosts, Pair, Pref64, Siit, Translate};
 use plane::{Addressing, End, Function, Input, NoSpare, Point4, Side, Side4, Side6, Verdict};
-use timing::{BATCH, Frame, Words, cpu_time, spread};
-use wire::checksum::Sum;
-use wire::{Mac, Prefix4, Prefix6};
-
-const GROUP: usize = 2048;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use testbed::packets::udp_with;
+use timing::{BATCH, Frame, PAYLOAD, Words, macs, spread, timed};
+use wire::{Prefix4, Prefix6};
 
 fn config(ipv6: Side) -> Config {
-    let mac = |k| Mac([2, 0, 0, 0, k, 1]);
-    let hop = |k| Mac([2, 0, 0, 0, k, 2]);
-    let v4 = Side4 { mac: mac(4), next_hop: hop(4), address: [198, 51, 100, 1].into(), mtu: 1500 };
-    let v6 = Side6 { mac: mac(6), next_hop: hop(6), address: "2001:2::ffff".parse().unwrap(), mtu: 1500 };
+    let [(mac4, hop4), (mac6, hop6)] = [ipv6.other(), ipv6].map(macs);
+    let v4 = Side4 { mac: mac4, next_hop: hop4, address: [198, 51, 100, 1].into(), mtu: 1500 };
+    let v6 = Side6 { mac: mac6, next_hop: hop6, address: "2001:2::ffff".parse().unwrap(), mtu: 1500 };
     Config::new(ipv6, v4, v6)
 }
 
@@ -38,57 +36,32 @@ impl<A: Addressing> Case<A> {
         let (customer, remote) = (self.pick)(random);
         let from_customer = over6 == (six == Side::Customer);
         let (src, dst) = if from_customer { (customer, remote) } else { (remote, customer) };
+        let (src_port, dst_port) = ((random >> 48) as u16 | 1024, (random >> 32) as u16 | 1);
         let (src_end, dst_end) =
             if from_customer { (End::Customer, End::Remote) } else { (End::Remote, End::Customer) };
-        let (src_port, dst_port) = ((random >> 48) as u16 | 1024, (random >> 32) as u16 | 1);
-        let (ip, len) = if over6 { (40, 80) } else { (20, 60) };
-        let b = f.reset(len);
-        let c = self.engine.config();
-        let (mac, hop) = if over6 { (c.v6.mac, c.v6.next_hop) } else { (c.v4.mac, c.v4.next_hop) };
-        b[..6].copy_from_slice(&mac.0);
-        b[6..12].copy_from_slice(&hop.0);
-        let l4 = 14 + ip;
-        let pseudo = if over6 {
-            let to6 = |end, addr| self.engine.addressing().to_ipv6(end, Point4 { addr, port: None }).unwrap();
-            b[12..22].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 26, 17, 10]);
-            b[22..38].copy_from_slice(&to6(src_end, src).to_be_bytes());
-            b[38..54].copy_from_slice(&to6(dst_end, dst).to_be_bytes());
-            Sum::default().bytes(&b[22..54])
-        } else {
-            b[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 10, 17]);
-            b[26..30].copy_from_slice(&src.to_be_bytes());
-            b[30..34].copy_from_slice(&dst.to_be_bytes());
-            let sum = Sum::default().bytes(&b[14..34]).checksum();
-            b[24..26].copy_from_slice(&sum);
-            Sum::default().bytes(&b[26..34])
-        };
-        b[l4..l4 + 2].copy_from_slice(&src_port.to_be_bytes());
-        b[l4 + 2..l4 + 4].copy_from_slice(&dst_port.to_be_bytes());
-        b[l4 + 5] = 26;
-        let sum = Sum::default().bytes(&b[l4..]).plus(pseudo).be16(17).be16(26).checksum();
-        b[l4 + 6..l4 + 8].copy_from_slice(if sum == [0, 0] { &[0xff; 2] } else { &sum });
+        let to6 =
+            |end, addr| Ipv6Addr::from(self.engine.addressing().to_ipv6(end, Point4 { addr, port: None }).unwrap());
+        f.set(
+            if over6 { six } else { six.other() },
+            &if over6 {
+                udp_with((to6(src_end, src), src_port), (to6(dst_end, dst), dst_port), 10, &PAYLOAD)
+            } else {
+                udp_with((Ipv4Addr::from(src), src_port), (Ipv4Addr::from(dst), dst_port), 10, &PAYLOAD)
+            },
+        );
     }
 
-    /// Time `count` frames; nanoseconds a frame.
+    /// Times `count` frames; nanoseconds a frame.
     fn run(&mut self, over6: bool, count: u64, seed: u64) -> f64 {
         let from = if over6 { self.engine.config().ipv6 } else { self.engine.config().ipv6.other() };
-        let mut frames = Frame::many(GROUP);
         let mut verdicts = [Verdict::Drop; BATCH];
-        let (mut state, mut spent, mut done) = (seed, 0i64, 0u64);
-        let before = self.forwarded();
-        while done < count {
-            for f in &mut frames {
-                self.make(f, over6, splitmix(&mut state));
-            }
-            let start = cpu_time();
-            for (i, batch) in frames.chunks_mut(BATCH).enumerate() {
-                self.engine.process(Input::new(1 << 40 | i as u64, from, batch, &mut verdicts), &mut NoSpare);
-            }
-            spent += cpu_time() - start;
-            done += GROUP as u64;
-        }
-        assert_eq!(self.forwarded() - before, done, "every frame must have been translated");
-        spent as f64 / done as f64
+        let (mut state, before) = (seed, self.forwarded());
+        let make = |case: &mut Self, _, f: &mut Frame| case.make(f, over6, splitmix(&mut state));
+        let nanoseconds = timed(self, count, make, |case, batch| {
+            case.engine.process(Input::new(1 << 40, from, batch, &mut verdicts), &mut NoSpare);
+        });
+        assert_eq!(self.forwarded() - before, count, "every frame must have been translated");
+        nanoseconds
     }
 
     fn forwarded(&self) -> u64 {

@@ -14,13 +14,10 @@ use plane::tunnel::{Config, OneTunnel, Tunnel};
 use plane::{Function, Input, NoSpare, Side, Side4, Side6, Softwires, Verdict};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use timing::{BATCH, Frame, Words, cpu_time, spread};
-use wire::checksum::Sum;
-use wire::{Mac, PortSet};
+use testbed::packets::{raw, udp_with};
+use timing::{BATCH, Frame, PAYLOAD, Words, cpu_time, macs, spread, timed};
+use wire::PortSet;
 
-const GROUP: usize = 2048;
-/// IPv4 packet in a frame of 64 octets with FCS.
-const INNER: usize = 46;
 /// PSID length of the softwires.
 const BITS: u8 = 6;
 const FIRST_ADDRESS: u32 = 0x6440_0000;
@@ -38,68 +35,35 @@ fn b4(i: u64) -> u128 {
 }
 
 fn config(ipv6: Side) -> Config {
-    let (mac4, hop4) = (Mac([2, 0, 0, 0, 4, 1]), Mac([2, 0, 0, 0, 4, 2]));
-    let (mac6, hop6) = (Mac([2, 0, 0, 0, 6, 1]), Mac([2, 0, 0, 0, 6, 2]));
+    let [(mac4, hop4), (mac6, hop6)] = [ipv6.other(), ipv6].map(macs);
     let v4 = Side4 { mac: mac4, next_hop: hop4, address: [198, 19, 0, 1].into(), mtu: 1500 };
     let v6 = Side6 { mac: mac6, next_hop: hop6, address: Ipv6Addr::from_bits(OWN | 1), mtu: 1540 };
     Config::new(ipv6, v4, v6)
 }
 
-/// A UDP packet of one softwire in a frame; in its tunnel, with `ends`.
-fn write(f: &mut Frame, src: (u32, u16), dst: (u32, u16), ends: Option<(u128, u128)>) {
-    let l3 = if ends.is_some() { 54 } else { 14 };
-    let b = f.reset(l3 + INNER);
-    let kind = if ends.is_some() { 6 } else { 4 };
-    b[..14].copy_from_slice(&[2, 0, 0, 0, kind, 1, 2, 0, 0, 0, kind, 2, 8, 0]);
-    if let Some((from, to)) = ends {
-        b[12..22].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, INNER as u8, 4, 64]);
-        b[21] = 64;
-        b[22..38].copy_from_slice(&from.to_be_bytes());
-        b[38..54].copy_from_slice(&to.to_be_bytes());
-    }
-    let h = &mut b[l3..];
-    h[..10].copy_from_slice(&[0x45, 0, 0, INNER as u8, 0, 0, 0, 0, 10, 17]);
-    h[12..16].copy_from_slice(&src.0.to_be_bytes());
-    h[16..20].copy_from_slice(&dst.0.to_be_bytes());
-    let sum = Sum::default().bytes(&h[..20]).checksum();
-    h[10..12].copy_from_slice(&sum);
-    h[20..22].copy_from_slice(&src.1.to_be_bytes());
-    h[22..24].copy_from_slice(&dst.1.to_be_bytes());
-    h[25] = (INNER - 20) as u8;
-}
-
 /// Nanoseconds a frame for `count` frames of random softwires, from one side.
-fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: u64, frames: &mut [Frame]) -> f64 {
+fn run<S: Softwires>(end: &mut Tunnel<S>, n: u64, into: bool, count: u64, seed: u64) -> f64 {
     let v6 = end.config().ipv6;
     let from = if into { v6.other() } else { v6 };
     let mut verdicts = [Verdict::Drop; BATCH];
-    let (mut random, mut spent, mut done) = (seed, 0, 0);
-    while done < count {
-        for f in frames.iter_mut() {
-            let r = splitmix(&mut random);
-            let i = ((u128::from(r) * u128::from(n)) >> 64) as u64;
-            let s = softwire(i);
-            let (customer, remote) = ((s.ipv4.to_bits(), s.ports.nth(r as u32 & 1023)), (0xc613_0002, 80));
-            let to_customer = into == (v6 == Side::Customer);
-            let (src, dst) = if to_customer { (remote, customer) } else { (customer, remote) };
-            let ends = if v6 == Side::Customer { (b4(i), OWN) } else { (OWN, FIRST_B4 | 0xb4) };
-            write(f, src, dst, (!into).then_some(ends));
-        }
-        let start = cpu_time();
-        for batch in frames.chunks_mut(BATCH) {
-            end.process(Input::new(1 << 40, from, batch, &mut verdicts), &mut NoSpare);
-        }
-        spent += cpu_time() - start;
-        done += frames.len() as u64;
-    }
-    spent as f64 / done as f64
+    let mut random = seed;
+    let make = |_: &mut _, _, f: &mut Frame| {
+        let r = splitmix(&mut random);
+        let i = ((u128::from(r) * u128::from(n)) >> 64) as u64;
+        let s = softwire(i);
+        let (customer, remote) = ((s.ipv4, s.ports.nth(r as u32 & 1023)), (Ipv4Addr::new(198, 19, 0, 2), 80));
+        let to_customer = into == (v6 == Side::Customer);
+        let (src, dst) = if to_customer { (remote, customer) } else { (customer, remote) };
+        let packet = udp_with(src, dst, 10, &PAYLOAD);
+        let (end, other) = if v6 == Side::Customer { (b4(i), OWN) } else { (OWN, FIRST_B4 | 0xb4) };
+        let [end, other] = [end, other].map(Ipv6Addr::from_bits);
+        f.set(from, &if into { packet } else { raw(end, other, 64, 4, &packet[14..]) });
+    };
+    timed(end, count, make, |end, batch| end.process(Input::new(1 << 40, from, batch, &mut verdicts), &mut NoSpare))
 }
 
 fn measure<S: Softwires>(name: &str, n: u64, mut end: Tunnel<S>, runs: u64, count: u64) {
-    let mut frames = Frame::many(GROUP);
-    let mut both = |into: bool| -> Vec<f64> {
-        (0..runs).map(|r| run(&mut end, n, into, count, r << 32 | 1, &mut frames)).collect()
-    };
+    let mut both = |into: bool| -> Vec<f64> { (0..runs).map(|r| run(&mut end, n, into, count, r << 32 | 1)).collect() };
     let (into, out) = (both(true), both(false));
     for name in ["ipv4-to-ipv6", "ipv6-to-ipv4"] {
         let sent: u64 = end.counters().iter().filter(|c| c.0 == name).map(|c| c.1).sum();

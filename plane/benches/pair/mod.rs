@@ -1,13 +1,12 @@
 //! What the benchmarks of NAT64, AFTR, NAT46 and NAT66 share: flows of many customers, and their frames.
 #![allow(dead_code, reason = "each benchmark uses most of it")]
 
-use crate::timing::{BATCH, Frame, Words, cpu_time, spread};
+use crate::timing::{BATCH, Frame, PAYLOAD, Words, macs, spread, timed};
 use plane::{Function, Input, NoSpare, Packet, Side, Side4, Side6, Verdict};
 use std::net::Ipv6Addr;
-use wire::checksum::Sum;
-use wire::{AddrRange, Mac, Permutation};
+use testbed::packets::udp_with;
+use wire::{AddrRange, Permutation};
 
-const GROUP: usize = 2048;
 /// One flow: a customer and its port; the remote port tells further flows of the two apart.
 #[derive(Clone, Copy)]
 pub(crate) struct Flow {
@@ -22,21 +21,13 @@ pub(crate) fn inside(customer: u32) -> Ipv6Addr {
 }
 
 pub(crate) fn side6() -> Side6 {
-    Side6 {
-        mac: Mac([2, 0, 0, 0, 0, 1]),
-        next_hop: Mac([2, 0, 0, 0, 0, 2]),
-        address: Ipv6Addr::new(0x2001, 2, 0, 0xffff, 0, 0, 0, 1),
-        mtu: 1500,
-    }
+    let (mac, next_hop) = macs(Side::Customer);
+    Side6 { mac, next_hop, address: Ipv6Addr::new(0x2001, 2, 0, 0xffff, 0, 0, 0, 1), mtu: 1500 }
 }
 
 pub(crate) fn side4() -> Side4 {
-    Side4 {
-        mac: Mac([2, 0, 0, 0, 1, 1]),
-        next_hop: Mac([2, 0, 0, 0, 1, 2]),
-        address: [198, 19, 255, 1].into(),
-        mtu: 1500,
-    }
+    let (mac, next_hop) = macs(Side::Internet);
+    Side4 { mac, next_hop, address: [198, 19, 255, 1].into(), mtu: 1500 }
 }
 
 /// Outside addresses: one, or under endpoint-independent mapping as many as the sessions need.
@@ -45,38 +36,9 @@ pub(crate) fn pool(sessions: u64, eim: bool) -> Vec<AddrRange> {
     vec![AddrRange { first: [198, 18, 0, 1].into(), count }]
 }
 
-pub(crate) fn ethernet(b: &mut [u8], to: Mac, from: Mac, kind: u16) {
-    b[..6].copy_from_slice(&to.0);
-    b[6..12].copy_from_slice(&from.0);
-    b[12..14].copy_from_slice(&kind.to_be_bytes());
-}
-
-/// An IPv4 header for a UDP packet of 18 octets of payload.
-pub(crate) fn ipv4(b: &mut [u8], at: usize, src: [u8; 4], dst: [u8; 4]) {
-    b[at..at + 12].copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0]);
-    b[at + 12..at + 16].copy_from_slice(&src);
-    b[at + 16..at + 20].copy_from_slice(&dst);
-    let sum = Sum::default().bytes(&b[at..at + 20]).checksum();
-    b[at + 10..at + 12].copy_from_slice(&sum);
-}
-
-/// A UDP header with checksum; `src` and `dst` say where the addresses of the pseudo header begin, which end at each other.
-pub(crate) fn udp(b: &mut [u8], at: usize, src: usize, _dst: usize, flow: Flow) {
-    b[at..at + 2].copy_from_slice(&flow.port.to_be_bytes());
-    b[at + 2..at + 4].copy_from_slice(&flow.remote_port.to_be_bytes());
-    b[at + 4..at + 6].copy_from_slice(&26u16.to_be_bytes());
-    let sum = Sum::default().bytes(&b[src..at]).bytes(&b[at..at + 26]).be16(17).be16(26).checksum();
-    // A sum of zero is sent as all ones (RFC 768).
-    b[at + 6..at + 8].copy_from_slice(if sum == [0, 0] { &[0xff, 0xff] } else { &sum });
-}
-
 /// The answer from the Internet to what a flow was mapped to.
 pub(crate) fn reply(flow: Flow, addr: [u8; 4], port: u16) -> Vec<u8> {
-    let mut b = vec![0u8; 60];
-    ethernet(&mut b, side4().mac, side4().next_hop, 0x0800);
-    ipv4(&mut b, 14, [198, 19, 0, 2], addr);
-    udp(&mut b, 34, 26, 30, Flow { port: flow.remote_port, remote_port: port, ..flow });
-    b
+    udp_with(([198, 19, 0, 2], flow.remote_port), (addr, port), 64, &PAYLOAD)
 }
 
 pub(crate) struct Options {
@@ -108,10 +70,9 @@ impl Options {
 
 pub(crate) struct Bench {
     customers: u64,
-    frames: Vec<Frame>,
     clock: u64,
     order: Permutation,
-    outer: Vec<([u8; 4], [u8; 2])>,
+    outer: Vec<Outside>,
     shift: u64,
 }
 
@@ -119,7 +80,6 @@ impl Bench {
     pub(crate) fn new(flows: u64, customers: u64) -> Bench {
         Bench {
             customers,
-            frames: Frame::many(GROUP),
             clock: 1 << 40,
             order: Permutation::new(flows, 99),
             outer: vec![([0; 4], [0; 2]); flows as usize],
@@ -133,34 +93,25 @@ impl Bench {
         Flow { customer: (i % self.customers) as u32, port, remote_port: 80 + further + (i % 1000) as u16 }
     }
 
-    /// Time `count` frames; nanoseconds a frame.
+    /// Times `count` frames; nanoseconds a frame.
     pub(crate) fn run(
         &mut self,
+        from: Side,
         count: u64,
-        make: impl Fn(Flow, ([u8; 4], [u8; 2])) -> Vec<u8>,
+        make: impl Fn(Flow, Outside) -> Vec<u8>,
         mut work: impl FnMut(u64, &mut [Frame], &mut [Verdict]),
     ) -> f64 {
-        let flows = self.outer.len() as u64;
-        let (mut spent, mut done) = (0i64, 0u64);
         let mut verdicts = [Verdict::Drop; BATCH];
-        while done < count {
-            let group = (count - done).min(GROUP as u64) as usize;
-            for k in 0..group {
-                let i = u64::from(self.order.get(((self.shift + done + k as u64) % flows) as u32));
-                let bytes = make(self.flow(i), self.outer[i as usize]);
-                self.frames[k].set(&bytes);
-            }
-            let start = cpu_time();
-            for batch in self.frames[..group].chunks_mut(BATCH) {
-                self.clock += 4000;
-                let n = batch.len();
-                work(self.clock, batch, &mut verdicts[..n]);
-            }
-            spent += cpu_time() - start;
-            done += group as u64;
-        }
+        let one = |bench: &mut Bench, i: u64, frame: &mut Frame| {
+            let i = bench.order.get(((bench.shift + i) % bench.order.len()) as u32);
+            frame.set(from, &make(bench.flow(i.into()), bench.outer[i as usize]));
+        };
+        let nanoseconds = timed(self, count, one, |bench, batch| {
+            bench.clock += 4000;
+            work(bench.clock, batch, &mut verdicts[..batch.len()]);
+        });
         self.shift += count;
-        spent as f64 / count as f64
+        nanoseconds
     }
 }
 
@@ -193,6 +144,7 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
         for _ in 0..fills {
             f.clear();
             total += b.run(
+                Side::Customer,
                 n,
                 |flow, _| frame(flow),
                 |now, batch, v| f.process(Input::new(now, Side::Customer, batch, v), &mut NoSpare),
@@ -204,7 +156,7 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
     // What each flow became, by sending it once more.
     let mut one = Frame::many(1);
     for i in 0..n {
-        one[0].set(&frame(b.flow(i)));
+        one[0].set(Side::Customer, &frame(b.flow(i)));
         let mut v = [Verdict::Drop];
         f.process(Input::new(b.clock, Side::Customer, &mut one, &mut v), &mut NoSpare);
         assert_eq!(v[0], Verdict::Forward(Side::Internet));
@@ -214,6 +166,7 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
     let check = |from: Side, v: &[Verdict]| assert!(v.iter().all(|v| *v == Verdict::Forward(from.other())));
     for _ in 0..options.runs {
         out.push(b.run(
+            Side::Customer,
             options.frames,
             |flow, _| frame(flow),
             |now, batch, v| {
@@ -221,8 +174,8 @@ pub(crate) fn measure<F: Function>(name: &str, mut f: F, n: u64, customers: u64,
                 check(Side::Customer, v);
             },
         ));
-        let answer = |flow: Flow, (addr, port): ([u8; 4], [u8; 2])| answer(flow, addr, u16::from_be_bytes(port));
-        back.push(b.run(options.frames, answer, |now, batch, v| {
+        let answer = |flow: Flow, (addr, port): Outside| answer(flow, addr, u16::from_be_bytes(port));
+        back.push(b.run(Side::Internet, options.frames, answer, |now, batch, v| {
             f.process(Input::new(now, Side::Internet, batch, v), &mut NoSpare);
             check(Side::Internet, v);
         }));

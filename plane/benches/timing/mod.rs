@@ -2,10 +2,17 @@
 //! command line.
 #![allow(dead_code, reason = "each benchmark uses most of it")]
 
-use plane::Packet;
+use plane::{Packet, Side};
 use rustix::time::{ClockId, clock_gettime};
+use testbed::arriving;
+use testbed::link::{CUSTOMER, INTERNET};
+use wire::Mac;
 
 pub(crate) const BATCH: usize = plane::function::BATCH;
+/// Frames that lie in the L2 cache together, as if a port had just received them.
+pub(crate) const GROUP: usize = 2048;
+/// Payload of a frame of 64 octets with IPv4 and UDP.
+pub(crate) const PAYLOAD: [u8; 18] = [0; 18];
 /// Octets in front of a frame.
 const HEAD: usize = 64;
 
@@ -29,9 +36,11 @@ impl Frame {
         self.bytes_mut()
     }
 
-    pub(crate) fn set(&mut self, bytes: &[u8]) {
+    /// A frame as it arrives at this side.
+    pub(crate) fn set(&mut self, from: Side, frame: &[u8]) {
+        let bytes = arriving(from, frame);
         (self.start, self.len) = (HEAD, bytes.len());
-        self.bytes_mut().copy_from_slice(bytes);
+        self.bytes_mut().copy_from_slice(&bytes);
     }
 }
 
@@ -74,6 +83,34 @@ impl Packet for Frame {
 pub(crate) fn cpu_time() -> i64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// The gateway's Ethernet address at a side, and that of the next hop.
+pub(crate) fn macs(side: Side) -> (Mac, Mac) {
+    let link = if side == Side::Customer { CUSTOMER } else { INTERNET };
+    (Mac(link.own), Mac(link.hop))
+}
+
+/// Times `count` frames: `bench` makes groups of them, and works on these in batches; nanoseconds a frame. Only the work is timed.
+pub(crate) fn timed<B>(
+    bench: &mut B,
+    count: u64,
+    mut make: impl FnMut(&mut B, u64, &mut Frame),
+    mut work: impl FnMut(&mut B, &mut [Frame]),
+) -> f64 {
+    let mut frames = Frame::many(GROUP);
+    let (mut spent, mut done) = (0, 0);
+    while done < count {
+        let group = &mut frames[..(count - done).min(GROUP as u64) as usize];
+        for (i, frame) in (done..).zip(group.iter_mut()) {
+            make(bench, i, frame);
+        }
+        let start = cpu_time();
+        group.chunks_mut(BATCH).for_each(|batch| work(bench, batch));
+        spent += cpu_time() - start;
+        done += group.len() as u64;
+    }
+    spent as f64 / count as f64
 }
 
 /// Least, median, most.
