@@ -3,7 +3,7 @@
 use crate::checksum;
 use crate::ip6;
 use arbitrary::Arbitrary;
-use plane::{Side4, Side6};
+use plane::{Side, Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::Mac;
 
@@ -22,6 +22,13 @@ pub fn side4((mac, hop): ([u8; 6], [u8; 6]), address: impl Into<Ipv4Addr>, mtu: 
 pub fn side6((mac, hop): ([u8; 6], [u8; 6]), address: &str, mtu: u8) -> Side6 {
     let mtu = [1500, 1280, 9000, 1400][usize::from(mtu & 3)];
     Side6 { mac: Mac(mac), next_hop: Mac(hop), address: ip6(address), mtu }
+}
+
+/// The links of a customers' or a providers' edge: the side of IPv6, and both links with one of four MTUs each.
+pub fn edge(ce: bool, address4: [u8; 4], address6: &str, mtu: [u8; 2]) -> (Side, Side4, Side6) {
+    let (ipv6, six, four) =
+        if ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
+    (ipv6, side4(four, address4, mtu[0]), side6(six, address6, mtu[1]))
 }
 
 /// An address that means something to the gateway under test.

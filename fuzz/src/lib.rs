@@ -9,6 +9,18 @@ pub mod checksum;
 pub mod nat;
 pub mod six;
 
+/// What targets use that send frames into a function of the plane.
+pub mod prelude {
+    pub use crate::bench::{self, BenchStep, Setup};
+    pub use crate::build::{CUSTOMER, INTERNET, edge, side4, side6};
+    pub use crate::ip6;
+    pub use crate::nat::{MOST, Settings};
+    pub use arbitrary::Arbitrary;
+    pub use libfuzzer_sys::fuzz_target;
+    pub use plane::{Function, Pool6, Side};
+    pub use wire::{AddrRange, Prefix4, Prefix6};
+}
+
 /// A folder for the files of one process: in memory, where that is possible.
 ///
 /// # Panics

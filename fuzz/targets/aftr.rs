@@ -2,16 +2,9 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
-use natmeter_fuzz::nat::{MOST, Settings};
+use natmeter_fuzz::prelude::*;
 use plane::aftr::{Aftr, Config};
 use plane::tunnel::config::Oversize;
-use plane::{Function, Side};
-use wire::{AddrRange, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -3,12 +3,7 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET};
-use natmeter_fuzz::ip6;
-use natmeter_fuzz::nat::MOST;
+use natmeter_fuzz::prelude::*;
 use plane::aftr::{self, Aftr};
 use plane::chain::{CUSTOMER_HALF, INTERNET_HALF};
 use plane::lw4o6::{Bindings, Live};
@@ -17,9 +12,9 @@ use plane::nat44::{self, Nat44};
 use plane::nat64::{self, Nat64};
 use plane::translate::{self, Clat, Hosts, Pref64, Translate};
 use plane::tunnel::{self, OneTunnel, Tunnel};
-use plane::{Addressing, Chain, Function, Side, Side4, Side6, Softwires};
+use plane::{Addressing, Chain, Side4, Side6, Softwires};
 use std::sync::{Arc, OnceLock};
-use wire::{AddrRange, Mac, PortRange, PortSet, Prefix6};
+use wire::{Mac, PortRange, PortSet};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Technology {

@@ -3,12 +3,7 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
-use plane::Side;
+use natmeter_fuzz::prelude::*;
 use plane::lw4o6::{Bindings, Live};
 use plane::tunnel::config::{InboundIcmp, Oversize};
 use plane::tunnel::{Config, Tunnel};

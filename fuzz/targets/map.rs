@@ -3,18 +3,13 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
+use natmeter_fuzz::prelude::*;
 use plane::fragment::PartLimits;
 use plane::map::{Domain, MapEBr, MapECe, MapTBr, MapTCe};
 use plane::translate::{self, Pref64, Translate};
 use plane::tunnel::{self, Tunnel};
-use plane::{Addressing, Side, Side4, Side6, Softwires};
+use plane::{Addressing, Softwires};
 use std::sync::Arc;
-use wire::Prefix6;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Role {
@@ -40,18 +35,12 @@ const RULES: &str = "2001:db8:1000::/40 192.0.2.0/30 10\n2001:db8:2000::/40 10.0
 const RELAY: &str = "2001:db8:9::";
 
 impl Input {
-    fn sides(&self, ce: bool) -> (Side, Side4, Side6) {
-        let (ipv6, six, four) =
-            if ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
-        (ipv6, side4(four, [198, 18, 0, 254], self.mtu[0]), side6(six, "2001:db8:8::1", self.mtu[1]))
-    }
-
     fn fragments(&self) -> PartLimits {
         PartLimits { datagrams: 3, octets: 11_000, ..PartLimits::FRAGMENTS }
     }
 
     fn tunnel<S: Softwires>(&self, ce: bool, known: Vec<u128>, softwires: impl Fn() -> S + 'static) {
-        let (ipv6, v4, v6) = self.sides(ce);
+        let (ipv6, v4, v6) = edge(ce, [198, 18, 0, 254], "2001:db8:8::1", self.mtu);
         let mut c = tunnel::Config::new(ipv6, v4, v6);
         c.icmp_errors_per_second = u32::from(self.errors) * 10;
         if self.few {
@@ -69,7 +58,7 @@ impl Input {
     }
 
     fn translate<A: Addressing>(&self, ce: bool, known: Vec<u128>, addressing: impl Fn() -> A + 'static) {
-        let (ipv6, v4, v6) = self.sides(ce);
+        let (ipv6, v4, v6) = edge(ce, [198, 18, 0, 254], "2001:db8:8::1", self.mtu);
         let mut c = translate::Config::new(ipv6, v4, v6);
         c.icmp_errors_per_second = u32::from(self.errors) * 10;
         if self.few {

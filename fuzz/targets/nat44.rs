@@ -3,18 +3,14 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4};
 use natmeter_fuzz::checksum::Ipv4;
-use natmeter_fuzz::nat::Settings;
+use natmeter_fuzz::prelude::*;
+use plane::Packet;
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, Exempt, Pooling};
-use plane::{Function, Packet};
 use std::time::Duration;
 use testbed::Outbox;
-use wire::{AddrRange, PortRange, Prefix4};
+use wire::PortRange;
 
 #[derive(Arbitrary, Debug)]
 struct Input {

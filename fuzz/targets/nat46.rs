@@ -2,16 +2,9 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
-use natmeter_fuzz::nat::{MOST, Settings};
+use natmeter_fuzz::prelude::*;
 use plane::nat46::{Config, Nat46};
 use plane::translate::Pair;
-use plane::{Function, Pool6, Side};
-use wire::{Prefix4, Prefix6};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

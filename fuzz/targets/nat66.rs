@@ -2,15 +2,8 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side6};
-use natmeter_fuzz::ip6;
-use natmeter_fuzz::nat::{MOST, Settings};
+use natmeter_fuzz::prelude::*;
 use plane::nat66::{Config, Nat66};
-use plane::{Function, Pool6, Side};
-use wire::Prefix6;
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -3,15 +3,10 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
+use natmeter_fuzz::prelude::*;
+use plane::Addressing;
 use plane::translate::config::{ClassRule, Config, Hairpinning, ZeroChecksum};
 use plane::translate::{Clat, Eam, Hosts, Pair, Pref64, Siit, Translate};
-use plane::{Addressing, Side};
-use wire::{AddrRange, Prefix4, Prefix6};
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Kind {
@@ -44,10 +39,7 @@ fn prefix6(text: &str, len: u8) -> Prefix6 {
 
 impl Input {
     fn config(&self) -> Config {
-        let (ipv6, six, four) =
-            if self.ipv6_left { (Side::Customer, CUSTOMER, INTERNET) } else { (Side::Internet, INTERNET, CUSTOMER) };
-        let v4 = side4(four, [198, 18, 0, 254], self.mtu4);
-        let v6 = side6(six, GATEWAY, self.mtu6);
+        let (ipv6, v4, v6) = edge(!self.ipv6_left, [198, 18, 0, 254], GATEWAY, [self.mtu4, self.mtu6]);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.headers.lowest_ipv6_mtu = if self.lowest { 1280 } else { 1500 };

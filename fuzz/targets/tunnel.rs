@@ -3,12 +3,7 @@
 
 #![no_main]
 
-use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
-use natmeter_fuzz::bench::{self, BenchStep, Setup};
-use natmeter_fuzz::build::{CUSTOMER, INTERNET, side4, side6};
-use natmeter_fuzz::ip6;
-use plane::Side;
+use natmeter_fuzz::prelude::*;
 use plane::tunnel::config::{Ecn, FlowLabel, Oversize, TrafficClass};
 use plane::tunnel::{Config, OneTunnel, Tunnel};
 
@@ -29,10 +24,7 @@ struct Input {
 
 impl Input {
     fn config(&self) -> Config {
-        let (ipv6, six, four) =
-            if self.ce { (Side::Internet, INTERNET, CUSTOMER) } else { (Side::Customer, CUSTOMER, INTERNET) };
-        let v4 = side4(four, [10, 0, 0, 3], self.mtu[0]);
-        let v6 = side6(six, "2001:db8:9::1", self.mtu[1]);
+        let (ipv6, v4, v6) = edge(self.ce, [10, 0, 0, 3], "2001:db8:9::1", self.mtu);
         let mut c = Config::new(ipv6, v4, v6);
         c.hop = self.hop;
         c.outer.oversize = [Oversize::Outer, Oversize::Inner, Oversize::OuterAlways][usize::from(self.oversize % 3)];
