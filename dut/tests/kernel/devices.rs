@@ -61,28 +61,21 @@ fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
     (Arc::new(move |event| listening.lock().unwrap().push(event.clone())), told)
 }
 
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn plain_forwarding() {
-    comes_works_and_goes(&case("linux-forwarding", Io::Tap));
+macro_rules! over_tap {
+    ($($name:ident: $software:literal;)*) => {$(
+        #[test]
+        #[ignore = "needs root: run by ./check as root"]
+        fn $name() {
+            comes_works_and_goes(&case($software, Io::Tap));
+        }
+    )*};
 }
 
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn nftables() {
-    comes_works_and_goes(&case("nftables", Io::Tap));
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn iptables_with_the_kernels_own_tables() {
-    comes_works_and_goes(&case("iptables-legacy", Io::Tap));
-}
-
-#[test]
-#[ignore = "needs root: run by ./check as root"]
-fn iptables_on_nftables() {
-    comes_works_and_goes(&case("iptables-nft", Io::Tap));
+over_tap! {
+    plain_forwarding: "linux-forwarding";
+    nftables: "nftables";
+    iptables_with_the_kernels_own_tables: "iptables-legacy";
+    iptables_on_nftables: "iptables-nft";
 }
 
 #[test]

@@ -78,34 +78,27 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
 const PORTS: &str = "source-ports = \"1024-3023\"\ndestination-ports = \"1-1000\"";
 const MANY: &str = "source-ports = \"1024-1143\"\ndestination-ports = \"1-20\"\nsubscribers = 500";
 
-#[test]
-fn two_workers_and_one_of_a_nat44() {
-    passes(NAT44, PORTS, 2, 1);
+macro_rules! set_ups {
+    ($($(#[$attribute:meta])* $name:ident: $device:ident $traffic:ident $testers:literal $cores:literal;)*) => {$(
+        #[test]
+        $(#[$attribute])*
+        fn $name() {
+            passes($device, $traffic, $testers, $cores);
+        }
+    )*};
 }
 
-#[test]
-#[ignore = "slow: run by ./check slow-tests"]
-fn slow_two_workers_and_two_of_a_nat44() {
-    passes(NAT44, PORTS, 2, 2);
-}
-
-/// Frames, connections and rate do not divide evenly by three.
-#[test]
-#[ignore = "slow: run by ./check slow-tests"]
-fn slow_three_workers_and_two_of_a_nat44() {
-    passes(NAT44, PORTS, 3, 2);
-}
-
-#[test]
-#[ignore = "slow: run by ./check slow-tests"]
-fn slow_two_workers_and_two_of_an_aftr() {
-    passes(AFTR, MANY, 2, 2);
-}
-
-#[test]
-#[ignore = "slow: run by ./check slow-tests"]
-fn slow_two_workers_and_one_of_a_map_t_border_relay() {
-    passes(MAP_T_BR, MANY, 2, 1);
+set_ups! {
+    two_workers_and_one_of_a_nat44: NAT44 PORTS 2 1;
+    #[ignore = "slow: run by ./check slow-tests"]
+    slow_two_workers_and_two_of_a_nat44: NAT44 PORTS 2 2;
+    /// Frames, connections and rate do not divide evenly by three.
+    #[ignore = "slow: run by ./check slow-tests"]
+    slow_three_workers_and_two_of_a_nat44: NAT44 PORTS 3 2;
+    #[ignore = "slow: run by ./check slow-tests"]
+    slow_two_workers_and_two_of_an_aftr: AFTR MANY 2 2;
+    #[ignore = "slow: run by ./check slow-tests"]
+    slow_two_workers_and_one_of_a_map_t_border_relay: MAP_T_BR MANY 2 1;
 }
 
 /// The ceiling is that of all workers of the tester in the rig.
