@@ -1,6 +1,7 @@
 //! TCP segments per second that one thread sends, receives and judges over a cable, beside UDP frames of the same view.
 
-use crate::whole::{bed, data, learn, stage_on};
+use crate::layouts::bed;
+use crate::whole::{data, learn, stage_on};
 use engine::phase::Phase;
 use engine::stage::Stage;
 use engine::tcp::{Course, TcpPhase};
@@ -19,7 +20,7 @@ const PAIRS: usize = 9;
 pub(crate) fn print(clock: Clock) {
     println!("\nTCP connections and UDP frames in turn on one thread; 64-byte frames, millions a second");
     println!("connections                segments of each           TCP           UDP     TCP / UDP");
-    let bed = bed(40_000, 100);
+    let bed = bed(1, 40_000, 100);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let mut stage = match stage_on(clock, nat44(&bed, outer), DEPTH) {
         Ok(stage) => stage,

@@ -1,17 +1,18 @@
 //! The complete tester on a cable: a stateful set-up without translation, and a stateless one.
 
+use crate::layouts::bed;
 use crate::lists::{Figure, RUNS};
 use engine::Lane;
 use engine::phase::{Phase, PhaseOutcome};
 use engine::stage::Stage;
 use engine::store::StateTable;
 use method::{Direction, Nanos, Order, Rate};
-use plane::view::{BedAddresses, forwarding, nat44};
+use plane::view::{forwarding, nat44};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::{AddrRange, FlowSpace, FramePurpose, OuterRange, PortRange, View};
+use wire::{FramePurpose, OuterRange, View};
 
 /// Frames of a run of about a millisecond.
 const FRAMES: u64 = 32_000;
@@ -21,7 +22,7 @@ pub(crate) fn print(clock: Clock, large: bool) {
     println!("connections          Mfps        in all          send     hand over       receive         judge");
     let shapes: [(u16, u16); 5] = [(100, 100), (10_000, 100), (40_000, 100), (40_000, 1_600), (40_000, 6_400)];
     for &(ports, remotes) in &shapes[..if large { 5 } else { 4 }] {
-        let bed = bed(ports, remotes);
+        let bed = bed(1, ports, remotes);
         let n = bed.connections;
         let mut stage = match make_stage(clock, forwarding(&bed)) {
             Ok(s) => s,
@@ -38,18 +39,6 @@ pub(crate) fn print(clock: Clock, large: bool) {
         row(&format!("{n:>11} judged by table"), &mut stage, &data(n, Direction::Forward));
         row(&format!("{n:>11} sent by table"), &mut stage, &data(n, Direction::Reverse));
     }
-}
-
-pub(crate) fn bed(ports: u16, remotes: u16) -> BedAddresses {
-    let flows = FlowSpace::new(
-        AddrRange::one([198, 18, 0, 2].into()),
-        PortRange { first: 1024, last: 1023 + ports },
-        AddrRange::one([198, 19, 0, 2].into()),
-        PortRange { first: 1, last: remotes },
-    )
-    .expect("these ranges fit");
-    let hop = plane::Hop::default();
-    BedAddresses { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
 pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {

@@ -202,6 +202,16 @@ pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     }
 }
 
+/// Phase 1 with all connections.
+pub(crate) fn learning() -> Phase {
+    Phase {
+        kind: FramePurpose::Establish,
+        forward_order: Order::RoundRobin,
+        learn: true,
+        ..phase(10_000, Direction::Forward)
+    }
+}
+
 pub(crate) type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
 /// Forwards each frame to all other ports.

@@ -1,6 +1,6 @@
 //! Phases with different rates in both directions.
 
-use crate::common::{self, bed, phase, unchanged};
+use crate::common::{self, bed, learning, phase, unchanged};
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::overload::OverloadTraffic;
@@ -10,7 +10,7 @@ use engine::{Engine, NoDevice, Settings};
 use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, Rate, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use std::sync::Arc;
-use wire::{FramePurpose, View};
+use wire::View;
 
 fn mixed(forward: u32, reverse: u32) -> Direction {
     Direction::Mixed(DirectionRatio::new(forward, reverse).unwrap())
@@ -65,13 +65,7 @@ fn both_directions_last_equally_long() {
 fn a_mix_uses_the_connections_of_phase_1() {
     let bed = bed(64);
     let mut stage = stage(nat44(&bed, unchanged(&bed)), 2);
-    let learn = Phase {
-        kind: FramePurpose::Establish,
-        forward_order: Order::RoundRobin,
-        learn: true,
-        ..phase(10_000, Direction::Forward)
-    };
-    assert_eq!(stage.run(&learn).unwrap().learned, 10_000);
+    assert_eq!(stage.run(&learning()).unwrap().learned, 10_000);
     let out = stage.run(&phase(5_005, mixed(10, 1))).unwrap();
     assert_eq!(counted(&out), [(5_005, 5_005, 5_005, 0), (500, 500, 500, 0)]);
 }

@@ -1,10 +1,10 @@
 //! Results of several lanes and senders add up to those of one.
 
-use crate::common::{self, Hub, Queue, bed, lane, phase, pool, stage, unchanged};
+use crate::common::{self, Hub, Queue, bed, lane, learning, phase, pool, stage, unchanged};
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::phase::{Phase, PhaseOutcome};
-use method::{Direction, Fault, Nanos, Order, Rate};
+use method::{Direction, Fault, Nanos, Rate};
 use plane::view::{forwarding, nat44};
 use port::link::Steer;
 use port::{Burst, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
@@ -72,14 +72,7 @@ fn all_lanes_together_learn_every_connection_once() {
     for n in 1..=2 {
         let bed = bed(64);
         let mut stage = stage(nat44(&bed, unchanged(&bed)), lanes(n));
-        let learn = Phase {
-            kind: FramePurpose::Establish,
-            forward_order: Order::RoundRobin,
-            learn: true,
-            only_missing: false,
-            ..phase(10_000, Direction::Forward)
-        };
-        let out = stage.run(&learn).unwrap();
+        let out = stage.run(&learning()).unwrap();
         complete(&out, 10_000, 0);
         assert_eq!(out.learned, 10_000);
         complete(&stage.run(&phase(5000, Direction::Both)).unwrap(), 5000, 5000);

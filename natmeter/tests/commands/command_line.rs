@@ -16,6 +16,13 @@ fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
+/// What natmeter says of arguments that are wrong.
+fn refused(arguments: &[&str]) -> String {
+    let output = natmeter(arguments);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {}", stderr(&output));
+    stderr(&output)
+}
+
 #[test]
 fn check_of_a_good_file() {
     let output = natmeter(&["check", "scenarios/quickstart.toml"]);
@@ -105,9 +112,7 @@ fn the_published_record_is_shown_and_recomputed() {
     assert!(list.contains("004-tab6  Table VI") && list.lines().all(|line| line.chars().count() <= 100), "{list}");
     let check = stdout(&natmeter(&["published", "check"]));
     assert!(check.contains("! 001-slide-cpu throughput at 16: printed 0.063, computed 0.152"), "{check}");
-    let unknown = natmeter(&["published", "show", "002-tab99"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(stderr(&unknown).contains("`natmeter published list` shows all"));
+    assert!(refused(&["published", "show", "002-tab99"]).contains("`natmeter published list` shows all"));
 }
 
 #[test]
@@ -125,12 +130,10 @@ fn results_of_other_testers_are_printed_or_refused_with_line_and_field() {
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("4,000,000 connections; 64 octets; 1 repetition;"), "{shown}");
     assert!(words.ends_with("the rate that passed.") && words.contains("4,000,000 223500 223500 223500"), "{shown}");
-    let refused = natmeter(&["published", "import", &good, &bad]);
-    assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
     let why = format!("error: {bad}: line 2: field `rate`: `fast` is not a whole number\n");
-    assert_eq!(stderr(&refused), why);
-    let missing = natmeter(&["published", "import", dir.path().to_str().unwrap()]);
-    assert!(missing.status.code() == Some(2) && stderr(&missing).contains("is not a regular file"));
+    assert_eq!(refused(&["published", "import", &good, &bad]), why);
+    let missing = refused(&["published", "import", dir.path().to_str().unwrap()]);
+    assert!(missing.contains("is not a regular file"), "{missing}");
 }
 
 #[test]
@@ -169,19 +172,15 @@ fn quiet_check_says_nothing() {
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
 }
 
+/// On stderr, and without colours where there is no terminal.
 #[test]
-fn a_wrong_scenario_is_shown_on_stderr_and_ends_with_usage() {
-    let output = natmeter(&["plan", "--set", "frame-size=12"]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
-    assert!(stderr(&output).contains("frame-size=12"), "{}", stderr(&output));
-    assert!(!stderr(&output).contains('\u{1b}'), "no colours without a terminal");
-}
-
-#[test]
-fn a_missing_file_is_named() {
-    let output = natmeter(&["check", "no/such.toml"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("no/such.toml"));
+fn a_wrong_scenario_and_a_missing_file_are_shown() {
+    for (arguments, wrong) in
+        [(&["plan", "--set", "frame-size=12"][..], "frame-size=12"), (&["check", "no/such.toml"], "no/such.toml")]
+    {
+        let said = refused(arguments);
+        assert!(said.contains(wrong) && !said.contains('\u{1b}'), "{said}");
+    }
 }
 
 /// A forgotten `run`, a scenario without its folder, a device instead of a scenario, and other slips.
@@ -202,9 +201,8 @@ fn slips_get_a_suggestion() {
         (&["run", "nft"], "or scenarios/kernel-cores.toml?"),
         (&["run", "kernel"], "did you mean scenarios/kernel-bursts.toml,"),
     ] {
-        let output = natmeter(arguments);
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
-        assert!(stderr(&output).contains(proposed), "{arguments:?}: {}", stderr(&output));
+        let said = refused(arguments);
+        assert!(said.contains(proposed), "{arguments:?}: {said}");
     }
     let document = stdout(&natmeter(&["check", "--json", "ds_lite"]));
     assert!(document.contains("did you mean scenarios/ds-lite.toml?"), "{document}");
@@ -220,9 +218,8 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
     let runs = dir.path().join("runs");
     for command in ["run", "calibrate", "check", "plan"] {
         let options = if command == "run" { &["--runs", runs.to_str().unwrap()][..] } else { &[] };
-        let output = natmeter(&[&[command, path.to_str().unwrap()], options].concat());
-        assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(stderr(&output).contains("the file of `eam-file` cannot be used"), "{command}: {}", stderr(&output));
+        let said = refused(&[&[command, path.to_str().unwrap()], options].concat());
+        assert!(said.contains("the file of `eam-file` cannot be used"), "{command}: {said}");
     }
     assert!(!runs.exists(), "nothing was changed");
 }
@@ -294,16 +291,15 @@ fn usage_errors_end_with_usage() {
         &["completions", "bash", "--set", "ttl=9"],
         &["completions", "nosh"],
     ] {
-        assert_eq!(natmeter(arguments).status.code(), Some(2), "{arguments:?}");
+        refused(arguments);
     }
 }
 
 #[test]
 fn every_command_that_reads_a_scenario_takes_overrides() {
     for command in ["run", "calibrate", "check", "plan"] {
-        let output = natmeter(&[command, "--full", "--set", "ttl=900"]);
-        assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(stderr(&output).contains("wrong value of `traffic.ttl`"), "{command}: {}", stderr(&output));
+        let said = refused(&[command, "--full", "--set", "ttl=900"]);
+        assert!(said.contains("wrong value of `traffic.ttl`"), "{command}: {said}");
     }
 }
 
@@ -317,11 +313,9 @@ fn completions_for_every_shell() {
 
 #[test]
 fn a_removal_is_accepted_with_reload_only() {
-    let output = natmeter(&["gateway", "status", "--allow-removal"]);
     let said = "error: --allow-removal has no meaning for status: use it with reload, or remove it\n";
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), said));
-    let output = natmeter(&["gateway", "--allow-removal"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(refused(&["gateway", "status", "--allow-removal"]), said);
+    refused(&["gateway", "--allow-removal"]);
     let output = natmeter(&["gateway", "reload", "--allow-removal", "--socket", "/nowhere/g.sock"]);
     assert!(stderr(&output).starts_with("error: no gateway answers at /nowhere/g.sock"), "{}", stderr(&output));
 }
@@ -502,9 +496,8 @@ fn a_run_folder_that_is_not_there_is_named() {
             (path(&format!("{name}0")), format!("{name}0 does not exist; did you mean {}?", path(name))),
             (path(""), format!("is not a run folder: it has no run.json; its last run is {}", path(name))),
         ] {
-            let output = natmeter(&[command, &asked]);
-            assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command} {asked}");
-            assert!(stderr(&output).contains(&says), "{command} {asked}: {}", stderr(&output));
+            let said = refused(&[command, &asked]);
+            assert!(said.contains(&says), "{command} {asked}: {said}");
         }
     }
 }

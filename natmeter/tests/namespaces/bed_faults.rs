@@ -3,7 +3,7 @@
 
 use super::beds::{Bed, LEFT, RIGHT, folder_of, quick, scenario};
 use super::program::NATMETER;
-use super::run;
+use super::{run, said};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -126,9 +126,7 @@ fn ports_in_use_are_waited_for() {
 }
 
 fn mac(bed: &Bed, name: &str) -> String {
-    let path = format!("/sys/class/net/{name}/address");
-    let output = bed.tester.command("cat", Sight::NetworkAndSysfs).arg(path).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    said(&bed.tester, "cat", &[&format!("/sys/class/net/{name}/address")]).trim().to_owned()
 }
 
 #[test]

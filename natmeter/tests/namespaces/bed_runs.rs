@@ -3,7 +3,7 @@
 
 use super::beds::{Bed, LEFT, RIGHT, folder_of, has_rates, quick, scenarios, two_queues, until};
 use super::program::NATMETER;
-use super::run;
+use super::{run, said};
 use method::Nanos;
 use natmeter::forecast;
 use port::Netns;
@@ -77,8 +77,7 @@ fn a_stateful_box_without_hooks_gets_fresh_ports() {
         has_rates(report, 1);
         assert!(report.to_string().contains("each phase 1 has one of 294 parts of the source ports, 200 ports each"));
     }
-    let listed = bed.device.command("conntrack", Sight::Network).args(["-L", "-p", "udp"]).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
+    let listed = said(&bed.device, "conntrack", &["-L", "-p", "udp"]);
     let source = |line: &str| line.split_once("sport=").map(|(_, rest)| rest.split(' ').next().unwrap().to_owned());
     let ports: BTreeSet<String> = listed.lines().filter_map(source).collect();
     let entries = listed.lines().filter(|line| line.contains("sport=")).count();
@@ -123,8 +122,7 @@ fn a_port_of_this_namespace_is_as_before() {
     let state = || {
         let all = "ip -d address show dev t-left; ip route show dev t-left; ip neigh show dev t-left nud permanent; \
             tc qdisc show dev t-left; tc filter show dev t-left ingress; ethtool -k t-left";
-        let output = bed.tester.command("sh", Sight::NetworkAndSysfs).args(["-c", all]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        said(&bed.tester, "sh", &["-c", all])
     };
     let before = state();
     assert!(before.contains("198.18.0.2/24"), "{before}");
@@ -150,8 +148,7 @@ fn a_port_of_this_namespace_is_as_before() {
 /// Packet sockets on the left port.
 fn sockets(bed: &Bed) -> usize {
     let opened = bed.tester.run_in(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap()).unwrap();
-    let shown = bed.tester.command("ip", Sight::Network).args(["-o", "link", "show", LEFT]).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = said(&bed.tester, "ip", &["-o", "link", "show", LEFT]);
     let index = shown.split(':').next();
     opened.lines().filter(|line| line.split_ascii_whitespace().nth(4) == index).count()
 }

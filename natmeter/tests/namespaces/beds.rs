@@ -3,7 +3,7 @@
 
 use super::lab::Lab;
 use super::program::{self, NATMETER};
-use super::{address, config, run};
+use super::{address, config, run, said};
 use port::Netns;
 use port::netns::Sight;
 use serde_json::Value;
@@ -346,8 +346,7 @@ fn a_box_is_configured_over_ssh() {
     bed.script("my hooks/set-nat44", script);
     let report = bed.run_nat44();
     has_rates(&report, 2);
-    let ruleset = bed.device.command("nft", Sight::Network).args(["list", "tables"]).output().unwrap();
-    assert_eq!(String::from_utf8(ruleset.stdout).unwrap(), "", "the hook `restore` was run");
+    assert_eq!(said(&bed.device, "nft", &["list", "tables"]), "", "the hook `restore` was run");
 }
 
 /// A developer's program in the foreground, on ends that natmeter makes: here `natmeter gateway`.
@@ -410,8 +409,7 @@ fn the_software_of_a_box_is_configured_over_ssh() {
     let state = || {
         let all = "nft list ruleset; sysctl net.ipv4.ip_forward net.netfilter.nf_conntrack_udp_timeout; \
             ip neigh show nud permanent";
-        let output = bed.device.command("sh", Sight::Network).args(["-c", all]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        said(&bed.device, "sh", &["-c", all])
     };
     let before = state();
     let report = bed.run_nat44();
@@ -535,8 +533,7 @@ fn a_port_is_as_before() {
     let state = || {
         let all =
             "ip -d address; ip route; ip neigh show nud permanent; tc qdisc show; nft list ruleset; ethtool -k t-left";
-        let output = bed.tester.command("sh", Sight::NetworkAndSysfs).args(["-c", all]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        said(&bed.tester, "sh", &["-c", all])
     };
     bed.file("", "", &bed.kernel_hooks());
     let before = state();

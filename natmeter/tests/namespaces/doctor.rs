@@ -1,8 +1,7 @@
 //! `natmeter doctor` finds what spoils results at the ports of a bed and in a box, changes it, and restores it.
 
 use super::beds::{Bed, LEFT, of_lab};
-use super::run;
-use port::netns::Sight;
+use super::{run, said};
 use serde_json::Value;
 
 /// Settings of the left port that the test spoils.
@@ -15,15 +14,11 @@ fn spoil(bed: &Bed) {
 }
 
 fn settings(bed: &Bed) -> Vec<String> {
-    let read = |program: &str, args: &[&str]| {
-        let output = bed.tester.command(program, Sight::NetworkAndSysfs).args(args).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let features = read("ethtool", &["-k", LEFT]);
+    let features = said(&bed.tester, "ethtool", &["-k", LEFT]);
     let offload = features.lines().find(|line| line.starts_with(SPOILT[1])).unwrap().to_owned();
-    let mtu = read("cat", &[&format!("/sys/class/net/{LEFT}/mtu")]);
-    let advertisements = read("cat", &[&format!("/proc/sys/net/ipv6/conf/{LEFT}/accept_ra")]);
-    vec![mtu.trim().to_owned(), offload, advertisements.trim().to_owned()]
+    let read = |path: String| said(&bed.tester, "cat", &[&path]).trim().to_owned();
+    let mtu = read(format!("/sys/class/net/{LEFT}/mtu"));
+    vec![mtu, offload, read(format!("/proc/sys/net/ipv6/conf/{LEFT}/accept_ra"))]
 }
 
 /// The verdict of each finding at the left port, or at a box, and the exit code.
@@ -78,10 +73,7 @@ fn a_box_is_looked_at_over_ssh() {
     }
     // The time-out is one of the box's namespace; others are of the kernel, which is that of the tester.
     let timeout = "/proc/sys/net/netfilter/nf_conntrack_udp_timeout";
-    let read = || {
-        let output = bed.device.command("cat", Sight::NetworkAndSysfs).arg(timeout).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
+    let read = || super::said(&bed.device, "cat", &[timeout]).trim().to_owned();
     let said = |args: &[&str]| {
         let text = String::from_utf8(bed.natmeter(args).stdout).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -33,7 +33,7 @@ pub(super) fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
 
 pub(super) const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
 pub(super) const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
-const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
+pub(super) const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 pub(super) fn natmeter(folder: &Path, args: &[&str]) -> Output {
     // The interfaces of a bed must not meet those of another test.
@@ -125,7 +125,7 @@ fn the_kernel_nat44_of_a_guest_is_measured() {
 #[test]
 #[ignore = "needs root and a guest"]
 fn jool_in_a_guest_is_measured() {
-    let folder = bed([LEFT_IPV6, RIGHT], "software = \"jool\"");
+    let folder = bed([LEFT6, RIGHT], "software = \"jool\"");
     is_measured_and_counted(folder.path(), nat64(folder.path()));
 }
 
@@ -159,7 +159,7 @@ pub(super) fn slowly_measured(folder: &Path, scenario: &str) -> Value {
 #[test]
 #[ignore = "needs root and a guest of QEMU"]
 fn jool_in_a_qemu_guest_is_measured() {
-    let folder = bed_of([LEFT_IPV6, RIGHT], "[dut]\non = \"guest:qemu\"\nsoftware = \"jool\"\n");
+    let folder = bed_of([LEFT6, RIGHT], "[dut]\non = \"guest:qemu\"\nsoftware = \"jool\"\n");
     slowly_measured(folder.path(), nat64(folder.path()));
 }
 
@@ -272,7 +272,7 @@ pub(super) fn map_t_of_three_boxes(nat44: &str, nat46: &str) {
 fn two_namespaces_in_a_row_forward() {
     let of_box = "on = \"namespace\"\nsoftware = \"linux-ipv6-forwarding\"";
     let right = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
-    let folder = bed_of([LEFT_IPV6, right], &format!("[dut.ce]\n{of_box}\n[dut.pe]\n{of_box}\n"));
+    let folder = bed_of([LEFT6, right], &format!("[dut.ce]\n{of_box}\n[dut.pe]\n{of_box}\n"));
     let text = "name = \"two-routers\"\n[dut.external]\n[technology.ipv6-forwarding]\nleft = \"2001:2:0:1::/64\"\n\
         right = \"2001:2:0:8001::/64\"\n[measure]\nmetrics = \"throughput\"\n";
     fs::write(folder.path().join("routers.toml"), text).unwrap();
@@ -379,7 +379,7 @@ fn jool_in_a_guest_over_ssh_is_measured() {
         "ip addr add 198.19.0.1/24 dev right",
         "ip route add default via 2001:2:0:1800::1",
     ];
-    let bed = OverSsh::new([LEFT_IPV6, RIGHT], "jool", &addresses);
+    let bed = OverSsh::new([LEFT6, RIGHT], "jool", &addresses);
     bed.is_measured_and_counted(nat64(bed.folder.path()), 500);
 }
 

@@ -61,6 +61,12 @@ fn run(ns: &Netns, words: &str) {
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// What a command prints in a namespace.
+fn said(ns: &Netns, program: &str, args: &[&str]) -> String {
+    let output = ns.command(program, Sight::NetworkAndSysfs).args(args).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// A cable between two namespaces, without checksum and segmentation offload.
 fn cable(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     run(a, &format!("ip link add {name_a} type veth peer name {name_b} netns {}", b.path().display()));

@@ -3,8 +3,8 @@
 use super::beds::{Bed, of_lab};
 use super::guests::{self, LEFT, RIGHT, SLOW, bed_of};
 use super::program::{natmeter, only_run, stderr};
+use super::said;
 use dut::guest::{Cache, Hypervisor};
-use port::netns::Sight;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -89,9 +89,7 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
     let (lab, bed) = Bed::over_ssh();
     bed.file("", "", &of_lab(&lab, "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n"));
     box_is_profiled(bed.folder.path(), &of_a_box(), &[], |args| bed.natmeter(args));
-    let left =
-        bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f '[p]erf record.*max-size'"]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&left.stdout), "", "perf has ended");
+    assert_eq!(said(&bed.device, "pgrep", &["-f", "[p]erf record.*max-size"]), "", "perf has ended");
 }
 
 /// The kernel of a guest that was built with perf.

@@ -2,14 +2,13 @@
 
 use super::beds::quick;
 use super::guests::{
-    LEFT, OverSsh, RIGHT, bed_of, map_t_of_three_boxes, measured, measured_and_counted, measured_and_emptied_by_steps,
-    measured_in_user_space, natmeter, slowly_measured,
+    LEFT, LEFT6, OverSsh, RIGHT, bed_of, map_t_of_three_boxes, measured, measured_and_counted,
+    measured_and_emptied_by_steps, measured_in_user_space, natmeter, slowly_measured,
 };
 use std::fs;
 use std::path::Path;
 
-/// Addresses of the box and of the tester where a side has IPv6.
-const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
+/// Addresses of the box and of the tester on a right side with IPv6.
 const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
 
 /// Commands that give a box addresses and a route.

@@ -1,11 +1,9 @@
 //! A NAT in user space behind TUN devices, which hooks of the bed file start and stop: `testbed/examples/tun-nat.rs`.
 
-use super::guests::{LEFT, RIGHT, bed_of, measured};
+use super::guests::{LEFT, LEFT6, RIGHT, bed_of, measured};
 use super::program::NATMETER;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 /// The program, which Cargo puts beside this one.
 fn program() -> PathBuf {

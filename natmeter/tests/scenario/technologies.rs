@@ -188,19 +188,16 @@ fn large_frames() {
     passes("pe", NAT64, &large(MANY));
 }
 
-/// MAP rules whose customers have a prefix each: fewer EA bits than the IPv4 address lacks (RFC 7597, section 5.2).
+/// MAP rules whose customers have a prefix each: fewer EA bits than the IPv4 address lacks (RFC 7597, section 5.2). With MAP-T, the
+/// tester learns which of its addresses the CE has chosen.
 #[test]
 fn customers_with_a_prefix() {
     let customers = PORTS.to_owned() + "\nsubscribers = 16";
-    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
     for technology in [MAP_E, MAP_T] {
         let prefixes = technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5");
-        passes("pe", &prefixes, &customers);
-        passes("dual", &prefixes, hosts);
-    }
-    // With MAP-T, the tester learns which of its addresses the CE has chosen.
-    for technology in [MAP_E, MAP_T] {
-        passes("ce", &technology.replace("ea-bits = 12", "ea-bits = 4").replace("ce = 283", "ce = 5"), hosts);
+        for (plays, traffic) in [("pe", &*customers), ("dual", HOSTS), ("ce", HOSTS)] {
+            passes(plays, &prefixes, traffic);
+        }
     }
 }
 
@@ -239,18 +236,21 @@ fn several_mapping_rules() {
     passes("pe", &table, &all.replace("306", "214"));
 }
 
-#[test]
-fn flows_are_spread_over_all_rules() {
-    let text = format!(
-        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n{}[traffic]\nframe-size = 128\nsource-ports = \"1024-1143\"\n\
-         destination-ports = \"1-10\"\nsubscribers = 306\n[measure]\nmetrics = \"throughput\"\n",
-        several_rules("map-e", 0)
-    );
+/// The view of a stateless provider edge with these tables, or why it has none.
+fn view_of(tables: &str) -> Result<wire::View, String> {
+    let text = format!("name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n{tables}[measure]\nmetrics = \"throughput\"\n");
     let loaded =
         parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = &Plan::new(&loaded.scenario).measurements[0].point;
     let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
-    let flows = technology::view(&loaded.scenario, plays, technology, point).unwrap().flows;
+    technology::view(&loaded.scenario, plays, technology, point).map_err(|why| why.to_string())
+}
+
+#[test]
+fn flows_are_spread_over_all_rules() {
+    let traffic =
+        "[traffic]\nframe-size = 128\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"\nsubscribers = 306\n";
+    let flows = view_of(&(several_rules("map-e", 0) + traffic)).unwrap().flows;
     let each = (flows.size() / 306) as u32;
     let of = |subscriber: u32| flows.flow(subscriber * each);
     let address = |a: [u8; 4]| u32::from_be_bytes(a);
@@ -292,10 +292,9 @@ fn options_of_tunnels_and_limits() {
 /// Outside addresses that are neither contiguous nor in order; with paired pooling each host has one of them.
 #[test]
 fn a_pool_of_several_ranges() {
-    let hosts = "inside = \"198.18.0.2 - 198.18.0.101\"\nsource-ports = \"1024-1143\"\ndestination-ports = \"1-10\"";
     let nat44 = "[technology.nat44]\npool = \"198.19.0.1\"\n";
     for (plays, technology, traffic) in
-        [("dual", nat44, hosts), ("dual", XLAT464, hosts), ("pe", NAT64, MANY), ("pe", DS_LITE, MANY)]
+        [("dual", nat44, HOSTS), ("dual", XLAT464, HOSTS), ("pe", NAT64, MANY), ("pe", DS_LITE, MANY)]
     {
         let ranges = "[\"198.19.0.9 - 198.19.0.10\", \"198.19.0.1\", \"198.19.0.40\"]";
         passes(plays, &technology.replace("\"198.19.0.1\"", ranges), traffic);
@@ -320,15 +319,8 @@ fn explicit_maps_out_of_laboratories() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     writeln!(file, "198.18.0.0/24 2001:2::/120\n198.19.0.2 2600::9\n198.19.0.0/24 2001:2:0:8::/120").unwrap();
     file.flush().unwrap();
-    let text = format!(
-        "name = \"t\"\n[dut.embedded]\nplays = \"pe\"\n[technology.siit]\neam-file = \"{}\"\n[measure]\n\
-         metrics = \"throughput\"\n",
-        file.path().display()
-    );
-    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL).unwrap();
-    let point = &Plan::new(&loaded.scenario).measurements[0].point;
-    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
-    let refused = technology::view(&loaded.scenario, plays, technology, point).map(drop).unwrap_err().to_string();
+    let table = format!("[technology.siit]\neam-file = \"{}\"\n", file.path().display());
+    let refused = view_of(&table).map(drop).unwrap_err();
     assert!(refused.contains("198.19.0.2: its explicit map to 2600::9 is not for laboratories"), "{refused}");
 }
 

@@ -1,7 +1,7 @@
 //! Rules that several devices must keep, each with tests in its own suite.
 
 use plane::{Function, Input, Side, Verdict};
-use testbed::prelude::{Bed, Frame, Outbox, fragments};
+use testbed::prelude::{Bed, Frame, Outbox, fragments, reseal};
 
 /// Gives frames to the first worker as one batch, without a judge, and hands nothing over. Returns how many its counters counted
 /// but for these.
@@ -14,6 +14,18 @@ pub(crate) fn counted<F: Function>(g: &mut Bed<F>, from: Side, frames: &[Vec<u8>
     g.workers[0].process(Input::new(g.now, from, &mut batch, &mut verdicts), &mut made);
     assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))) && made.handed.is_empty());
     total(&g.workers[0]) - before
+}
+
+/// A frame with other octets and perhaps without its end; its IPv4 header checksum is made right again if asked for.
+pub(crate) fn damaged(mut frame: Vec<u8>, changes: &[(usize, u8)], cut: usize, seal: bool) -> Vec<u8> {
+    for &(at, value) in changes {
+        frame.get_mut(at).into_iter().for_each(|octet| *octet = value);
+    }
+    frame.truncate(frame.len().saturating_sub(cut.saturating_sub(20)));
+    if seal && frame.len() >= 34 && frame[14] == 0x45 {
+        reseal(&mut frame);
+    }
+    frame
 }
 
 /// A sender discards a Packet Too Big of less than 1280 (RFC 8201, section 4; RFC 7915, section 5), and what it sends then

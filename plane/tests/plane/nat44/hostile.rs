@@ -1,7 +1,7 @@
 //! Invalid and forged packets, and properties of all packets: no panic, bounded tables, one counter a drop, and
 //! translation is reversed on the way back.
 
-use crate::each_device::counted;
+use crate::each_device::{counted, damaged};
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
 use plane::Side::{Customer, Internet};
@@ -300,18 +300,7 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
             .prop_map(|(p, i)| fragments(&udp_with((A, p), (REMOTE, p), 9, &[3; 80]), &[24, 48]).swap_remove(i)),
     ];
     let change = proptest::collection::vec((12usize..90, any::<u8>()), 0..4);
-    (base, change, 0usize..40, any::<bool>()).prop_map(|(mut f, change, cut, seal)| {
-        for (at, v) in change {
-            if let Some(b) = f.get_mut(at) {
-                *b = v;
-            }
-        }
-        f.truncate(f.len().saturating_sub(cut.saturating_sub(20)));
-        if seal && f.len() >= 34 && f[14] == 0x45 {
-            reseal(&mut f);
-        }
-        f
-    })
+    (base, change, 0usize..40, any::<bool>()).prop_map(|(f, change, cut, seal)| damaged(f, &change, cut, seal))
 }
 
 fn check_batch(g: &mut Gateway, from: Side, frames: &[Vec<u8>]) {

@@ -1,6 +1,6 @@
 //! Properties of all packets: translation is reversed where promised, nothing panics, one name a drop.
 
-use crate::each_device::counted;
+use crate::each_device::{counted, damaged};
 use crate::translate::bed::*;
 use crate::translate::packets::*;
 use plane::Side;
@@ -52,18 +52,8 @@ fn nearly() -> impl Strategy<Value = (bool, Vec<u8>)> {
         (over6, frame)
     });
     let change = proptest::collection::vec((12usize..120, any::<u8>()), 0..4);
-    (base, change, 0usize..40, any::<bool>()).prop_map(|((over6, mut f), change, cut, seal)| {
-        for (at, v) in change {
-            if let Some(b) = f.get_mut(at) {
-                *b = v;
-            }
-        }
-        f.truncate(f.len().saturating_sub(cut.saturating_sub(20)));
-        if seal && !over6 && f.len() >= 34 && f[14] == 0x45 {
-            reseal(&mut f);
-        }
-        (over6, f)
-    })
+    (base, change, 0usize..40, any::<bool>())
+        .prop_map(|((over6, f), change, cut, seal)| (over6, damaged(f, &change, cut, seal && !over6)))
 }
 
 fn udp4_to6(payload: &[u8]) -> Vec<u8> {
