@@ -23,5 +23,5 @@ pub use embedded::{EmbeddedConfig, EmbeddedError, EmbeddedGateway, WorkerStalls}
 pub use null::Switch;
 pub use own::{Own, Owns};
 pub use steer::steer;
-pub use truth::{Truth, TruthConfig, WhenFull};
+pub use truth::{FAULTS, Faulty, KnownFault, Truth, TruthConfig, WhenFull};
 pub use worker::Worker;

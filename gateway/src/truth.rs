@@ -1,8 +1,11 @@
 //! The known-truth device: any plane function with exactly injected faults and limits. Independent
 //! of the tester's judge, clock and counters, which it verifies.
 
+mod fault;
 mod spells;
 mod table;
+
+pub use fault::{FAULTS, Faulty, KnownFault};
 
 use plane::{Drops, DynFunction, Input, Packet, Side, Spare, Verdict, Wrapper};
 use spells::Spells;

@@ -8,10 +8,12 @@
 //! failed.
 
 mod count;
+mod faults;
 mod kept;
 mod procedures;
 mod rate;
 
+pub use faults::{faults, page};
 pub(crate) use kept::in_words;
 
 use crate::event::{Event, Listener};

@@ -1,7 +1,7 @@
 //! The keys of devices of known truth.
 
 use crate::words::WHEN_FULL;
-use key::kind::{any_number, choice, duration, list, maybe, number, rate, share, share_or_none};
+use key::kind::{any_number, choice, duration, list, maybe, number, rate, share, share_or_none, text};
 use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::simulated::WhenFull;
@@ -115,6 +115,10 @@ key::table! {
         stall_at: Nanos = "stall-at", duration(Nanos(0)..=HOUR), or("0 s");
         /// From the first frame of each phase on, it loses every second frame for so long. A warm-up counts.
         cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
+        /// Name of a fault of [the gallery](faults.md) that it has in addition.
+        fault: Option<String> = "fault", maybe(text()), computed("none");
+        /// Frames that the fault can hit and does.
+        fault_ppm: u32 = "fault-share", share(), or("100 %");
     } with {
         /// What it does to frames.
         faults: Faults;

@@ -330,7 +330,7 @@ fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, Stri
 }
 
 /// Connections are opened from the left first.
-fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
+pub(crate) fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
     let opened = FRAMES.min(connections);
     let frames = if opened > 0 { opened } else { FRAMES };
     let both = TrialSpec::both_phases(RATE, Load::Frames(frames), opened);
@@ -341,7 +341,7 @@ fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
 
 /// A busy host may lose frames, too. Returns the right trial, or the one in which most frames
 /// arrived, right or wrong: it says most about the box.
-fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+pub(crate) fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
     let arrived = |outcome: &TrialOutcome| -> u64 {
         [&outcome.forward, &outcome.reverse].iter().map(|leg| leg.received + leg.faults.total()).sum()
     };
@@ -378,7 +378,7 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Option<&Bed>) -> (Grade, String) {
+pub(crate) fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Option<&Bed>) -> (Grade, String) {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => return (Grade::Bad, error.to_string()),
@@ -388,15 +388,17 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Optio
     let own = outcome.reverse.faults.get(Fault::Unexpected);
     if kind == PhaseKind::Establish && outcome.forward.received == 0 && own > 0 {
         let words = format!(
-            "{own} frames that were sent on the left came back on the left{}: left and right are swapped (the cables, or the \
-             interfaces in the bed file), there is a bridge loop, or the box sends them back",
+            "{own} frames that were sent on the left came back on the left{}: the box sends them back, there is a bridge loop, or left \
+             and right are swapped (the cables, or the interfaces in the bed file)",
             example(&outcome.reverse, Fault::Unexpected)
         );
         return (Grade::Bad, words);
     }
     if is_right(spec, outcome) {
-        let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
-        return (Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
+        let all: Vec<String> =
+            legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}{}", leg.received, beside(leg))).collect();
+        let grade = if legs.iter().all(|(.., leg)| beside(leg).is_empty()) { Grade::Good } else { Grade::Doubt };
+        return (grade, format!("{}, all translated as the scenario says", all.join(", ")));
     }
     if let Some((port, words)) = bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
         let words = format!(
@@ -413,7 +415,22 @@ fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Optio
             leg_in_words((from, leg), (to, back), disturbed.as_ref())
         })
         .collect();
-    (Grade::Bad, words.join("; "))
+    (Grade::Bad, words.join("; ") + &counted(spec, outcome))
+}
+
+/// What else the box did to frames that are all right: wrong ones beside them, and their order.
+fn beside(leg: &Leg) -> String {
+    let wrong = leg.faults.iter().filter(|(fault, _)| fault.is_of_device() || *fault == Fault::Duplicate);
+    let mut words: Vec<String> =
+        wrong.map(|(fault, n)| format!("{n} {}{}", fault.name(), example(leg, fault))).collect();
+    words.extend((leg.reordered > 0).then(|| format!("{} after a later frame", leg.reordered)));
+    if words.is_empty() { String::new() } else { format!(" (and {})", words.join(", ")) }
+}
+
+/// Connections in the table of the box, which show that frames reached it.
+fn counted(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
+    let entries = outcome.store.as_ref().and_then(|store| store.dut_entries).filter(|_| spec.connections > 0);
+    entries.map_or_else(String::new, |n| format!("; the box counts {n} of {} connections", spec.connections))
 }
 
 /// The port at which the box asks for an Ethernet address with its address of the other side, with the frame.
@@ -443,9 +460,13 @@ fn leg_in_words((from, leg): (&str, &Leg), (to, back): (&str, &Leg), disturbed: 
     let busy = disturbed.map(|reason| {
         format!("this machine is too busy for the check ({reason}): end other programs, and check again")
     });
-    let route = format!(
-        "see that the box forwards, and has a route to the addresses behind the {to} port through the tester's address"
-    );
+    let route = match leg.received {
+        0 => format!(
+            "see that the box forwards, and has a route to the addresses behind the {to} port through the tester's address"
+        ),
+        _ => "the box forwards the others: look at its counters of dropped frames, and at its limits of rate and table"
+            .to_owned(),
+    };
     let errors = back.faults.get(Fault::IcmpError);
     if errors > 0 {
         let refused = example(back, Fault::IcmpError);
@@ -513,7 +534,8 @@ fn way_out(fault: Fault) -> &'static str {
         Fault::WrongTrafficClass => "a translator copies TOS and traffic class, and writes flow label 0 (RFC 7915)",
         Fault::WrongIdentification => "a router or NAT keeps DF (RFC 791)",
         Fault::Trailer => "the box or its card leaves octets behind the packet's end",
-        Fault::Foreign | Fault::Late | Fault::Unexpected => {
+        Fault::Late => "they came too late: look for a deep queue or a shaper in the box",
+        Fault::Foreign | Fault::Unexpected => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }
     }
@@ -556,7 +578,7 @@ mod tests {
         };
         assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);
         for (tester_drops, wrong, words) in [
-            (0, 0, "see that the box forwards"),
+            (0, 0, "the box forwards the others"),
             (1, 0, "this machine is too busy"),
             (1, 1, "the box does not translate"),
         ] {

@@ -19,8 +19,11 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
     let process = turn.process()?;
     // Progress goes to a terminal on stderr; stdout has the verdict only.
     let mut console = Console::new(output.quiet);
-    let tested =
-        if args.quick { selftest::quick(&process, &mut console) } else { selftest::thorough(&process, &mut console) };
+    let tested = match args {
+        SelftestArgs { faults: true, .. } => selftest::faults(&process, &mut console),
+        SelftestArgs { quick: true, .. } => selftest::quick(&process, &mut console),
+        _ => selftest::thorough(&process, &mut console),
+    };
     drop(console);
     let Some(tested) = tested else {
         err("error: interrupted: the self-test has no verdict\n");

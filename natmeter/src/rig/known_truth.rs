@@ -1,6 +1,7 @@
 //! The known-truth device of a scenario: a NAT44 with the faults that its keys inject.
 
-use gateway::{Truth, TruthConfig, WhenFull};
+use super::RigError;
+use gateway::{Faulty, KnownFault, Truth, TruthConfig, WhenFull};
 use plane::{AnyFunction, Wrapper};
 use port::Frame;
 use scenario::quantity::WrittenRate;
@@ -10,9 +11,16 @@ pub(super) fn around(
     keys: &KnownTruth,
     scenario: &Scenario,
     functions: Vec<AnyFunction<Frame>>,
-) -> Vec<AnyFunction<Frame>> {
+) -> Result<Vec<AnyFunction<Frame>>, RigError> {
     let config = config(keys, scenario.widest_frame());
-    functions.into_iter().map(|function| Truth::new(config).around(function)).collect()
+    let unknown =
+        |name| RigError::Gateway(format!("no fault has the name `{name}`; `natmeter selftest --faults` prints all"));
+    let fault = keys.fault.as_ref().map(|name| KnownFault::named(name).ok_or_else(|| unknown(name))).transpose()?;
+    let faulty = |function| match fault {
+        Some(fault) => Faulty::new(fault, every(keys.fault_ppm)).around(function),
+        None => function,
+    };
+    Ok(functions.into_iter().map(|function| Truth::new(config).around(faulty(function))).collect())
 }
 
 /// Rates in bits per second are those of frames of `frame` octets.

@@ -52,7 +52,7 @@ pub fn build_on(
     let steering = technology.steering(plays, workers, &open);
     let mut functions = functions.boxed();
     if let Some(keys) = scenario.duts[point.dut].injected() {
-        functions = known_truth::around(keys, scenario, functions);
+        functions = known_truth::around(keys, scenario, functions)?;
     }
     let depth = match scenario.link {
         Link::InProcess { depth } => depth,

@@ -6,6 +6,7 @@ mod complete;
 mod damaged;
 mod device;
 mod direction_ratio;
+mod faults;
 mod folder_copy;
 mod known_truth;
 mod left_out;

@@ -1,0 +1,392 @@
+//! The gallery of faults: each that a gateway can have, what a device of known truth does to have it, and the words by which the
+//! tester must name it. Independent of the code that builds and judges frames.
+
+use super::{DESTINATION_PORT, SOURCE_PORT, UDP_CHECKSUM, sum_after};
+use plane::{DynFunction, Input, Packet, Side, Spare, Verdict, Wrapper};
+use std::collections::{HashMap, VecDeque};
+
+/// A fault of the gallery.
+#[derive(Debug)]
+pub struct KnownFault {
+    /// By which scenarios name it.
+    pub name: &'static str,
+    /// What it concerns.
+    pub kind: &'static str,
+    /// What the device does.
+    pub does: &'static str,
+    /// How a real gateway got it; empty if no public report is known.
+    pub origin: &'static str,
+    /// Words that the tester must print; empty if it does not name the fault.
+    pub prints: &'static str,
+    /// Side of the frames that meet it; `None`: both.
+    from: Option<Side>,
+    act: fn(&mut Meeting<'_>) -> Fate,
+}
+
+/// A translated frame that meets a fault.
+struct Meeting<'a> {
+    /// As it is sent.
+    frame: &'a mut Vec<u8>,
+    /// As it came in.
+    before: &'a [u8],
+    /// Number of its flow from this side, in the order of their first frames.
+    flow: usize,
+    /// Frames of this flow from this side, with this one.
+    nth: u64,
+    /// Frames from this side, with this one.
+    count: u64,
+    /// Source ports after the translation, by flow.
+    ports: &'a [u16],
+}
+
+/// What becomes of a frame.
+enum Fate {
+    Sent,
+    Lost,
+    /// Sent, and then this one.
+    With(Vec<u8>),
+    /// This one is sent to where it came from.
+    Back(Vec<u8>),
+    /// Sent after [`LATE`].
+    Late,
+    /// Sent after the next one.
+    Overtaken,
+}
+
+use Fate::{Back, Late, Lost, Overtaken, Sent, With};
+use Side::{Customer, Internet};
+
+macro_rules! faults {
+    ($($kind:literal { $($name:literal $from:expr, $does:literal, $origin:literal, $prints:literal, $act:expr;)+ })+) => {
+        &[$($(KnownFault { name: $name, kind: $kind, does: $does, origin: $origin, prints: $prints, from: $from, act: $act },)+)+]
+    };
+}
+
+/// All faults, by kind.
+pub const FAULTS: &[KnownFault] = faults! {
+    "header" {
+    "untranslated" Some(Customer), "sends frames on as they came, but for Ethernet addresses",
+        "some packets left a host with their private source address (PurpleI2P/i2pd#1859)",
+        "from outside the pool", untranslate;
+    "first-frame-untranslated" Some(Customer), "sends the first frame of each flow on as it came", "",
+        "from outside the pool", |m| if m.nth == 1 { untranslate(m) } else { Sent };
+    "version-nibble" None, "writes IP version 5", "", "with a wrong header", |m| m.write(14, 0x55);
+    "tos-changed" None, "sets the TOS to 0xb8",
+        "a relay set the DSCP of all packets to 0 (coturn/coturn#9)", "", |m| m.write16(14, 0x45b8);
+    "df-turned" None, "sets DF where it is clear, and clears it where it is set",
+        "a translator set DF in all packets (apalrd/tayga#7)", "with a wrong DF", |m| m.write16(20, m.read16(20) ^ 0x4000);
+    "identification-constant" None, "sends the same identification in all packets",
+        "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "", |m| m.write16(18, 7);
+    "ttl-kept" None, "does not decrement the TTL",
+        "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "",
+        |m| m.write16(22, m.read16(22) + 0x0100);
+    "ttl-one" None, "sends all packets with TTL 1", "", "", |m| m.write16(22, 0x0111);
+    "ttl-differs" None, "decrements the TTL of every second frame twice", "", "with a changed hop limit",
+        |m| m.write16(22, m.read16(22) - 0x0100 * (m.count % 2) as u16);
+    "destination-mac" None, "sends frames to another Ethernet address", "", "to another Ethernet address", |m| m.write(5, 0x77);
+    }
+    "checksum" {
+    "udp-checksum-unchanged" None, "does not update the UDP checksum",
+        "translated TCP and UDP packets had wrong checksums on one processor (openwrt/packages#24689)", "with a bad checksum",
+        |m| m.write16(UDP_CHECKSUM, u16::from_be_bytes([m.before[UDP_CHECKSUM], m.before[UDP_CHECKSUM + 1]]));
+    "udp-checksum-zero" None, "sends UDP checksum 0",
+        "a zero checksum passed a translator that must compute one (yanet-platform/yanet#303)", "with a bad checksum",
+        |m| m.write16(UDP_CHECKSUM, 0);
+    "udp-checksum-carry" None, "loses a carry of the one's complement sum", "", "with a bad checksum",
+        |m| m.write16(UDP_CHECKSUM, m.read16(UDP_CHECKSUM).wrapping_sub(1));
+    "ip-checksum" None, "does not update the checksum of the IPv4 header", "", "with a bad checksum", |m| m.write(24, m.frame[24] ^ 1);
+    "udp-checksum-one-in-fifty" None, "sends a wrong UDP checksum in every 50th frame", "", "with a bad checksum",
+        |m| if m.count.is_multiple_of(50) { m.write16(UDP_CHECKSUM, m.read16(UDP_CHECKSUM) ^ 0x0100) } else { Sent };
+    }
+    "mapping" {
+    "destination-port" None, "sends frames to the next port",
+        "ports became 0 in translated packets (NICMx/Jool#332)", "with a wrong port", |m| m.raise(DESTINATION_PORT);
+    "one-destination-port" None, "sends the frames of one connection to the next port", "", "with a wrong port",
+        |m| if m.flow == 7 { m.raise(DESTINATION_PORT) } else { Sent };
+    "source-port-back" Some(Internet), "sends answers from the next port", "", "with a wrong port", |m| m.raise(SOURCE_PORT);
+    "destination-address" None, "sends frames to the next address", "", "with a wrong address", |m| m.raise(32);
+    "outside-pool" Some(Customer), "translates to an address that is not in its pool", "", "from outside the pool", |m| m.raise(28);
+    "mapping-changes" Some(Customer), "has another outside port for every second frame of a connection",
+        "SYN and SYN-ACK of one connection met different sessions (FDio/vpp#2749)", "with a wrong port",
+        |m| if m.nth.is_multiple_of(2) { m.raise(SOURCE_PORT) } else { Sent };
+    "mapping-shared" Some(Customer), "gives every second connection the outside port of the one before",
+        "two connections got one four-tuple because the port was chosen by source alone (ironcore-dev/dpservice#208)",
+        "with a wrong port", |m| m.write_sum(SOURCE_PORT, m.ports[m.flow & !1]);
+    }
+    "table" {
+    "half-forgotten" Some(Internet), "forgets every second connection", "", "did not arrive",
+        |m| if m.flow.is_multiple_of(2) { Lost } else { Sent };
+    "table-of-100" Some(Customer), "has a table of 100 connections, and drops frames of others",
+        "a full table took no new connection, because expired ones stayed (FDio/vpp#3258)", "did not arrive",
+        |m| if m.flow >= 100 { Lost } else { Sent };
+    "one-connection-lost" None, "drops all frames of one connection", "", "did not arrive",
+        |m| if m.flow == 7 { Lost } else { Sent };
+    "first-frame-lost" None, "drops the first frame of each flow", "", "did not arrive",
+        |m| if m.nth == 1 { Lost } else { Sent };
+    }
+    "loss" {
+    "drops-all" None, "drops all frames", "", "did not arrive", |_| Lost;
+    "drops-right-to-left" Some(Internet), "drops all frames right to left", "", "frames right to left were right", |_| Lost;
+    "one-in-ten-lost" None, "drops every tenth frame", "", "did not arrive",
+        |m| if m.count.is_multiple_of(10) { Lost } else { Sent };
+    "policer-right-to-left" Some(Internet), "drops a third of the frames right to left", "", "frames right to left were right",
+        |m| if m.count.is_multiple_of(3) { Lost } else { Sent };
+    }
+    "order" {
+    "duplicated" None, "sends all frames twice", "", "duplicate", |m| With(m.frame.clone());
+    "overtaken" None, "sends every 50th frame after the next one",
+        "hardware offloading changed the order of UDP packets (openwrt/openwrt#18214)", "after a later frame",
+        |m| if m.count % 50 == 25 { Overtaken } else { Sent };
+    }
+    "time" {
+    "late" None, "sends all frames 200 ms late", "", "of an earlier trial", |_| Late;
+    }
+    "size" {
+    "trailer" None, "adds a trailer of four octets",
+        "octets behind the packet were sent as part of the frame (OpenFastPath/ofp#197)", "with octets behind their end",
+        |m| { m.frame.extend([0xde, 0xad, 0xbe, 0xef]); Sent };
+    "truncated" None, "cuts the last octet off", "", "of wrong length", |m| { m.frame.pop(); Sent };
+    "truncated-to-60" None, "cuts frames off after 60 octets", "", "of wrong length", |m| { m.frame.truncate(60); Sent };
+    "payload-bit" None, "turns one bit of the last octet", "", "with a changed payload", |m| {
+        if let Some(last) = m.frame.last_mut() { *last ^= 1; }
+        Sent
+    };
+    "fragmented" None, "sends packets in two fragments", "", "fragments", fragment;
+    }
+    "ICMP" {
+    "icmp-error" None, "drops frames, and sends an ICMP error about each", "", "ICMP errors", |m| Back(icmp_error(m.before));
+    "icmp-error-of-some-flows" None, "drops frames of 2 % of the flows, and sends an ICMP error about each", "", "ICMP errors",
+        |m| if m.flow.is_multiple_of(50) { Back(icmp_error(m.before)) } else { Sent };
+    }
+    "link" {
+    "vlan-tag" None, "sends frames with a VLAN tag",
+        "a packet that had a tag got a second one (ipdk-io/networking-recipe#374)", "with a wrong VLAN tag",
+        |m| { m.frame.splice(12..12, [0x81, 0x00, 0x00, 0xc8]); Sent };
+    "returned" Some(Customer), "sends frames back to where they came from", "", "came back on the left",
+        |m| Back(m.before.to_vec());
+    }
+};
+
+impl KnownFault {
+    /// The fault of this name.
+    pub fn named(name: &str) -> Option<&'static KnownFault> {
+        FAULTS.iter().find(|fault| fault.name == name)
+    }
+}
+
+impl Meeting<'_> {
+    fn read16(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.frame[at], self.frame[at + 1]])
+    }
+
+    fn write(&mut self, at: usize, octet: u8) -> Fate {
+        self.frame[at] = octet;
+        Sent
+    }
+
+    /// The checksum of the IPv4 header follows.
+    fn write16(&mut self, at: usize, new: u16) -> Fate {
+        let old = self.read16(at);
+        self.frame[at..at + 2].copy_from_slice(&new.to_be_bytes());
+        if (14..34).contains(&at) {
+            let sum = sum_in_header(sum_after(self.read16(24), old, new));
+            self.frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+        Sent
+    }
+
+    /// As [`Meeting::write16`]; the UDP checksum follows, too.
+    fn write_sum(&mut self, at: usize, new: u16) -> Fate {
+        let sum = sum_after(self.read16(UDP_CHECKSUM), self.read16(at), new);
+        self.write16(UDP_CHECKSUM, sum);
+        self.write16(at, new)
+    }
+
+    /// One higher: a port, or the low half of an address.
+    fn raise(&mut self, at: usize) -> Fate {
+        self.write_sum(at, self.read16(at).wrapping_add(1))
+    }
+}
+
+fn untranslate(m: &mut Meeting<'_>) -> Fate {
+    m.frame.truncate(14);
+    m.frame.extend(&m.before[14..]);
+    Sent
+}
+
+/// Payload of the first fragment.
+const PIECE: usize = 32;
+
+fn fragment(m: &mut Meeting<'_>) -> Fate {
+    let mut second = m.frame[..34].to_vec();
+    second.extend(&m.frame[34 + PIECE..]);
+    m.frame.truncate(34 + PIECE);
+    for (frame, offset) in [(&mut *m.frame, 0x2000), (&mut second, PIECE as u16 / 8)] {
+        let len = frame.len() - 14;
+        frame[16..18].copy_from_slice(&(len as u16).to_be_bytes());
+        frame[20..22].copy_from_slice(&u16::to_be_bytes(offset));
+        sum_up(frame, 14..34, 24);
+        frame.resize(frame.len().max(60), 0);
+    }
+    With(second)
+}
+
+/// Administratively prohibited, from the destination of the packet that it is about (RFC 792, RFC 1812, section 5.2.7.1).
+fn icmp_error(about: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0; 70];
+    frame[..6].copy_from_slice(&about[6..12]);
+    frame[6..12].copy_from_slice(&about[..6]);
+    frame[12..24].copy_from_slice(&[0x08, 0, 0x45, 0, 0, 56, 0, 1, 0, 0, 64, 1]);
+    frame[26..30].copy_from_slice(&about[30..34]);
+    frame[30..34].copy_from_slice(&about[26..30]);
+    frame[34..36].copy_from_slice(&[3, 13]);
+    frame[42..].copy_from_slice(&about[14..42]);
+    sum_up(&mut frame, 14..34, 24);
+    sum_up(&mut frame, 34..70, 36);
+    frame
+}
+
+/// Zero is the checksum of a header where it would be that of no UDP datagram.
+fn sum_in_header(sum: u16) -> u16 {
+    if sum == 0xffff { 0 } else { sum }
+}
+
+/// Writes the checksum of these octets among them (RFC 1071).
+fn sum_up(frame: &mut [u8], octets: std::ops::Range<usize>, at: usize) {
+    frame[at..at + 2].fill(0);
+    let words = frame[octets].chunks(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
+    let sum = sum_in_header(words.fold(0xffff, |sum, word| sum_after(sum, 0, word)));
+    frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// A function with one fault.
+pub struct Faulty {
+    fault: &'static KnownFault,
+    /// One of so many frames meets the fault.
+    every: u64,
+    met: u64,
+    count: [u64; 2],
+    /// Number of each flow, by side, addresses and ports, and its frames.
+    flows: [HashMap<Vec<u8>, (usize, u64)>; 2],
+    ports: Vec<u16>,
+    held: VecDeque<Held>,
+}
+
+struct Held {
+    /// Not before this time, or `None`: after the next frame.
+    due: Option<u64>,
+    to: Side,
+    frame: Vec<u8>,
+}
+
+/// Nanoseconds.
+const LATE: u64 = 200_000_000;
+
+impl Faulty {
+    /// One of `every` frames that can meet the fault does.
+    pub fn new(fault: &'static KnownFault, every: u64) -> Faulty {
+        let flows = [HashMap::new(), HashMap::new()];
+        Faulty { fault, every: every.max(1), met: 0, count: [0; 2], flows, ports: Vec::new(), held: VecDeque::new() }
+    }
+
+    /// `frame` is as it is sent, and `before` as it came in.
+    fn fate(&mut self, from: Side, frame: &mut Vec<u8>, before: &[u8]) -> Fate {
+        if frame.len() < UDP_CHECKSUM + 2
+            || before.len() < UDP_CHECKSUM + 2
+            || self.fault.from.is_some_and(|s| s != from)
+        {
+            return Sent;
+        }
+        let side = usize::from(from == Internet);
+        self.count[side] += 1;
+        let known = self.flows[side].len();
+        let (flow, nth) = self.flows[side].entry(before[26..38].to_vec()).or_insert((known, 0));
+        *nth += 1;
+        if from == Customer && *nth == 1 {
+            self.ports.push(u16::from_be_bytes([frame[SOURCE_PORT], frame[SOURCE_PORT + 1]]));
+        }
+        self.met += 1;
+        if !self.met.is_multiple_of(self.every) {
+            return Sent;
+        }
+        let (flow, nth, count) = (*flow, *nth, self.count[side]);
+        (self.fault.act)(&mut Meeting { frame, before, flow, nth, count, ports: &self.ports })
+    }
+
+    fn let_go<P: Packet>(&mut self, is_due: impl Fn(&Held) -> bool, spare: &mut dyn Spare<P>) {
+        while self.held.front().is_some_and(&is_due)
+            && let Some(held) = self.held.pop_front()
+        {
+            emit(held.to, &held.frame, spare);
+        }
+    }
+}
+
+fn emit<P: Packet>(to: Side, frame: &[u8], spare: &mut dyn Spare<P>) {
+    if let Some(mut packet) = spare.fresh(frame.len()) {
+        packet.bytes_mut().copy_from_slice(frame);
+        spare.emit(to, packet);
+    }
+}
+
+impl Wrapper for Faulty {
+    fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>) {
+        let Input { now, from, packets, verdicts } = input;
+        self.let_go(|held| held.due.is_some_and(|due| due <= now), spare);
+        for (packet, verdict) in packets.iter_mut().zip(verdicts) {
+            let before = packet.bytes().to_vec();
+            let (packets, verdicts) = (std::slice::from_mut(packet), std::slice::from_mut(verdict));
+            function.process(Input::new(now, from, packets, verdicts), spare);
+            let Verdict::Forward(to) = *verdict else { continue };
+            let mut frame = packet.bytes().to_vec();
+            let fate = self.fate(from, &mut frame, &before);
+            // Emitted packets follow the batch; the frames of a fault keep their order only if all are emitted.
+            *verdict = Verdict::Drop;
+            match fate {
+                Lost => {}
+                Back(frame) => emit(from, &frame, spare),
+                Late => self.held.push_back(Held { due: Some(now + LATE), to, frame }),
+                Overtaken => self.held.push_back(Held { due: None, to, frame }),
+                Sent | With(_) => {
+                    emit(to, &frame, spare);
+                    if let With(second) = fate {
+                        emit(to, &second, spare);
+                    }
+                    self.let_go(|held| held.due.is_none(), spare);
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.count = [0; 2];
+        self.flows.iter_mut().for_each(HashMap::clear);
+        self.ports.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_has_a_name_of_its_own_and_changes_frames() {
+        let mut names: Vec<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FAULTS.len());
+        for fault in FAULTS {
+            let (mut before, from) = (vec![0x11; 80], fault.from.unwrap_or(Customer));
+            before[20..22].fill(0);
+            let mut faulty = Faulty::new(fault, 1);
+            let changes = (0..300u16).any(|n| {
+                before[34..36].copy_from_slice(&(n / 2 % 150).to_be_bytes());
+                let mut sent = before.clone();
+                sent[34] ^= 0x80;
+                let right = sent.clone();
+                !matches!(faulty.fate(from, &mut sent, &before), Sent) || sent != right
+            });
+            assert!(changes, "{}", fault.name);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The gallery of faults: the check of a bed must name each fault that a device has, and accuse nothing else.
+
+use super::SelfTestRecord;
+use crate::bed::check;
+use crate::event::{Event, Listener};
+use crate::rig::{Rig, RunContext};
+use gateway::{FAULTS, KnownFault};
+use record::folder::{SelfTest, SelfTestCheck};
+use std::fmt::Write;
+use std::sync::atomic::Ordering;
+
+/// What natmeter must not say of a device that only has this fault.
+const WRONG: [&str; 2] = [": left and right are swapped", "does not answer"];
+const BUSY: &str = "too busy";
+/// Tries on a busy machine.
+const TRIES: u32 = 3;
+
+/// Checks that each fault is named. `None` if it was interrupted.
+pub fn faults(process: &RunContext, listener: &mut dyn Listener) -> Option<SelfTestRecord> {
+    let mut checks = Vec::new();
+    for (fault, number) in FAULTS.iter().zip(1..) {
+        let check = check_of(fault, process);
+        if process.interrupted.load(Ordering::Relaxed) {
+            return None;
+        }
+        listener.on(&Event::SelfTesting { number, of: FAULTS.len(), check: check.clone() });
+        checks.push(check);
+    }
+    let passed = checks.iter().all(|check| check.passed || check.inconclusive);
+    Some(SelfTest { passed, checks }.into())
+}
+
+fn check_of(fault: &KnownFault, process: &RunContext) -> SelfTestCheck {
+    let truth = match fault.prints {
+        "" => "not named".to_owned(),
+        prints => format!("\"{prints}\""),
+    };
+    let mut check = SelfTestCheck { name: fault.name.to_owned(), truth, ..SelfTestCheck::default() };
+    for _ in 0..TRIES {
+        let words = said(fault, process).unwrap_or_else(|error| error);
+        let prints = if fault.prints.is_empty() { "right to left, all translated" } else { fault.prints };
+        let is_busy = words.contains(BUSY);
+        check.passed = words.contains(prints) && !is_busy && !WRONG.iter().any(|wrong| words.contains(wrong));
+        check.inconclusive = !check.passed && is_busy;
+        check.measured = words;
+        if !check.inconclusive {
+            break;
+        }
+    }
+    check
+}
+
+/// What the check of a bed says of a device with this fault.
+fn said(fault: &KnownFault, process: &RunContext) -> Result<String, String> {
+    let text = format!(
+        "name = \"fault\"\n[dut.known-truth]\nfault = \"{}\"\n[traffic]\nframe-size = 128\n[sweep]\nconnections = 4000\n[measure]\nmetrics = [\"throughput\"]\n\
+         phase1-rate = \"40k\"\nstart-delay = \"5 ms\"\ndrain = \"30 ms\"\nsettle = \"0 s\"\nphase1-drain = \"30 ms\"\n",
+        fault.name
+    );
+    let loaded =
+        scenario::parse("fault.toml", &text, &scenario::Options::default(), tech::ALL).map_err(|e| e.to_string())?;
+    let scenario = loaded.scenario;
+    let point = scenario.points().next().ok_or("the scenario has no point")?;
+    let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
+    let mut all = Vec::new();
+    for (name, spec) in check::trials(point.connections) {
+        let (grade, words) = check::judged(&spec, &check::tried(&mut rig, &spec), None);
+        all.push(format!("{name}: {words}"));
+        if grade == check::Grade::Bad {
+            break;
+        }
+    }
+    rig.teardown();
+    Ok(all.join("; "))
+}
+
+/// The gallery as a table of Markdown.
+pub fn page() -> String {
+    let mut page = "| kind | fault | what the device does | how a real gateway got it | what natmeter prints |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for fault in FAULTS {
+        let KnownFault { name, kind, does, origin, prints, .. } = fault;
+        let prints = if prints.is_empty() { "not named".to_owned() } else { format!("“{prints}”") };
+        let _ = writeln!(page, "| {kind} | `{name}` | {does} | {origin} | {prints} |");
+    }
+    page
+}
