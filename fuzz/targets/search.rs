@@ -134,7 +134,10 @@ impl Input {
 fn is_honest(result: &SearchResult, settings: &SearchSettings, log: &[(TrialSpec, TrialOutcome)]) {
     if result.rate == Rate(0) {
         assert!(
-            matches!(result.kind, ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below)
+            matches!(
+                result.kind,
+                ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below | ResultKind::NoRate
+            )
                 || settings.hi == Rate(0)
         );
         return;

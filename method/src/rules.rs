@@ -9,4 +9,5 @@
 ///   trials.
 /// - 5: a trial that sent fewer frames than planned is invalid, and noise can have touched the frames of catch-up
 ///   bursts.
-pub const RULES: u32 = 5;
+/// - 6: a loss that no rate causes ends a search without a rate.
+pub const RULES: u32 = 6;

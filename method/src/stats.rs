@@ -51,6 +51,15 @@ impl Summary {
     }
 }
 
+/// The 95 % interval of a share of which `k` of `n` were seen (E. B. Wilson, 1927).
+pub fn share_interval(k: u64, n: u64) -> [f64; 2] {
+    const Z: f64 = 1.959_964;
+    let (k, n) = (k as f64, n.max(1) as f64);
+    let (share, squared) = (k / n, Z * Z / n);
+    let half = Z * (share * (1.0 - share) / n + squared / (4.0 * n)).sqrt();
+    [share + squared / 2.0 - half, share + squared / 2.0 + half].map(|end| (end / (1.0 + squared)).clamp(0.0, 1.0))
+}
+
 pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
     let upper: i128 = (*sorted.get(sorted.len() / 2)?).into();
     if sorted.len() % 2 == 1 {

@@ -338,6 +338,10 @@ impl FaultCounts {
     pub fn total(&self) -> Count {
         self.0.iter().sum()
     }
+    /// Those of frames that the device must have changed or sent twice.
+    pub fn of_device(&self) -> impl Iterator<Item = (Fault, Count)> + '_ {
+        self.iter().filter(|(fault, _)| fault.is_of_device() || *fault == Fault::Duplicate)
+    }
     pub fn iter(&self) -> impl Iterator<Item = (Fault, Count)> + '_ {
         Fault::ALL.iter().map(|&f| (f, self.get(f))).filter(|&(_, n)| n > 0)
     }

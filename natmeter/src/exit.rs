@@ -22,7 +22,7 @@ pub(crate) enum Exit {
     DutUnreachable = 4,
     /// interrupted; `natmeter resume` continues a run that had begun
     Interrupted = 5,
-    /// a value has no result; `natmeter resume` continues the run
+    /// a value has no result, or no rate causes its loss; `natmeter resume` continues a run that is not finished
     Incomplete = 6,
     /// an interface of the gateway was deleted or switched off
     InterfaceLost = 7,
@@ -61,14 +61,25 @@ impl Exit {
             | ResultKind::Between
             | ResultKind::NothingPassed => true,
             ResultKind::AtUpperLimit => !is_upper_end_the_testers(outcome),
-            ResultKind::TesterLimit | ResultKind::HostLimit | ResultKind::Below | ResultKind::NothingMeasured => false,
+            ResultKind::TesterLimit
+            | ResultKind::HostLimit
+            | ResultKind::Below
+            | ResultKind::NoRate
+            | ResultKind::NothingMeasured => false,
         };
-        let is_bound = |one: &Outcome| {
+        let at_most_half = |one: &Outcome, is: &dyn Fn(&&Outcome) -> bool| {
             let same = |other: &&Outcome| one.measurement.is_of_the_value_of(&other.measurement);
             let all = outcomes.iter().filter(same).count();
-            outcomes.iter().filter(same).filter(is_figure).count() * 2 <= all
+            outcomes.iter().filter(same).filter(is).count() * 2 <= all
         };
-        if outcomes.iter().any(is_bound) { Exit::TesterLimit } else { Exit::Done }
+        let has_rate = |outcome: &&Outcome| outcome.result.kind != ResultKind::NoRate;
+        if outcomes.iter().any(|one| at_most_half(one, &has_rate)) {
+            Exit::Incomplete
+        } else if outcomes.iter().any(|one| at_most_half(one, &is_figure)) {
+            Exit::TesterLimit
+        } else {
+            Exit::Done
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::known;
 use crate::prelude::*;
 use crate::validation::Validation;
 use method::judged::probe_connections;
+use method::search::LossLog;
 use method::validity::check_buffers;
 
 /// Entry in the list.
@@ -69,7 +70,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     // Above the forwarding rate, validation would lower the result, which would then not be that of establishment.
     let limit = Validation::of(context, connections, trials, watch)?;
     let mut decider = Decider::new(trials, settings);
-    let decide = |rate: Rate, patience: Patience| {
+    let mut decide = |rate: Rate, patience: Patience| {
         let spec = trial(rate, connections, settings.alpha, limit.at_most);
         let (few, slow) = probe_connections(connections, rate);
         let probe = trial(slow, few, settings.alpha, limit.at_most);
@@ -77,7 +78,15 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     };
     let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));
     let least = (Rate(1), least_strict(connections, settings.invalid_at_most));
-    let result = binary::search(settings.warm, ends, least, by, decide, watch)?;
+    let mut losses = LossLog::new(Ratio::ZERO);
+    let learned = |rate: Rate, patience: Patience| {
+        let judgement = decide(rate, patience)?;
+        losses.learn(rate, &judgement);
+        Ok(judgement)
+    };
+    let result = binary::search(settings.warm, ends, least, by, learned, watch)?;
+    let again = |rate| Ok((decide(rate, Patience::Repeat)?, None));
+    let result = losses.conclude(result, settings.lo, again, watch)?;
     Ok(limit.beside(context, result.rate, result))
 }
 

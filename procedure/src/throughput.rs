@@ -4,7 +4,7 @@
 
 use crate::known;
 use crate::prelude::*;
-use method::search::{keep, mlr, probe};
+use method::search::{LossLog, keep, mlr, no_rate, probe};
 use method::trial::EarlyEnd;
 
 /// Entry in the list.
@@ -62,21 +62,33 @@ pub fn measure(
     let mut decider = Decider::new(trials, settings);
     let keeps = settings.keep_table && phase2.is_some();
     let kept = if keeps { Some(keep::open(&mut decider, &trial)?) } else { None };
+    let mut losses = LossLog::new(settings.goals.first().map_or(Ratio::ZERO, |goal| goal.loss));
     let mut decide = |rate: Rate, duration: Nanos, patience: Patience| {
         let spec = TrialSpec { rate, load: Load::For(duration), ..trial.clone() };
-        decider.decide(&spec, &probe(&spec), patience)
+        let judgement = decider.decide(&spec, &probe(&spec), patience)?;
+        losses.learn(rate, &judgement);
+        Ok(judgement)
     };
     let shortest = mlr::shortest(&settings.goals).unwrap_or(settings.duration);
     // Below it some direction would send no frame.
     let least = Rate::at_least(settings.direction.least_frames(), shortest);
     let ends = (settings.lo, settings.hi);
-    if !settings.goals.is_empty() {
+    let result = if settings.goals.is_empty() {
+        let decide = |rate, patience| decide(rate, settings.duration, patience);
+        let by = (settings.precision, &settings.criteria);
+        binary::search(settings.warm, ends, (least, least), by, decide, watch)?
+    } else {
         let measure = |rate, duration| decide(rate, duration, Patience::Repeat);
-        return mlr::search((ends.0.max(least), ends.1), &settings.goals, measure, watch);
-    }
-    let decide = |rate, patience| decide(rate, settings.duration, patience);
-    let by = (settings.precision, &settings.criteria);
-    let mut result = binary::search(settings.warm, ends, (least, least), by, decide, watch)?;
+        mlr::search((ends.0.max(least), ends.1), &settings.goals, measure, watch)?
+    };
+    let duration = settings.goals.first().map_or(settings.duration, |goal| goal.final_duration);
+    let duration = Nanos(duration.0.saturating_mul(no_rate::LONGER));
+    let again = |rate: Rate| {
+        let options = TrialOptions { early_end: None, ..trial.options.clone() };
+        let spec = TrialSpec { rate, load: Load::For(duration), options, ..trial.clone() };
+        Ok((decider.decide(&spec, &probe(&spec), Patience::Repeat)?, Some(duration)))
+    };
+    let mut result = losses.conclude(result, least.max(settings.lo), again, watch)?;
     if let Some(kept) = kept {
         keep::close(&mut decider, &trial, kept, &mut result)?;
     }

@@ -1,5 +1,6 @@
 //! Binary search for the highest rate that passes; RFC 2544, section 26.1, prescribes no method.
 
+use super::no_rate;
 use super::strict::Literal;
 use super::warm::{Gallop, Warm};
 use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict, Strict};
@@ -52,13 +53,15 @@ pub fn search(
         && bracket.hi > least
         && (bracket.bound.is_none() || bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0)
         && bracket.stopped.is_none()
+        && !no_rate::ends(&result.trace)
     {
         let rate = bracket.next().max(least);
         ask((rate, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
     }
     result.one_sided = one_sided(&result.trace[before..]);
     let lowest = bracket.lo.max(least);
-    if bracket.passed.is_none() && bracket.lo.0 > 0 && lowest < bracket.hi && bracket.stopped.is_none() {
+    let is_open = bracket.passed.is_none() && bracket.stopped.is_none() && !no_rate::ends(&result.trace);
+    if is_open && bracket.lo.0 > 0 && lowest < bracket.hi {
         ask((lowest, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
     }
     let decided = !bracket.ended_by_host();

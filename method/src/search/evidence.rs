@@ -1,6 +1,7 @@
 //! How a search saved time, and what proves that its result is the same.
 
 use super::bottleneck::Bottleneck;
+use super::no_rate::NoRate;
 use super::warm::Warm;
 use crate::ratio::Ratio;
 use crate::trial::{PerDirection, WarmUpFrames};
@@ -33,6 +34,9 @@ pub struct Evidence {
     /// What limits the throughput, as the CPU idle times or the profile show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Bottleneck>,
+    /// Why there is no rate, with [`super::ResultKind::NoRate`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_rate: Option<NoRate>,
 }
 
 /// The net time to empty a table is less than five times the spread of the times to empty an empty one, so that it is not known.

@@ -5,6 +5,7 @@ pub mod bottleneck;
 mod evidence;
 pub mod keep;
 pub mod mlr;
+pub mod no_rate;
 mod result;
 mod strict;
 mod verify;
@@ -12,6 +13,7 @@ mod warm;
 
 pub use bottleneck::Bottleneck;
 pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
+pub use no_rate::{FlatLoss, LossLog, NoRate, SmallTable};
 pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;
 pub use warm::Warm;

@@ -2,6 +2,7 @@
 
 use super::Strict;
 use super::evidence::Evidence;
+use super::no_rate::NoRate;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
 use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
@@ -34,6 +35,8 @@ pub enum ResultKind {
     Observed,
     /// Frames were received, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,
+    /// No rate causes the loss that the search saw: there is no rate to print. The evidence has the cause.
+    NoRate,
     /// No rate passed, `error` is the lowest that failed, and every trial below it was invalid: an upper bound, and no
     /// rate to print.
     Below,
@@ -60,8 +63,9 @@ impl ResultKind {
     }
 
     /// The least informative first.
-    pub const WEAKEST_FIRST: [ResultKind; 10] = [
+    pub const WEAKEST_FIRST: [ResultKind; 11] = [
         ResultKind::NothingMeasured,
+        ResultKind::NoRate,
         ResultKind::Below,
         ResultKind::NothingPassed,
         ResultKind::TesterLimit,
@@ -82,6 +86,7 @@ impl ResultKind {
             ResultKind::Strict => "strict",
             ResultKind::Between => "between",
             ResultKind::Observed => "observed",
+            ResultKind::NoRate => "no-rate",
             ResultKind::Below => "below",
             ResultKind::NothingPassed => "nothing-passed",
             ResultKind::NothingMeasured => "nothing-measured",
@@ -90,7 +95,7 @@ impl ResultKind {
 
     /// Returns whether the result has a rate (0 if none passed).
     pub fn has_rate(self) -> bool {
-        !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)
+        !matches!(self, ResultKind::NothingMeasured | ResultKind::Below | ResultKind::NoRate)
     }
 
     /// Whether the rate is a lower bound of what the DUT can do.
@@ -145,6 +150,9 @@ pub struct SearchStep {
     /// Connections of its trials, if the search varies them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Count>,
+    /// It came after the search, to see whether the rate causes the loss.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after: bool,
 }
 
 impl SearchStep {
@@ -258,6 +266,34 @@ impl SearchResult {
         SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..self }
     }
 
+    /// The result of a search whose loss no rate causes.
+    pub(super) fn without_rate(self, why: NoRate) -> SearchResult {
+        SearchResult {
+            kind: ResultKind::NoRate,
+            rate: Rate(0),
+            error: Rate(0),
+            one_sided: false,
+            closed_loop: false,
+            validation_failed: false,
+            lost_at_rate: 0,
+            tester_limit: None,
+            strict: None,
+            evidence: Evidence { no_rate: Some(why), ..self.evidence },
+            ..self
+        }
+    }
+
+    /// Lets the steps after a search bound the strict result, too.
+    pub(super) fn lower_strict(&mut self) {
+        let failed = self.trace.iter().filter(|step| step.verdict == StepVerdict::Fail).map(|step| step.rate).min();
+        let (Some(strict), Some(failed)) = (&mut self.strict, failed) else { return };
+        if strict.below.is_none_or(|below| failed < below) {
+            let passed = self.trace.iter().filter(|step| step.verdict == StepVerdict::Pass && step.rate < failed);
+            strict.rate = passed.map(|step| step.rate).max().unwrap_or_default();
+            strict.below = Some(failed);
+        }
+    }
+
     pub fn empty() -> SearchResult {
         SearchResult { kind: ResultKind::NothingPassed, ..SearchResult::default() }
     }
@@ -284,6 +320,7 @@ impl SearchResult {
             native: native_of(&judgement.last().outcome),
             duration: None,
             connections: None,
+            after: false,
         });
         self.trials += trials;
         self.invalid_repeats += invalid;

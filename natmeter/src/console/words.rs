@@ -6,6 +6,7 @@ use method::trial::of_rate;
 use method::{Rate, ResultKind};
 use procedure::metric::{Unit, by_key};
 use record::folder::{Ceiling, Outcome, Over, SelfTest};
+use record::report::no_rate::in_words;
 use record::report::number::{percent, si, significant};
 use scenario::Point;
 use scenario::axis::more_in_words;
@@ -93,11 +94,15 @@ fn of_result(o: &Outcome) -> String {
         ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
         ResultKind::NothingPassed => format!("  {BAD}no rate passed{BAD:#}"),
         ResultKind::Below => format!("  {BAD}every trial below was invalid{BAD:#}"),
+        ResultKind::NoRate => {
+            let why = result.evidence.no_rate.as_ref().map(in_words).unwrap_or_default();
+            format!("  {BAD}no rate: {why}{BAD:#}")
+        }
         ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was invalid{BAD:#}"),
     };
     let (sign, figure) = match result.kind {
         ResultKind::Below => ("< ", short(result.error.0)),
-        ResultKind::NothingMeasured => ("", "–".to_owned()),
+        ResultKind::NothingMeasured | ResultKind::NoRate => ("", "–".to_owned()),
         _ if result.at_least() => ("≥ ", short(result.rate.0)),
         _ => ("", short(result.rate.0)),
     };

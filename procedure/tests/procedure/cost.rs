@@ -46,17 +46,14 @@ fn saving_time_does_not_move_the_median_of_a_soft_edge() {
     }
 }
 
-/// A device that loses one frame in a million fails every trial of a minute above a small rate: the strict result says so.
+/// A device that loses one frame in a million fails every trial of a minute above a small rate, which is none of its rates.
 #[test]
-fn a_strict_search_of_a_lossy_device_scatters() {
+fn a_strict_search_of_a_lossy_device_has_no_rate() {
     for way in [Way::Binary, Way::Mlr] {
-        let device = one_in_a_million();
-        let mut rates: Vec<u64> = results(way, &device, 1).iter().map(|result| result.rate.0).collect();
-        rates.sort_unstable();
-        assert!(rates[rates.len() - 1] < CAPACITY.0 / 10 && rates[0] * 2 < rates[rates.len() - 1]);
+        let results = results(way, &one_in_a_million(), 1);
+        let without = results.iter().filter(|result| result.kind == ResultKind::NoRate).count();
+        assert!(without * 100 >= results.len() * 94, "{}: {without} of {}", way.name(), results.len());
     }
-    let one_sided = results(Way::Binary, &one_in_a_million(), 1).iter().filter(|result| !result.one_sided).count();
-    assert!(one_sided < 200, "some are flagged");
 }
 
 /// Ten repetitions of a throughput in at most a third of the trial time of ten plain binary searches.

@@ -11,6 +11,7 @@ mod dns;
 mod fixture;
 mod frame_loss;
 mod mlr;
+mod no_rate;
 mod overload;
 mod popularity;
 mod properties;

@@ -12,10 +12,15 @@ use proptest::prelude::*;
 
 /// Every rate in a result was tried, and its verdict in the result is that of the trial.
 fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
-    let passed: Vec<Rate> = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).collect();
+    let passed: Vec<Rate> =
+        result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass && !s.after).map(|s| s.rate).collect();
     match result.kind {
         ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below => {
             prop_assert!(passed.is_empty() && result.rate == Rate(0));
+        }
+        ResultKind::NoRate => {
+            prop_assert!(result.rate == Rate(0) && result.evidence.no_rate.is_some());
+            return Ok(());
         }
         ResultKind::Strict => {
             let strict = result.strict.expect("a result of these rules has a strict result");

@@ -64,7 +64,7 @@ fn a_warm_start_ends_where_a_cold_one_does() {
     assert_eq!((top.kind, top.rate), (ResultKind::AtUpperLimit, Rate(10_000_000)));
     let all_lost = Truth { loss: Ratio::from_ppm(500_000), ..Truth::new(CAPACITY, CAPACITY) };
     let none = forwarding(&mut logged(all_lost), &settings, None);
-    assert_eq!((none.kind, none.rate), (ResultKind::NothingPassed, Rate(0)));
+    assert_eq!((none.kind, none.rate), (ResultKind::NoRate, Rate(0)));
 }
 
 #[test]

@@ -190,13 +190,14 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     let is_tried = |rate: Rate| rate.0 == 0 || result.trace.iter().any(|step| is_at(step, rate));
     // Other values follow from their trials by their procedure, which the audit repeats.
     let is_rate = gives(metric, Gives::Throughput) || gives(metric, Gives::SetUpRate);
-    let is_of_search = is_rate && result.goals.is_empty() && result.capacity.is_none();
+    let is_of_search =
+        is_rate && result.goals.is_empty() && result.capacity.is_none() && result.kind != ResultKind::NoRate;
     let is_counted = result.kind == ResultKind::Observed;
     let is_of_steps = !is_counted && (!result.goals.is_empty() || result.capacity.is_some());
     if is_of_steps && !is_tried(result.rate) {
         return Some(format!("no step of its search tried its value of {}", result.rate));
     }
-    let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).max();
+    let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass && !s.after).map(|s| s.rate).max();
     // A strict rate may have passed in a discarded trial only.
     let strict = result.strict.filter(|_| result.kind == ResultKind::Strict);
     // A goal of MLRsearch may allow losses, and passes that other trials outweigh.

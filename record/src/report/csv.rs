@@ -101,7 +101,7 @@ fn statistics(result: &PointResult) -> Vec<Statistic<'_>> {
     let of_repetitions = result.repetitions.iter().map(|r| {
         // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
         let value = match r.bound {
-            ResultKind::NothingMeasured => None,
+            ResultKind::NothingMeasured | ResultKind::NoRate => None,
             ResultKind::Below => Some(r.error.0 as f64),
             _ => Some(r.value as f64),
         };

@@ -4,7 +4,7 @@
 //! | test case | outcome |
 //! | --- | --- |
 //! | the value is the device's, or the highest rate of the scenario passed | passed |
-//! | no rate passed | `failure` |
+//! | no rate passed, or no rate causes the loss | `failure` |
 //! | the value is a bound because of tester or host | `skipped`, with the reason |
 //! | there is no value | `error` |
 //!
@@ -156,7 +156,7 @@ fn of_result(report: &Report, result: &PointResult) -> Option<(Element, String)>
     match result.bound {
         ResultKind::Exact | ResultKind::Observed => None,
         ResultKind::AtUpperLimit if facts::is_scenarios_limit(report, result) => None,
-        ResultKind::NothingPassed => Some((FAILURE, reason())),
+        ResultKind::NothingPassed | ResultKind::NoRate => Some((FAILURE, reason())),
         ResultKind::NothingMeasured => Some((ERROR, reason())),
         ResultKind::AtUpperLimit
         | ResultKind::TesterLimit

@@ -2,7 +2,7 @@
 
 use super::number::{self, si};
 use super::result::PointResult;
-use super::{Report, facts, saved};
+use super::{Report, facts, no_rate, saved};
 use method::ResultKind;
 use procedure::metric;
 use scenario::axis::in_words;
@@ -59,6 +59,11 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
     let already = |c: &&&PointResult| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
     let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
     say(&nothing, "In some repetitions no rate passed", "");
+    for result in with(ResultKind::NoRate) {
+        for sentence in no_rate::sentences(result) {
+            say(&[result], &number::capitalised(&sentence), "");
+        }
+    }
     let closed: Vec<&PointResult> = results.iter().filter(|c| c.closed_loop > 0).copied().collect();
     say(
         &closed,

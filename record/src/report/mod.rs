@@ -16,6 +16,7 @@ mod json;
 mod junit;
 mod limits;
 pub mod model;
+pub mod no_rate;
 mod openmetrics;
 mod parts;
 mod plain;

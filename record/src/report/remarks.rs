@@ -3,7 +3,7 @@
 use super::Report;
 use super::number::{self, grouped};
 use super::result::PointResult;
-use super::{evidence, facts, saved};
+use super::{evidence, facts, no_rate, saved};
 use crate::enough::LOST_COVERAGE;
 use method::ResultKind;
 use method::stats::Interval;
@@ -76,6 +76,7 @@ fn of_bounds(report: &Report, result: &PointResult) -> Vec<String> {
     let at_upper_limit = Some(of(ResultKind::AtUpperLimit)).filter(|&n| n > 0);
     let passed = at_upper_limit.map_or_else(String::new, |_| format!(": {}", facts::lower_bound(report, result)));
     let between = format!("between {low} and {high}");
+    let why = no_rate::of(result).map(|why| format!(": {}", no_rate::in_words(why))).unwrap_or_default();
     let remarks = [
         (
             of(ResultKind::TesterLimit).saturating_sub(saved::not_kept(result)),
@@ -112,6 +113,7 @@ fn of_bounds(report: &Report, result: &PointResult) -> Vec<String> {
         ),
         (at_upper_limit.unwrap_or(0), "lower bound", &passed),
         (of(ResultKind::NothingPassed), "no rate passed", ", not even the lowest one tried"),
+        (of(ResultKind::NoRate), "no rate", &why),
         (
             result.closed_loop,
             "closed loop",

@@ -242,7 +242,7 @@ impl PointResult {
     /// Returns what the valid trials show if there are some and none of them passed.
     pub fn failing(&self) -> Option<FailedRates> {
         let valid = || self.loss.iter().filter(|trial| trial.verdict != Worth::Invalid);
-        if valid().any(|trial| trial.verdict == Worth::Pass) {
+        if self.has_no_rate() || valid().any(|trial| trial.verdict == Worth::Pass) {
             return None;
         }
         let share = |trial: &LossPoint| trial.lost as f64 / trial.sent as f64;
@@ -257,7 +257,7 @@ impl PointResult {
 
     /// Returns the upper bound of the rate if no rate passed: the lowest rate that failed.
     pub fn upper(&self) -> Option<Rate> {
-        let none = self.nothing_passed() || !self.repetitions.iter().any(|r| r.bound.has_rate());
+        let none = self.nothing_passed() || !self.has_no_rate() && !self.repetitions.iter().any(|r| r.bound.has_rate());
         let steps = || self.repetitions.iter().flat_map(|r| &r.trace).filter(|step| step.verdict == StepVerdict::Fail);
         let failed = || self.below().or_else(|| self.failing().map(|failing| failing.lowest));
         match none {
@@ -313,6 +313,11 @@ impl PointResult {
     /// Whether there were repetitions, and all their trials were invalid.
     pub fn nothing_measured(&self) -> bool {
         !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
+    }
+
+    /// Whether no repetition has a rate, because in some no rate causes the loss.
+    pub fn has_no_rate(&self) -> bool {
+        self.count(ResultKind::NoRate) > 0 && !self.repetitions.iter().any(|r| r.bound.has_rate())
     }
 
     /// Returns, of the repetitions that ended early, the lowest rate that passed and the highest that failed.

@@ -3,7 +3,7 @@
 
 use super::number::{self, percent, plural, si};
 use super::result::{PointResult, known};
-use super::{Report, bottleneck, evidence, facts, limits, parts, published, section, value};
+use super::{Report, bottleneck, evidence, facts, limits, no_rate, parts, published, section, value};
 use crate::visit::CHANGE;
 use document::report::Sentences;
 use document::{Bound, Form, Quantity};
@@ -230,6 +230,9 @@ fn rate(result: &PointResult) -> String {
         }
         _ => {
             let below = |rate: Rate| Quantity { bound: Bound::LessThan, ..value::short(result, rate.0 as f64, 2) };
+            if let Some(why) = no_rate::headline(result) {
+                return why;
+            }
             match (result.failing(), result.upper()) {
                 (Some(failing), Some(upper)) if failing.most > 0.0 => {
                     format!("the device loses {}; {what} {}", failing.in_words(), below(upper))

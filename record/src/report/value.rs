@@ -14,11 +14,14 @@ pub(super) fn quantity(result: &PointResult) -> Option<Quantity> {
     bounded(result, result.median())
 }
 
+const NO_RATE: &str = "no rate";
+
 pub(super) fn cell(result: &PointResult, value: Option<f64>) -> Cell {
     match bounded(result, value) {
         Some(quantity) => quantity.into(),
         None if value.is_some() => "none passed".into(),
         None if result.nothing_measured() => "not measured".into(),
+        None if result.has_no_rate() => NO_RATE.into(),
         None => Cell::Nothing,
     }
 }
@@ -33,7 +36,7 @@ fn bounded(result: &PointResult, value: Option<f64>) -> Option<Quantity> {
 
 /// A statistic other than the median; nothing for a result without a rate.
 pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Cell {
-    if of.is_some() || result.nothing_measured() { cell(result, of) } else { Cell::Nothing }
+    if of.is_some() || result.nothing_measured() || result.has_no_rate() { cell(result, of) } else { Cell::Nothing }
 }
 
 pub(super) fn below(rate: f64) -> Quantity {
@@ -95,6 +98,7 @@ pub(super) fn without_rate(result: &PointResult) -> Cell {
         (Some(rate), Some(failing)) => format!("{}, loses {}", below(rate), failing.in_words()).into(),
         (Some(rate), None) => below(rate).into(),
         (None, _) if result.nothing_passed() => "none passed".into(),
+        (None, _) if result.has_no_rate() => NO_RATE.into(),
         (None, _) => "not measured".into(),
     }
 }

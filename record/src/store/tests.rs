@@ -210,6 +210,7 @@ fn results_come_back_as_they_were() {
         native: None,
         duration: None,
         connections: None,
+        after: false,
     });
     let outcome = Outcome::new(measurement, Direction::Both, result);
     folder.append_outcome(&outcome).unwrap();

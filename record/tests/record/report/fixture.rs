@@ -227,6 +227,7 @@ pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
         native: None,
         duration: None,
         connections: None,
+        after: false,
     }
 }
 

@@ -299,7 +299,7 @@ fn junit_says_whose_limit_a_value_is() {
     for kind in ResultKind::WEAKEST_FIRST {
         let expected = match kind {
             ResultKind::Exact | ResultKind::Observed => None,
-            ResultKind::NothingPassed => Some("failure"),
+            ResultKind::NothingPassed | ResultKind::NoRate => Some("failure"),
             ResultKind::NothingMeasured => Some("error"),
             _ => Some("skipped"),
         };

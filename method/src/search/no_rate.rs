@@ -1,0 +1,372 @@
+//! Losses that no rate causes, so that there is no rate to find: a share that is the same at every rate, or a table
+//! that holds fewer connections than were opened (METHODOLOGY.md, losses that no rate causes).
+
+use super::Progress;
+use super::result::{ResultKind, SearchResult, SearchStep, StepVerdict};
+use crate::judged::{Attempt, Decision, Judgement};
+use crate::ratio::Ratio;
+use crate::stats::share_interval;
+use crate::trial::{Fault, FaultCounts, TrialError, TrialOutcome};
+use crate::units::{Count, Nanos, Rate};
+use crate::validity::{FailReason, Failure, Stream, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most trials after a search.
+pub const MOST_TRIALS: u32 = 5;
+/// Their length, in trials of the search, where it is a time.
+pub const LONGER: u64 = 4;
+/// Failed trials after a search that confirm a share.
+const CONFIRMED_BY: u32 = 2;
+/// A share that is this many times another one is another share.
+const APART: f64 = 4.0;
+/// A part that passed is another one from this factor on. Above an edge it falls as the rate rises.
+const PASSING_APART: f64 = 1.25;
+/// An equal share is seen from one rate to this many times that rate, or at every rate tried.
+const SPAN: f64 = 1.5;
+/// A trial that passed where so many wrong frames are expected has another share: by chance 1 in 1,000 pass.
+const EXPECTED: f64 = 7.0;
+/// From this share on, the part that passes must show that it does not fall.
+const LARGE: f64 = 0.1;
+/// Frames that passed, from which on their part is known well enough.
+const PASSING: Count = 5;
+/// Rates with one number of connections that show the size of a table, and that number's least difference from all:
+/// random losses agree so with a probability below 1 in 1,000.
+const EQUAL_RATES: usize = 3;
+const LEAST_MISSING: Count = 100;
+/// From one rate to this many times that rate, with so many wrong frames, an equal share needs no trial after the search.
+const WIDE_SPAN: u64 = 8;
+const MANY_WRONG: Count = 20;
+/// The same for trials of equal numbers of frames, by the number of rates.
+const ALIKE_RATES: usize = 5;
+
+/// Why there is no rate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoRate {
+    /// A share of the frames is lost or wrong at every rate; the stream with the largest share first.
+    FlatLoss(Vec<FlatLoss>),
+    /// The device holds fewer connections than were opened, as many at every rate.
+    SmallTable(SmallTable),
+}
+
+/// Frames of one stream that were lost or wrong, the same share at every rate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlatLoss {
+    /// The stream.
+    pub stream: Stream,
+    /// The fault that at least half of these frames arrived with; `None`: they did not arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// Frames that were lost or wrong.
+    pub wrong: Count,
+    /// Frames sent.
+    pub sent: Count,
+    /// The lowest rate of these trials.
+    pub lowest: Rate,
+    /// The highest.
+    pub highest: Rate,
+}
+
+/// The connections that a device holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SmallTable {
+    /// Connections that it holds.
+    pub holds: Count,
+    /// Connections that were opened.
+    pub opened: Count,
+    /// The lowest rate of these trials.
+    pub lowest: Rate,
+    /// The highest.
+    pub highest: Rate,
+}
+
+impl FlatLoss {
+    /// Share of the frames sent.
+    pub fn share(&self) -> f64 {
+        self.wrong as f64 / self.sent.max(1) as f64
+    }
+
+    /// Its 95 % interval, if each frame has the same chance.
+    pub fn interval(&self) -> [f64; 2] {
+        share_interval(self.wrong, self.sent)
+    }
+}
+
+/// What the valid trials of a search lost.
+#[derive(Debug)]
+pub struct LossLog {
+    /// Share that a passed trial may lose.
+    allowed: Ratio,
+    trials: Vec<TrialLoss>,
+}
+
+#[derive(Debug)]
+struct TrialLoss {
+    rate: Rate,
+    passed: bool,
+    /// The sender was late, which depends on the rate.
+    is_late: bool,
+    streams: Vec<StreamLoss>,
+}
+
+#[derive(Clone, Debug)]
+struct StreamLoss {
+    stream: Stream,
+    lost: Loss,
+    faults: FaultCounts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Loss {
+    wrong: Count,
+    sent: Count,
+}
+
+impl Loss {
+    fn plus(self, other: Loss) -> Loss {
+        Loss { wrong: self.wrong.saturating_add(other.wrong), sent: self.sent.saturating_add(other.sent) }
+    }
+
+    fn share(self) -> f64 {
+        self.wrong as f64 / self.sent.max(1) as f64
+    }
+
+    /// Whether the share is larger than that of lower rates, or a smaller part passes than at the lowest one: both by
+    /// more than chance.
+    fn grows_from(self, lower: Loss, lowest: Loss) -> bool {
+        let most = |n: f64, deviations: f64| n + deviations * (n.sqrt() + 1.0);
+        let passing = |loss: Loss| loss.sent.saturating_sub(loss.wrong) as f64;
+        let expected = passing(lowest) / lowest.sent.max(1) as f64 * self.sent as f64;
+        self.share() > APART * most(lower.wrong as f64, 2.0) / lower.sent.max(1) as f64
+            || most(passing(self), 3.0) * PASSING_APART < expected
+    }
+}
+
+impl TrialLoss {
+    fn of(rate: Rate, attempt: &Attempt, allowed: Ratio) -> Option<TrialLoss> {
+        let is_late = match &attempt.verdict {
+            Verdict::Pass => false,
+            Verdict::Fail(Failure { reason, .. }) => matches!(reason, FailReason::Late { .. }),
+            Verdict::Invalid(_) => return None,
+        };
+        let streams = streams(&attempt.outcome);
+        let mut trial = TrialLoss { rate, passed: true, is_late, streams };
+        let Loss { wrong, sent } = trial.loss();
+        trial.passed = attempt.verdict == Verdict::Pass || !is_late && wrong <= allowed.floor_of(sent);
+        Some(trial)
+    }
+
+    fn loss(&self) -> Loss {
+        self.streams.iter().map(|stream| stream.lost).fold(Loss::default(), Loss::plus)
+    }
+}
+
+fn streams(outcome: &TrialOutcome) -> Vec<StreamLoss> {
+    let legs = [(Stream::Forward, Some(&outcome.forward)), (Stream::Reverse, Some(&outcome.reverse))];
+    let legs = legs.into_iter().chain([(Stream::Validation, outcome.validation.as_ref())]);
+    let legs = legs.filter_map(|(stream, leg)| Some((stream, leg.filter(|leg| leg.sent > 0)?)));
+    legs.map(|(stream, leg)| StreamLoss {
+        stream,
+        lost: Loss { wrong: leg.lost(), sent: leg.sent },
+        faults: leg.faults,
+    })
+    .collect()
+}
+
+/// A share that may be the same at every rate.
+struct Suspicion<'a> {
+    alike: Vec<&'a TrialLoss>,
+    /// The lowest and the highest of these trials.
+    rates: [Rate; 2],
+    /// The highest that is below an edge without doubt.
+    below_edge: Rate,
+    loss: Loss,
+}
+
+impl LossLog {
+    /// Without trials. A passed trial may lose this share, 0 except for goals of MLRsearch.
+    pub fn new(allowed: Ratio) -> LossLog {
+        LossLog { allowed, trials: Vec::new() }
+    }
+
+    pub fn learn(&mut self, rate: Rate, judgement: &Judgement) {
+        self.trials.extend(judgement.attempts.iter().filter_map(|attempt| TrialLoss::of(rate, attempt, self.allowed)));
+    }
+
+    /// Looks for a loss that no rate causes, and if there is one, takes the rate from the result. `again` runs a trial
+    /// at a rate above `least`, perhaps a longer one, and returns its length where it is a time.
+    ///
+    /// # Errors
+    /// Those of the trials.
+    pub fn conclude(
+        mut self,
+        mut result: SearchResult,
+        least: Rate,
+        mut again: impl FnMut(Rate) -> Result<(Judgement, Option<Nanos>), TrialError>,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<SearchResult, TrialError> {
+        use ResultKind::{Below, Between, Exact, NothingPassed};
+        if !matches!(result.kind, Exact | Between | NothingPassed | Below) {
+            return Ok(result);
+        }
+        if let Some(table) = self.small_table() {
+            return Ok(result.without_rate(NoRate::SmallTable(table)));
+        }
+        let Some(suspicion) = self.suspicion() else { return Ok(result) };
+        let (share, highest) = (suspicion.loss.share(), suspicion.below_edge);
+        let is_certain = suspicion.is_certain();
+        let (found, rate) = (self.trials.len(), suspicion.rate_after().max(least).max(Rate(1)));
+        let (mut seen, mut hits) = (Loss::default(), 0);
+        for left in (1..=MOST_TRIALS).rev().take_while(|_| !is_certain) {
+            watch(&Progress { lo: rate, hi: rate, rate, steps_left: left });
+            let (judgement, duration) = again(rate)?;
+            result.note(rate, &judgement);
+            if let Some(step) = result.trace.last_mut() {
+                (step.duration, step.after) = (duration, true);
+            }
+            let before = self.trials.len();
+            self.learn(rate, &judgement);
+            seen = self.trials[before..].iter().map(TrialLoss::loss).fold(seen, Loss::plus);
+            hits += u32::from(self.trials[before..].iter().any(|trial| !trial.passed));
+            let expected = share * seen.sent as f64;
+            let is_undecided = matches!(judgement.decision, Decision::TesterBound(_) | Decision::HostBound(_));
+            if is_undecided || hits >= CONFIRMED_BY || seen.wrong == 0 && expected > EXPECTED {
+                break;
+            }
+        }
+        let alike = self.trials[..found].iter().filter(|trial| !trial.passed && trial.rate <= highest);
+        let is_lower = alike.map(TrialLoss::loss).any(|loss| loss.grows_from(seen, seen));
+        let is_higher = seen.grows_from(Loss { wrong: (share * seen.sent as f64) as Count, ..seen }, seen);
+        if is_certain || hits >= CONFIRMED_BY && !is_lower && !is_higher {
+            let flat = self.flat_losses(found, highest);
+            return Ok(result.without_rate(NoRate::FlatLoss(flat)));
+        }
+        result.lower_strict();
+        Ok(result)
+    }
+
+    /// The failed trials by rate, from the lowest.
+    fn failed(&self) -> Vec<&TrialLoss> {
+        let mut failed: Vec<&TrialLoss> = self.trials.iter().filter(|trial| !trial.passed).collect();
+        failed.sort_by_key(|trial| trial.rate);
+        failed
+    }
+
+    fn suspicion(&self) -> Option<Suspicion<'_>> {
+        let failed = self.failed();
+        let mut alike: Vec<&TrialLoss> = Vec::new();
+        let mut loss = Loss::default();
+        for trial in &failed {
+            let grows = !alike.is_empty() && trial.loss().grows_from(loss, lower_end(&alike).1);
+            if trial.is_late || grows {
+                break;
+            }
+            loss = loss.plus(trial.loss());
+            alike.push(trial);
+        }
+        let (lowest, highest) = (alike.first()?.rate, alike.last()?.rate);
+        let spans = highest.0 as f64 >= lowest.0 as f64 * SPAN || alike.len() == failed.len();
+        let shows = loss.share() < LARGE || shows_edges(&alike);
+        let contradicts = self.trials.iter().filter(|trial| trial.passed).map(TrialLoss::loss).any(|passed| {
+            let expected = loss.share() * passed.sent as f64;
+            expected > EXPECTED && passed.wrong as f64 * APART < expected
+        });
+        let above = usize::from(alike.len() < failed.len() && alike.len() > 2);
+        let below_edge = alike[alike.len() - 1 - above].rate;
+        (spans && shows && !contradicts).then_some(Suspicion { alike, rates: [lowest, highest], below_edge, loss })
+    }
+
+    fn small_table(&self) -> Option<SmallTable> {
+        let kept = |trial: &&TrialLoss| {
+            let last = trial.streams.iter().rev().find(|stream| stream.lost.wrong > 0)?;
+            Some((last.stream, last.lost.sent - last.lost.wrong, last.lost.sent))
+        };
+        let failed = self.failed();
+        let lowest = failed.first()?;
+        let equal: Vec<_> = failed.iter().take_while(|trial| kept(trial) == kept(lowest)).collect();
+        let (_, holds, opened) = kept(lowest)?;
+        let rates = equal.windows(2).filter(|pair| pair[0].rate < pair[1].rate).count() + 1;
+        let passed = self.trials.iter().any(|trial| trial.passed);
+        let is_shown = rates >= EQUAL_RATES && opened - holds >= LEAST_MISSING && holds > 0 && !passed;
+        is_shown.then_some(SmallTable { holds, opened, lowest: lowest.rate, highest: equal.last()?.rate })
+    }
+
+    /// By stream, of the trials up to the rate `highest` and of those after the search, which begin at `found`.
+    fn flat_losses(&self, found: usize, highest: Rate) -> Vec<FlatLoss> {
+        let (before, after) = self.trials.split_at(found);
+        // With those that passed, because the others alone have a larger share at low rates.
+        let trials: Vec<&TrialLoss> = before.iter().filter(|trial| trial.rate <= highest).chain(after).collect();
+        let rates = || trials.iter().filter(|trial| trial.loss().wrong > 0).map(|trial| trial.rate);
+        let (lowest, highest) = (rates().min().unwrap_or_default(), rates().max().unwrap_or_default());
+        let of = |stream: Stream| {
+            let own = || trials.iter().flat_map(|trial| &trial.streams).filter(move |own| own.stream == stream);
+            let Loss { wrong, sent } = own().map(|own| own.lost).fold(Loss::default(), Loss::plus);
+            let mut faults = FaultCounts::default();
+            own().for_each(|own| faults.merge(&own.faults));
+            let fault =
+                faults.of_device().filter(|(fault, _)| *fault != Fault::Duplicate).max_by_key(|(_, frames)| *frames);
+            let fault = fault.filter(|(_, frames)| frames.saturating_mul(2) >= wrong).map(|(fault, _)| fault);
+            FlatLoss { stream, fault, wrong, sent, lowest, highest }
+        };
+        let mut flat: Vec<FlatLoss> = [Stream::Forward, Stream::Reverse, Stream::Validation].map(of).into();
+        flat.sort_by(|a, b| b.share().total_cmp(&a.share()));
+        let least = flat[0].share() / 10.0;
+        flat.retain(|of| of.wrong > 0 && of.share() >= least);
+        flat
+    }
+}
+
+/// The loss of the lowest rates, up to the rate with which enough frames passed.
+fn lower_end(alike: &[&TrialLoss]) -> (Rate, Loss) {
+    let mut end = (Rate(0), Loss::default());
+    for trial in alike {
+        end = (trial.rate, end.1.plus(trial.loss()));
+        if end.1.sent - end.1.wrong >= PASSING {
+            break;
+        }
+    }
+    end
+}
+
+/// Whether an edge below these rates would show: the part that passes would fall as the rate rises.
+fn shows_edges(alike: &[&TrialLoss]) -> bool {
+    let Some(last) = alike.last() else { return false };
+    let (rate, lowest) = lower_end(alike);
+    let sent = last.loss().sent as f64;
+    let passing = (1.0 - lowest.share()) * sent * rate.0 as f64 / last.rate.0.max(1) as f64;
+    let above = Loss { wrong: (sent - passing) as Count, sent: sent as Count };
+    above.grows_from(lowest, lowest)
+}
+
+impl Suspicion<'_> {
+    fn is_certain(&self) -> bool {
+        let sent = |trial: &TrialLoss| trial.streams.first().map(|stream| stream.lost.sent);
+        let is_as_long = || self.alike.windows(2).all(|pair| sent(pair[0]) == sent(pair[1]));
+        self.rates[1].0 >= self.rates[0].0.saturating_mul(WIDE_SPAN)
+            && (self.loss.wrong >= MANY_WRONG || self.alike.len() >= ALIKE_RATES && is_as_long())
+    }
+
+    /// Half the lowest rate that failed; up to that rate, if two wrong frames are to be expected there only.
+    fn rate_after(&self) -> Rate {
+        let lowest = self.rates[0];
+        let expected = self.loss.share() * self.alike[0].loss().sent as f64 * LONGER as f64;
+        Rate((lowest.0 as f64 * (2.0 / expected.max(1e-9)).clamp(0.5, 1.0)) as u64)
+    }
+}
+
+/// Whether the failed steps of a search in which no rate passed show that none will: trials of as many frames lost as
+/// many, at several rates, or an equal share, at more.
+pub(super) fn ends(trace: &[SearchStep]) -> bool {
+    let Some(last) = trace.last().filter(|step| step.verdict == StepVerdict::Fail && step.lost > 0) else {
+        return false;
+    };
+    let loss = |step: &SearchStep| Loss { wrong: step.lost, sent: step.sent };
+    let failed = || trace.iter().rev().take_while(|step| step.verdict == StepVerdict::Fail);
+    let equal = failed().take_while(|step| (step.lost, step.sent) == (last.lost, last.sent)).count();
+    let is_alike = |step: &&SearchStep| step.sent == last.sent && !loss(step).grows_from(loss(last), loss(last));
+    let alike: Vec<Rate> = failed().take_while(is_alike).map(|step| step.rate).collect();
+    let spans = alike.last().is_some_and(|highest| highest.0 >= last.rate.0.saturating_mul(WIDE_SPAN));
+    let none_passed = trace.iter().all(|step| step.verdict != StepVerdict::Pass);
+    none_passed && (equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || alike.len() >= ALIKE_RATES && spans)
+}
