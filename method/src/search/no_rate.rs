@@ -36,7 +36,7 @@ const EQUAL_RATES: usize = 3;
 const LEAST_MISSING: Count = 100;
 /// From one rate to this many times that rate, with so many wrong frames, an equal share needs no trial after the search.
 const WIDE_SPAN: u64 = 8;
-const MANY_WRONG: Count = 20;
+const MANY_WRONG: Count = 10;
 /// The same for trials of equal numbers of frames, by the number of rates.
 const ALIKE_RATES: usize = 5;
 

@@ -3,9 +3,9 @@
 use super::facts::fault_name;
 use super::number::{self, grouped, plural, si, significant};
 use super::result::PointResult;
-use method::ResultKind;
 use method::search::{FlatLoss, NoRate, SmallTable};
 use method::validity::Stream;
+use method::{Fault, Rate, ResultKind};
 use procedure::metric::Gives;
 
 /// Below it shares are in parts per million.
@@ -13,27 +13,39 @@ const IN_PPM: f64 = 1e-4;
 /// A share above it leaves no throughput, whatever is tolerated.
 const MOST_TOLERATED: f64 = 0.01;
 
-/// "20 ppm (12–31) of the frames arrive with a wrong port at every rate from 1 k to 1 M/s, right to left".
+/// "20 ppm (12–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 1 M/s".
 pub fn in_words(why: &NoRate) -> String {
     match why {
-        NoRate::FlatLoss(flat) => flat.iter().map(of_stream).collect::<Vec<_>>().join("; "),
+        NoRate::FlatLoss(flat) => {
+            let kinds = document::grouped_by(flat, |of| of.fault);
+            kinds.into_iter().map(|(fault, alike)| of_kind(fault, &alike)).collect::<Vec<_>>().join("; ")
+        }
         NoRate::SmallTable(SmallTable { holds, opened, lowest, highest }) => {
-            let at = format!("at every rate from {} to {}/s", si(lowest.0 as f64, 3), si(highest.0 as f64, 3));
-            format!("the table holds {} of {} connections, {at}", grouped(*holds), grouped(*opened))
+            let (holds, opened) = (grouped(*holds), grouped(*opened));
+            format!("the table holds {holds} of {opened} connections{}", at_rates(*lowest, *highest))
         }
     }
 }
 
-fn of_stream(flat: &FlatLoss) -> String {
-    let [low, high] = flat.interval();
-    let (factor, unit) = if flat.share() < IN_PPM { (1e6, "ppm") } else { (1e2, "%") };
-    let [low, share, high] = [low, flat.share(), high].map(|share| significant(share * factor, 2));
-    let what = flat.fault.map_or_else(|| "are lost".to_owned(), |fault| format!("arrive {}", fault_name(fault)));
-    let at = match [flat.lowest, flat.highest].map(|rate| si(rate.0 as f64, 2)) {
-        [lowest, highest] if lowest == highest => format!("at {lowest}/s"),
-        [lowest, highest] => format!("at every rate from {lowest} to {highest}/s"),
-    };
-    format!("{share} {unit} ({low}–{high}) of the frames {what} {at}, {}", way(flat.stream))
+/// Streams whose frames have the same fault, or were lost.
+fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
+    let what = fault.map_or_else(|| "are lost".to_owned(), |fault| format!("arrive {}", fault_name(fault)));
+    let shares = alike.iter().map(|of| {
+        let [low, high] = of.interval();
+        let (factor, unit) = if of.share() < IN_PPM { (1e6, "ppm") } else { (1e2, "%") };
+        let [low, share, high] = [low, of.share(), high].map(|share| significant(share * factor, 2));
+        format!("{share} {unit} ({low}–{high}) {}", way(of.stream))
+    });
+    let shares = shares.collect::<Vec<_>>().join(" and ");
+    let at = alike.first().map_or_else(String::new, |of| at_rates(of.lowest, of.highest));
+    format!("{shares} of the frames {what}{at}")
+}
+
+fn at_rates(lowest: Rate, highest: Rate) -> String {
+    match [lowest, highest].map(|rate| si(rate.0 as f64, 2)) {
+        [lowest, highest] if lowest == highest => format!(" at {lowest}/s"),
+        [lowest, highest] => format!(" at every rate from {lowest} to {highest}/s"),
+    }
 }
 
 /// A stream as the end of a sentence has it.
@@ -88,7 +100,6 @@ fn tolerated(least: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::{Fault, Rate};
 
     #[test]
     fn a_reason_names_share_interval_kind_rates_and_direction() {
@@ -104,13 +115,13 @@ mod tests {
             FlatLoss { stream: Stream::Forward, fault: None, wrong: 500, sent: 1_000, highest: Rate(1_000), ..lost };
         assert_eq!(
             in_words(&NoRate::FlatLoss(vec![half, lost])),
-            "50 % (47–53) of the frames are lost at 1 k/s, left to right; \
-             20 ppm (13–31) of the frames arrive with a wrong port at every rate from 1 k to 1 M/s, right to left"
+            "50 % (47–53) left to right of the frames are lost at 1 k/s; \
+             20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 1 M/s"
         );
         let table = SmallTable { holds: 29_000, opened: 30_000, lowest: Rate(62_500), highest: Rate(250_000) };
         assert_eq!(
             in_words(&NoRate::SmallTable(table)),
-            "the table holds 29,000 of 30,000 connections, at every rate from 62.5 k to 250 k/s"
+            "the table holds 29,000 of 30,000 connections at every rate from 63 k to 250 k/s"
         );
     }
 

@@ -257,7 +257,10 @@ impl PointResult {
 
     /// Returns the upper bound of the rate if no rate passed: the lowest rate that failed.
     pub fn upper(&self) -> Option<Rate> {
-        let none = self.nothing_passed() || !self.has_no_rate() && !self.repetitions.iter().any(|r| r.bound.has_rate());
+        if self.has_no_rate() {
+            return None;
+        }
+        let none = self.nothing_passed() || !self.repetitions.iter().any(|r| r.bound.has_rate());
         let steps = || self.repetitions.iter().flat_map(|r| &r.trace).filter(|step| step.verdict == StepVerdict::Fail);
         let failed = || self.below().or_else(|| self.failing().map(|failing| failing.lowest));
         match none {
@@ -315,9 +318,9 @@ impl PointResult {
         !self.repetitions.is_empty() && self.count(ResultKind::NothingMeasured) == self.repetitions.len()
     }
 
-    /// Whether no repetition has a rate, because in some no rate causes the loss.
+    /// Whether at least half of the repetitions found that no rate causes the loss.
     pub fn has_no_rate(&self) -> bool {
-        self.count(ResultKind::NoRate) > 0 && !self.repetitions.iter().any(|r| r.bound.has_rate())
+        self.bound == ResultKind::NoRate
     }
 
     /// Returns, of the repetitions that ended early, the lowest rate that passed and the highest that failed.
@@ -508,8 +511,11 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     // - A search in which no rate passed counts as the 0 that it stored.
     // - A search without a valid trial does not count.
     // - A search that knows only a rate that failed counts with that rate, an upper bound, if it is less than all others.
-    let measured: Vec<&SearchResult> = searches.iter().copied().filter(|r| r.kind.has_rate()).collect();
-    let has_rate = |o: &&&Outcome| o.result.kind.has_rate();
+    // - If half of the searches found that no rate causes the loss, the rates of the others are chance.
+    let without = searches.iter().filter(|r| r.kind == ResultKind::NoRate).count();
+    let is_rate = |kind: ResultKind| kind.has_rate() && without * 2 < searches.len();
+    let measured: Vec<&SearchResult> = searches.iter().copied().filter(|r| is_rate(r.kind)).collect();
+    let has_rate = |o: &&&Outcome| is_rate(o.result.kind);
     let mut rates: Vec<i64> = outcomes.iter().filter(has_rate).map(|o| parts::value(o)).collect();
     let lowest = rates.iter().copied().min().unwrap_or(0).unsigned_abs();
     let less =
@@ -526,7 +532,8 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     // Searches without a rate decide the bound only if no search has a rate.
     let telling = if measured.is_empty() { &searches } else { &measured };
     let weakest = ResultKind::WEAKEST_FIRST.into_iter().find(|kind| telling.iter().any(|r| r.kind == *kind));
-    result.bound = weakest.unwrap_or(ResultKind::NothingMeasured);
+    let no_rate = Some(ResultKind::NoRate).filter(|_| without > 0 && without * 2 >= searches.len());
+    result.bound = no_rate.or(weakest).unwrap_or(ResultKind::NothingMeasured);
     result.error = measured.iter().map(|r| r.error).max().unwrap_or_default();
     result.ended_early = searches.iter().filter(|r| r.kind == ResultKind::Exact && r.tester_limit.is_some()).count();
     result.one_sided = searches.iter().filter(|r| r.one_sided).count();
@@ -563,7 +570,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     };
     result.repetitions = outcomes.iter().map(repetition).collect();
     let strict: Vec<u64> = searches.iter().filter_map(|r| r.strict).map(|strict| strict.rate.0).collect();
-    result.strict = Summary::of(&strict);
+    result.strict = Summary::of(&strict).filter(|_| !result.has_no_rate());
 }
 
 /// Name of the further figure that is the rate of phase 1.
