@@ -1,7 +1,7 @@
 //! How a search saved time, and what proves that its result is the same.
 
 use super::bottleneck::Bottleneck;
-use super::no_rate::NoRate;
+use super::cause::NoRate;
 use super::warm::Warm;
 use crate::ratio::Ratio;
 use crate::trial::{PerDirection, WarmUpFrames};

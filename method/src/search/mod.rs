@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod bottleneck;
+mod cause;
 mod evidence;
 pub mod keep;
 pub mod mlr;
@@ -12,8 +13,9 @@ mod verify;
 mod warm;
 
 pub use bottleneck::Bottleneck;
+pub use cause::{FlatLoss, NoRate, SmallTable};
 pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
-pub use no_rate::{FlatLoss, LossLog, NoRate, SmallTable};
+pub use no_rate::LossLog;
 pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;
 pub use warm::Warm;

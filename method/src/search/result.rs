@@ -1,8 +1,8 @@
 //! The result of a search.
 
 use super::Strict;
+use super::cause::NoRate;
 use super::evidence::Evidence;
-use super::no_rate::NoRate;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
 use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
