@@ -21,8 +21,19 @@ pub static PROCEDURE: Procedure = Procedure {
     search,
     sections: &[section, by_kind],
     known: KNOWN,
+    metrics: &[
+        FRAME_LOSS_RATE,
+        FRAME_LOSS_RATE.part(WAYS[0], "Frame loss rate, left to right", PPM, ONE_WAY),
+        FRAME_LOSS_RATE.part(WAYS[1], "Frame loss rate, right to left", PPM, ONE_WAY),
+    ],
+    both_ways: &[("frame loss rate", WAYS)],
     ..Procedure::of(&FRAME_LOSS_RATE)
 };
+
+const PPM: Unit = Unit::PartsPerMillion;
+const WAYS: [&str; 2] = ["frame_loss_rate_forward", "frame_loss_rate_reverse"];
+const ONE_WAY: &str =
+    "The share of the frames sent in this direction that are not received right, at the highest load.";
 
 /// The loss at each offered load.
 pub const FRAME_LOSS_RATE: Metric = Metric {
@@ -87,6 +98,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     let mut decider = Decider::new(trials, settings);
     let mut result = SearchResult::empty();
     let (mut without_loss, mut undecided) = (0, None);
+    let mut parts = BTreeMap::new();
     for (at, &rate) in loads.iter().enumerate() {
         watch(&Progress { lo: lowest, hi: highest, rate, steps_left: (loads.len() - at) as u32 });
         let spec = TrialSpec { rate, ..trial.clone() };
@@ -95,6 +107,12 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
             (undecided, without_loss) = (Some(reason), 0);
             continue;
+        }
+        if at == 0 && settings.direction.count() == 2 {
+            let outcome = &judgement.last().outcome;
+            for (key, leg) in WAYS.into_iter().zip([&outcome.forward, &outcome.reverse]) {
+                parts.insert(key.to_owned(), loss_ppm(leg.lost(), leg.sent).cast_signed());
+            }
         }
         let step = result.trace.last().expect("a step was noted");
         without_loss = if step.lost == 0 { without_loss + 1 } else { 0 };
@@ -106,7 +124,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     // The value is that of the highest load.
     let loss = result.trace.first().filter(|step| decided(step.verdict)).map(|step| loss_ppm(step.lost, step.sent));
     let kind = if loss.is_some() { ResultKind::Observed } else { ResultKind::NothingMeasured };
-    Ok(SearchResult { rate: Rate(loss.unwrap_or(0)), kind, tester_limit: undecided, ..result })
+    Ok(SearchResult { rate: Rate(loss.unwrap_or(0)), kind, tester_limit: undecided, parts, ..result })
 }
 
 /// Parts per million of the frames sent, rounded to the nearest.

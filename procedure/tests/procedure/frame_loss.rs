@@ -35,6 +35,15 @@ fn the_curve_is_that_of_the_capacity() {
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(400_000)));
 }
 
+/// RFC 8219, section 5.3: the loss of each direction, where both are sent, and of both together.
+#[test]
+fn each_direction_has_its_loss() {
+    let truth = Truth { reverse_capacity: Rate(500_000), ..Truth::new(Rate(2_000_000), Rate(1)) };
+    let result = measure(truth, 1).unwrap();
+    let parts = ["frame_loss_rate_forward", "frame_loss_rate_reverse"].map(|key| result.parts.get(key).copied());
+    assert_eq!((result.rate, parts), (Rate(250_000), [Some(0), Some(500_000)]));
+}
+
 /// Every load has a random loss of 1 %, so no load is without loss.
 #[test]
 fn a_lossy_device_has_all_loads() {
