@@ -226,10 +226,15 @@ fn phase1_rate(found: &[&Outcome], settings: &SearchSettings) -> Option<Rate> {
 }
 
 /// Returns the rate that a device reaches according to the results of one point: the smallest exact rate, or without
-/// one the largest lower bound, because the device reaches every lower bound.
+/// one the largest lower bound, because the device reaches every lower bound. Where half of the
+/// searches for a metric found that no rate causes the loss, the rates of the others are chance.
 fn safe_rate(found: &[&Outcome]) -> Option<Rate> {
+    let is_chance = |one: &Outcome| {
+        let same = || found.iter().filter(|o| o.measurement.metric == one.measurement.metric);
+        same().filter(|o| o.result.kind == ResultKind::NoRate).count() * 2 >= same().count()
+    };
     let (exact, bounds): (Vec<&Outcome>, Vec<&Outcome>) =
-        found.iter().filter(|o| o.result.rate.0 > 0).partition(|o| o.result.kind == ResultKind::Exact);
+        found.iter().filter(|o| o.result.rate.0 > 0 && !is_chance(o)).partition(|o| o.result.kind == ResultKind::Exact);
     let exact = exact.iter().map(|o| o.result.rate).min();
     exact.or_else(|| bounds.iter().map(|o| o.result.rate).max())
 }

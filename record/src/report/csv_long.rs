@@ -62,7 +62,7 @@ fn place(report: &Report, result: &PointResult) -> Vec<Field> {
 fn quantities(result: &PointResult, r: &Repetition) -> Vec<(String, &'static str, Field)> {
     let unit = unit(result);
     let value = match r.bound {
-        ResultKind::NothingMeasured => Field::Number(String::new()),
+        ResultKind::NothingMeasured | ResultKind::NoRate => Field::Number(String::new()),
         ResultKind::Below => Field::number(r.error.0),
         _ => Field::number(r.value),
     };

@@ -3,7 +3,7 @@
 use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
-use super::{Report, evidence, parts};
+use super::{Report, evidence, parts, ways};
 use crate::audit::Basis;
 use crate::doubt::Doubt;
 use crate::folder::SHARED_CORES;
@@ -56,10 +56,11 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
         let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "phase 1")];
         let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{cause} {}", grouped(*n)));
         doubts.push(format!(
-            "{} of {} trials were invalid ({}{lost}); an idle machine has fewer.",
+            "{} of {} trials were invalid ({}{lost}){}.",
             grouped(j.invalid),
             grouped(j.trials),
-            by.collect::<Vec<_>>().join(", ")
+            by.collect::<Vec<_>>().join(", "),
+            if j.by_host > 0 { "; an idle machine has fewer" } else { "" }
         ));
     }
     if phase1_lost > 0 && j.invalid * 10 <= j.trials {
@@ -86,6 +87,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), validation));
     wrong_frames(report, &mut doubts);
     different_frames(report, &mut doubts);
+    doubts.extend(ways::doubt(&j.ways));
     starved_queues(j, &mut doubts);
     if let Some(hop) = j.kept_hop {
         let sent_with = report.header.scenario.traffic.ttl;

@@ -3,6 +3,7 @@
 
 use super::Report;
 use super::number::{self, grouped, si};
+use super::ways::{self, WayCounts};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use document::Pairs;
@@ -55,6 +56,8 @@ pub struct TrialCounts {
     pub received: Count,
     /// Of these: reordered.
     pub reordered: Count,
+    /// Left to right, and right to left.
+    pub ways: [WayCounts; 2],
     /// All other frames received, by fault.
     pub faults: BTreeMap<Fault, Count>,
     /// The first of these of each kind at each port.
@@ -134,6 +137,7 @@ impl TrialCounts {
             sent: sum.sent,
             received: sum.received,
             reordered: sum.reordered,
+            ways: ways::counts(trials),
             faults: sum.faults.iter().collect(),
             examples: examples(trials),
             differences: sum.differences,
@@ -190,12 +194,13 @@ pub(super) fn judged_in_words(judged: &TrialCounts) -> String {
         format!(" Queues of the {side} port received {}.", each.join(", "))
     });
     format!(
-        "{} ({} invalid): {} frames sent, {} received correctly{}.{}{rules}",
+        "{} ({} invalid): {} frames sent, {} received correctly{}.{}{}{rules}",
         number::plural(judged.trials, "trial"),
         grouped(judged.invalid),
         grouped(judged.sent),
         grouped(judged.received),
         faults.collect::<String>(),
+        ways::in_words(&judged.ways),
         queues.collect::<String>()
     )
 }

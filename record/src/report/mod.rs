@@ -31,6 +31,7 @@ pub mod sizing;
 mod table;
 mod terms;
 mod value;
+pub mod ways;
 
 use crate::audit::{Audit, audit};
 use crate::enough::StoppingRule;

@@ -1,10 +1,10 @@
-//! Why a result has no rate, in words: a loss that no rate causes, or a table that is too small.
+//! Losses that no rate causes, in words: why a result has no rate, and what was wrong at rates that passed.
 
 use super::facts::fault_name;
 use super::number::{self, grouped, plural, si, significant};
 use super::result::PointResult;
+use super::ways::{WrongFrames, way};
 use method::search::{FlatLoss, NoRate, SmallTable};
-use method::validity::Stream;
 use method::{Fault, Rate, ResultKind};
 use procedure::metric::Gives;
 
@@ -48,15 +48,6 @@ fn at_rates(lowest: Rate, highest: Rate) -> String {
     }
 }
 
-/// A stream as the end of a sentence has it.
-pub(crate) fn way(stream: Stream) -> &'static str {
-    match stream {
-        Stream::Forward => "left to right",
-        Stream::Reverse => "right to left",
-        Stream::Validation => "right to left, in the validation",
-    }
-}
-
 /// The repetitions without a rate, with the first reason.
 pub(super) fn of(result: &PointResult) -> Option<&NoRate> {
     result.repetitions.iter().find_map(|repetition| repetition.evidence.no_rate.as_ref())
@@ -97,9 +88,23 @@ fn tolerated(least: f64) -> Option<f64> {
     shares.into_iter().find(|share| *share >= least)
 }
 
+/// "a fault of the device, at rates that passed: 12 of 1,000,000 frames arrived with a bad checksum, left to right".
+pub(super) fn fault(wrong: &[WrongFrames]) -> Option<String> {
+    let each = wrong.iter().map(|WrongFrames { stream, fault, frames, sent }| {
+        let (frames, sent) = (grouped(*frames), grouped(*sent));
+        match fault {
+            Fault::Duplicate => format!("{frames} of {sent} frames arrived twice, {}", way(*stream)),
+            fault => format!("{frames} of {sent} frames arrived {}, {}", fault_name(*fault), way(*stream)),
+        }
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("a fault of the device, at rates that passed: {}", each.join("; ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::validity::Stream;
 
     #[test]
     fn a_reason_names_share_interval_kind_rates_and_direction() {

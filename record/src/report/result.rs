@@ -8,11 +8,13 @@ use relate::relate;
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
+use crate::report::ways::{self, WayCounts, WrongFrames};
 use crate::report::{number, parts};
 use document::Bound;
 use method::search::{CapacityRates, Evidence, GoalResult};
 use method::stats::{self, Interval, Summary};
 use method::trial::{Leg, Observed, TrialOutcome};
+use method::validity::Stream;
 use method::{
     Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
     Strict, TrialRecord, Verdict,
@@ -123,6 +125,12 @@ pub struct PointResult {
     /// What a frame costs the device; of throughput only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// Frames that arrived wrong at rates that passed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<WrongFrames>,
+    /// The only direction of two that lost frames at the lowest rates that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited: Option<Stream>,
     /// Every trial: offered rate and loss.
     pub loss: Vec<LossPoint>,
     /// Seconds for which its trials sent frames.
@@ -185,6 +193,8 @@ pub struct LossPoint {
     pub sent: Count,
     /// Of these: not received correctly.
     pub lost: Count,
+    /// The same left to right, and right to left.
+    pub ways: [WayCounts; 2],
     /// The verdict.
     pub verdict: Worth,
 }
@@ -210,6 +220,8 @@ pub struct FailedRates {
     pub least: f64,
     /// Largest loss of a trial.
     pub most: f64,
+    /// The direction of this loss, if the other one lost nothing.
+    pub way: Option<Stream>,
     /// Whether every trial was valid.
     pub all_valid: bool,
 }
@@ -220,7 +232,8 @@ impl FailedRates {
         let [least, most] = [self.least, self.most].map(|share| number::significant(share * 100.0, 2));
         let loss = if least == most { most } else { format!("{least}–{most}") };
         let at = if self.all_valid { "at every rate tried" } else { "in every valid trial" };
-        format!("{loss} % {at}")
+        let way = self.way.map_or_else(String::new, |stream| format!("{} ", ways::way(stream)));
+        format!("{loss} % {way}{at}")
     }
 }
 
@@ -245,12 +258,19 @@ impl PointResult {
         if self.has_no_rate() || valid().any(|trial| trial.verdict == Worth::Pass) {
             return None;
         }
-        let share = |trial: &LossPoint| trial.lost as f64 / trial.sent as f64;
+        let sum = |of: fn(&WayCounts) -> Count| [0, 1].map(|at| valid().map(|trial| of(&trial.ways[at])).sum());
+        let way = ways::only(sum(|way| way.lost), sum(|way| way.sent));
+        let share = |trial: &LossPoint| {
+            let own = way.map(|stream| trial.ways[usize::from(stream != Stream::Forward)]);
+            let (lost, sent) = own.map_or((trial.lost, trial.sent), |own| (own.lost, own.sent));
+            lost as f64 / sent.max(1) as f64
+        };
         let shares = || valid().map(share);
         Some(FailedRates {
             lowest: valid().map(|trial| trial.rate).min()?,
             least: shares().min_by(f64::total_cmp)?,
             most: shares().max_by(f64::total_cmp)?,
+            way,
             all_valid: valid().count() == self.loss.len(),
         })
     }
@@ -333,6 +353,20 @@ impl PointResult {
     pub fn advice(&self, bound: ResultKind) -> Option<&'static str> {
         let reason = self.repetitions.iter().filter(|r| r.bound == bound).find_map(|r| r.undecided);
         reason.map(|reason| reason.advice())
+    }
+
+    /// The highest rate that passed, 0 without one.
+    fn passed(&self) -> Rate {
+        self.repetitions.iter().filter(|r| r.bound.has_rate()).map(|r| r.rate).max().unwrap_or_default()
+    }
+
+    /// The lowest rate above the result that failed, of each repetition.
+    fn failed(&self) -> Vec<Rate> {
+        let lowest = |r: &Repetition| {
+            let above = r.trace.iter().filter(|step| step.verdict == StepVerdict::Fail && step.rate > r.rate);
+            above.map(|step| step.rate).min()
+        };
+        self.repetitions.iter().filter_map(lowest).collect()
     }
 
     /// Repetitions with this bound.
@@ -448,6 +482,11 @@ pub fn group(
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
         (result.queued, result.loss, result.in_closed_loop) = (queued, loss, in_closed_loop);
         result.sending_s = own().map(|t| sending(&t.outcome)).sum();
+        let own: Vec<&TrialRecord> = own().collect();
+        if result.known.is_some_and(|metric| metric.gives.is_some()) {
+            (result.wrong, result.limited) =
+                (ways::wrong(result.passed(), &own), ways::limiting(&result.failed(), &own));
+        }
         if result.repetitions.is_empty() {
             // Trials of a search that has not ended.
             result.trials = result.loss.len() as u64;
@@ -606,6 +645,7 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
         offered: sent as f64 / seconds * legs.len() as f64 / record.spec.direction.total(),
         sent: sent + validation.map_or(0, |leg| leg.sent),
         lost,
+        ways: ways::of_trial(outcome),
         verdict: match record.verdict {
             Verdict::Pass => Worth::Pass,
             Verdict::Fail(_) => Worth::Fail,

@@ -3,7 +3,7 @@
 
 use super::number::{self, percent, plural, si};
 use super::result::{PointResult, known};
-use super::{Report, bottleneck, evidence, facts, limits, no_rate, parts, published, section, value};
+use super::{Report, bottleneck, evidence, facts, limits, no_rate, parts, published, section, value, ways};
 use crate::visit::CHANGE;
 use document::report::Sentences;
 use document::{Bound, Form, Quantity};
@@ -136,6 +136,8 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
     let (mut said, mut swept) = (None, false);
     for Headline { result, smallest } in headline {
         let mut part = rate(result);
+        let way = result.limited.filter(|_| result.bound == ResultKind::Exact);
+        part.extend(way.map(|stream| format!(", limited {},", ways::way(stream))));
         if is_capacity(result) {
             let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
             let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));
@@ -159,7 +161,9 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
         }
         parts.push(part);
     }
-    parts
+    // A fault of the device stands first, because its rates may follow from it.
+    let wrong = document::distinct(headline.iter().filter_map(|of| no_rate::fault(&of.result.wrong)));
+    wrong.into_iter().chain(parts).collect()
 }
 
 /// Returns the values of both directions at the headline point, such as "typical latency 12 µs left to right and 13 µs

@@ -2,8 +2,9 @@
 
 use super::fixture::{self, Run, Truth};
 use super::{host_decided, lossy, report, tester_limited, text, whole_text};
+use method::search::{FlatLoss, NoRate};
 use method::validity::Stream;
-use method::{Direction, Invalid, Nanos, Rate, ResultKind};
+use method::{Direction, Fault, Invalid, Nanos, Rate, ResultKind};
 use record::doubt::Doubt;
 use record::folder::{Cost, Over, Spread};
 use record::plan::Measurement;
@@ -409,4 +410,56 @@ fn columns_of_different_directions_have_their_own_rates() {
     assert_eq!((to_right[1], to_left[1]), ("–", "–"), "{text}");
     assert_eq!((to_right[2], to_left[2], to_left[0]), (medians[2], medians[2], medians[0]), "{text}");
     assert!(to_right[0].len() < medians[0].len(), "{text}");
+}
+
+fn without_rate(repetitions: usize) -> Run {
+    let mut run = fixture::quickstart();
+    let (stream, fault) = (Stream::Reverse, Some(Fault::WrongPort));
+    let [lowest, highest] = [Rate(1_000), Rate(500_000)];
+    let flat = vec![FlatLoss { stream, fault, wrong: 20, sent: 1_000_000, lowest, highest }];
+    let is_of = |o: &&mut record::folder::Outcome| {
+        o.measurement.metric == "throughput" && o.measurement.repetition as usize <= repetitions
+    };
+    for result in run.outcomes.iter_mut().filter(is_of).map(|o| &mut o.result) {
+        (result.kind, result.rate, result.error) = (ResultKind::NoRate, Rate(0), Rate(0));
+        result.evidence.no_rate = Some(NoRate::FlatLoss(flat.clone()));
+    }
+    run
+}
+
+/// Every format says why there is no rate, and none prints one.
+#[test]
+fn a_loss_that_no_rate_causes_leaves_no_figure() {
+    let why = "20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 500 k/s";
+    let run = without_rate(3);
+    let report = report(&run);
+    let results = || report.results.iter().filter(|c| c.metric == "throughput");
+    assert!(
+        results().all(|c| c.summary.is_none() && record::report::table_value(c) == "no rate" && c.upper().is_none())
+    );
+    let first = &report.sentences[0];
+    assert!(first.contains(&format!("no throughput: {why}")), "{first}");
+    assert!(first.contains("`acceptance = \"99.99 %\"`, or a goal of MLRsearch with `loss = \"0.01 %\"`"), "{first}");
+    for format in ["html", "text", "junit", "markdown"] {
+        // Texts break lines.
+        let rendered = report.render(format).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(rendered.contains(why), "{format}");
+    }
+    let csv = report.render("csv").unwrap();
+    let lines: Vec<&str> = csv.lines().filter(|line| line.contains(",throughput,")).collect();
+    assert!(
+        !lines.is_empty() && lines.iter().all(|line| line.contains(",value,") && line.contains(",no-rate,")),
+        "{csv}"
+    );
+    assert!(report.render("json").unwrap().contains("no-rate"));
+}
+
+/// A single repetition without a rate is named, and the others have the figure.
+#[test]
+fn one_repetition_without_a_rate_leaves_the_figure_of_the_others() {
+    let report = report(&without_rate(1));
+    let result = report.results.iter().find(|c| c.metric == "throughput").unwrap();
+    assert_eq!((result.bound, result.summary.map(|s| s.n)), (ResultKind::Exact, Some(4)));
+    let first = &report.sentences[0];
+    assert!(first.contains("1 of 5 repetitions found no rate: 20 ppm"), "{first}");
 }
