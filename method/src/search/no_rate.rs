@@ -27,6 +27,8 @@ const EXPECTED: f64 = 7.0;
 const LARGE: f64 = 0.1;
 /// Frames that passed, from which on their part is known well enough.
 const PASSING: Count = 5;
+/// Of trials with equal numbers of frames, more than this part must pass: full queues may pass as many at every rate.
+const MORE_THAN_QUEUES: u64 = 10;
 /// Rates with one number of connections that show the size of a table, and that number's least difference from all:
 /// random losses agree so with a probability below 1 in 1,000.
 const EQUAL_RATES: usize = 3;
@@ -70,6 +72,11 @@ struct Loss {
 impl Loss {
     fn plus(self, other: Loss) -> Loss {
         Loss { wrong: self.wrong.saturating_add(other.wrong), sent: self.sent.saturating_add(other.sent) }
+    }
+
+    fn exceeds_queues(self) -> bool {
+        let passed = self.sent.saturating_sub(self.wrong);
+        passed >= MANY_WRONG && passed.saturating_mul(MORE_THAN_QUEUES) > self.sent
     }
 
     fn share(self) -> f64 {
@@ -211,7 +218,7 @@ impl LossLog {
         }
         let (lowest, highest) = (alike.first()?.rate, alike.last()?.rate);
         let spans = highest.0 as f64 >= lowest.0 as f64 * SPAN || alike.len() == failed.len();
-        let shows = loss.share() < LARGE || shows_edges(&alike);
+        let shows = loss.share() < LARGE || shows_edges(&alike) && (loss.exceeds_queues() || !are_as_long(&alike));
         let contradicts = self.trials.iter().filter(|trial| trial.passed).map(TrialLoss::loss).any(|passed| {
             let expected = loss.share() * passed.sent as f64;
             expected > EXPECTED && passed.wrong as f64 * APART < expected
@@ -232,7 +239,8 @@ impl LossLog {
         let (_, holds, opened) = kept(lowest)?;
         let rates = equal.windows(2).filter(|pair| pair[0].rate < pair[1].rate).count() + 1;
         let passed = self.trials.iter().any(|trial| trial.passed);
-        let is_shown = rates >= EQUAL_RATES && opened - holds >= LEAST_MISSING && holds > 0 && !passed;
+        let kept_enough = Loss { wrong: opened - holds, sent: opened }.exceeds_queues();
+        let is_shown = rates >= EQUAL_RATES && opened - holds >= LEAST_MISSING && kept_enough && !passed;
         is_shown.then_some(SmallTable { holds, opened, lowest: lowest.rate, highest: equal.last()?.rate })
     }
 
@@ -261,6 +269,12 @@ impl LossLog {
     }
 }
 
+/// Whether all trials had as many frames.
+fn are_as_long(alike: &[&TrialLoss]) -> bool {
+    let sent = |trial: &TrialLoss| trial.streams.first().map(|stream| stream.lost.sent);
+    alike.windows(2).all(|pair| sent(pair[0]) == sent(pair[1]))
+}
+
 /// The loss of the lowest rates, up to the rate with which enough frames passed.
 fn lower_end(alike: &[&TrialLoss]) -> (Rate, Loss) {
     let mut end = (Rate(0), Loss::default());
@@ -285,10 +299,8 @@ fn shows_edges(alike: &[&TrialLoss]) -> bool {
 
 impl Suspicion<'_> {
     fn is_certain(&self) -> bool {
-        let sent = |trial: &TrialLoss| trial.streams.first().map(|stream| stream.lost.sent);
-        let is_as_long = || self.alike.windows(2).all(|pair| sent(pair[0]) == sent(pair[1]));
         self.rates[1].0 >= self.rates[0].0.saturating_mul(WIDE_SPAN)
-            && (self.loss.wrong >= MANY_WRONG || self.alike.len() >= ALIKE_RATES && is_as_long())
+            && (self.loss.wrong >= MANY_WRONG || self.alike.len() >= ALIKE_RATES && are_as_long(&self.alike))
     }
 
     /// Half the lowest rate that failed; up to that rate, if two wrong frames are to be expected there only.
@@ -312,5 +324,7 @@ pub(super) fn ends(trace: &[SearchStep]) -> bool {
     let alike: Vec<Rate> = failed().take_while(is_alike).map(|step| step.rate).collect();
     let spans = alike.last().is_some_and(|highest| highest.0 >= last.rate.0.saturating_mul(WIDE_SPAN));
     let none_passed = trace.iter().all(|step| step.verdict != StepVerdict::Pass);
-    none_passed && (equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || alike.len() >= ALIKE_RATES && spans)
+    none_passed
+        && loss(last).exceeds_queues()
+        && (equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || alike.len() >= ALIKE_RATES && spans)
 }

@@ -1,5 +1,6 @@
 //! Losses that no rate causes, beside edges at which a rate causes them (METHODOLOGY.md, losses that no rate causes).
 
+use crate::fixture::establish;
 use method::search::mlr::Goal;
 use method::search::{NoRate, SmallTable, StepVerdict};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
@@ -9,7 +10,6 @@ use method::{
     Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome,
     TrialSpec, Trials,
 };
-use procedure::establishment::{self, Phase1};
 use procedure::throughput;
 
 /// Random numbers of one search (`SplitMix64`).
@@ -214,9 +214,8 @@ fn a_tolerated_flat_loss_leaves_the_rate() {
 }
 
 fn set_up(truth: Truth, connections: u64, alpha: Option<Ratio>) -> SearchResult {
-    let phase1 = Phase1 { connections, buffered: 0, validate_at_most: None };
     let settings = SearchSettings { alpha, ..settings(1_000_000.0) };
-    establishment::measure(&mut SimulatedDut::new(truth, 1), &settings, phase1, &mut |_| ()).unwrap()
+    establish(&mut SimulatedDut::new(truth, 1), &settings, connections).unwrap()
 }
 
 /// The first trials are above the establishment rate; three at lower rates have the same number of connections.
@@ -251,4 +250,13 @@ fn a_search_with_an_edge_takes_no_more_trials() {
     assert_eq!((edge.kind, after(&edge)), (ResultKind::Exact, 0));
     let last = edge.trace.iter().rfind(|step| step.verdict == StepVerdict::Pass);
     assert_eq!(last.map(|step| step.rate), Some(edge.rate));
+}
+
+/// Of a slow device only what its queue holds passes at high rates, as many at each.
+#[test]
+fn a_slow_device_behind_a_queue_has_its_rate() {
+    for queue in [0, 32] {
+        let result = set_up(Truth { queue, ..Truth::new(Rate(2_000_000), Rate(1_000)) }, 3_200, None);
+        assert!(result.kind == ResultKind::Exact && result.rate.0.abs_diff(1_000) < 30, "{result:?}");
+    }
 }

@@ -431,8 +431,7 @@ fn without_rate(repetitions: usize) -> Run {
 #[test]
 fn a_loss_that_no_rate_causes_leaves_no_figure() {
     let why = "20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 500 k/s";
-    let run = without_rate(3);
-    let report = report(&run);
+    let report = report(&without_rate(5));
     let results = || report.results.iter().filter(|c| c.metric == "throughput");
     assert!(
         results().all(|c| c.summary.is_none() && record::report::table_value(c) == "no rate" && c.upper().is_none())
@@ -452,6 +451,15 @@ fn a_loss_that_no_rate_causes_leaves_no_figure() {
         "{csv}"
     );
     assert!(report.render("json").unwrap().contains("no-rate"));
+}
+
+/// The rates of the others are chance where half of the repetitions have none.
+#[test]
+fn half_of_the_repetitions_without_a_rate_leave_no_figure() {
+    let report = report(&without_rate(3));
+    let result = report.results.iter().find(|c| c.metric == "throughput").unwrap();
+    assert_eq!((result.bound, result.summary.is_none()), (ResultKind::NoRate, true));
+    assert!(report.sentences[0].contains("no throughput: 20 ppm"), "{}", report.sentences[0]);
 }
 
 /// A single repetition without a rate is named, and the others have the figure.
