@@ -1,6 +1,5 @@
 //! Losses that no rate causes, in words: why a result has no rate, and what was wrong at rates that passed.
 
-use super::facts::fault_name;
 use super::number::{self, grouped, plural, si, significant};
 use super::result::PointResult;
 use super::ways::{WrongFrames, way};
@@ -29,7 +28,7 @@ pub fn in_words(why: &NoRate) -> String {
 
 /// Streams whose frames have the same fault, or were lost.
 fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
-    let what = fault.map_or_else(|| "are lost".to_owned(), |fault| format!("arrive {}", fault_name(fault)));
+    let what = fault.map_or_else(|| "are lost".to_owned(), |fault| format!("arrive {}", as_what(fault)));
     let shares = alike.iter().map(|of| {
         let [low, high] = of.interval();
         let (factor, unit) = if of.share() < IN_PPM { (1e6, "ppm") } else { (1e2, "%") };
@@ -39,6 +38,14 @@ fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
     let shares = shares.collect::<Vec<_>>().join(" and ");
     let at = alike.first().map_or_else(String::new, |of| at_rates(of.lowest, of.highest));
     format!("{shares} of the frames {what}{at}")
+}
+
+/// A fault behind "arrived".
+fn as_what(fault: Fault) -> String {
+    match fault {
+        Fault::IcmpError | Fault::Fragment => format!("as {}", fault.name()),
+        fault => fault.name().to_owned(),
+    }
 }
 
 fn at_rates(lowest: Rate, highest: Rate) -> String {
@@ -94,7 +101,7 @@ pub(super) fn fault(wrong: &[WrongFrames]) -> Option<String> {
         let (frames, sent) = (grouped(*frames), grouped(*sent));
         match fault {
             Fault::Duplicate => format!("{frames} of {sent} frames arrived twice, {}", way(*stream)),
-            fault => format!("{frames} of {sent} frames arrived {}, {}", fault_name(*fault), way(*stream)),
+            fault => format!("{frames} of {sent} frames arrived {}, {}", as_what(*fault), way(*stream)),
         }
     });
     let each: Vec<String> = each.collect();
