@@ -52,7 +52,9 @@ pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
     let mut ways = [WayCounts::default(); 2];
     for trial in trials {
         for (way, legs) in ways.iter_mut().zip(legs(&trial.outcome)) {
-            legs.iter().for_each(|(_, leg)| way.add(leg));
+            for (_, leg) in legs {
+                way.add(leg);
+            }
         }
     }
     ways
@@ -62,7 +64,9 @@ pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
 pub(super) fn of_trial(outcome: &TrialOutcome) -> [WayCounts; 2] {
     legs(outcome).map(|legs| {
         let mut way = WayCounts::default();
-        legs.iter().for_each(|(_, leg)| way.add(leg));
+        for (_, leg) in legs {
+            way.add(leg);
+        }
         way
     })
 }
@@ -81,7 +85,8 @@ const WAYS: [&str; 2] = ["left to right", "right to left"];
 /// A sentence for each direction with frames.
 pub(super) fn in_words(ways: &[WayCounts; 2]) -> String {
     let each = WAYS.iter().zip(ways).filter(|(_, counts)| counts.sent > 0);
-    each.map(|(way, counts)| format!(" {}: {}.", number::capitalised(way), counts.in_words())).collect()
+    let each = each.map(|(way, counts)| format!(" {}: {}.", number::capitalised(way), counts.in_words()));
+    each.collect::<Vec<_>>().concat()
 }
 
 /// For the end screen: directions with reordered or late frames. Duplicates are among the faulty ones.
