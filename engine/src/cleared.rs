@@ -1,37 +1,13 @@
 //! Whether `clear` empties the table of a device: believed once its count shows it.
 
+use crate::clear_proof::ClearProof;
 use crate::engine::Engine;
-use method::{Count, TrialError};
+use method::TrialError;
 use std::time::{Duration, Instant};
 
 /// Time that a device may take to remove its entries after its command has ended.
 const REMOVED_WITHIN: Duration = Duration::from_secs(2);
 const ROUND: Duration = Duration::from_millis(20);
-
-/// What the counts of a device have shown of its `clear`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ClearProof {
-    /// Nothing was counted yet.
-    #[default]
-    Open,
-    /// After the first `clear` the device had these entries, which may be those of others.
-    Others(Count),
-    /// After a phase 1 it had more: the entries of others, and all.
-    Filled(Count, Count),
-    /// A `clear` has removed them.
-    Shown,
-}
-
-impl ClearProof {
-    /// Entries after a phase 1.
-    pub(crate) fn filled(&mut self, entries: Option<Count>) {
-        if let (ClearProof::Others(others), Some(entries)) = (*self, entries)
-            && entries > others
-        {
-            *self = ClearProof::Filled(others, entries);
-        }
-    }
-}
 
 impl Engine {
     /// Reads what a `clear` left, until one has been seen to work.

@@ -1,7 +1,7 @@
 //! Carries out one trial: clear, phase 1, gap, phase 2, drain, collect.
 
 use crate::beside::{self, PhaseClock};
-use crate::cleared::ClearProof;
+use crate::clear_proof::ClearProof;
 use crate::device::{Device, DeviceStalls};
 use crate::lane::Lane;
 use crate::observe::Extra;

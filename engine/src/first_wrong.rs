@@ -1,10 +1,7 @@
-//! The first wrong frame of each kind: kept while frames are judged, put into words after the phase.
+//! The first wrong frame of each kind, kept while frames are judged.
 
-use crate::expected::JudgePlan;
-use method::{Example, Fault};
-use std::fmt::Write;
+use method::Fault;
 use wire::decode::{self, Stray};
-use wire::{OuterRange, Tag, Values};
 
 /// Octets that are kept of a frame.
 const KEPT: usize = 256;
@@ -36,10 +33,10 @@ impl FirstWrong {
         }
     }
 
-    /// The frames in words, beside those that the plan expects, if there is one. `ttl` is that of right frames.
-    pub(crate) fn examples(&self, plan: Option<&JudgePlan<'_>>, ttl: Option<u8>) -> Vec<Example> {
+    /// The kept frames: fault, first octets and length.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (Fault, &[u8], usize)> {
         let kept = Fault::ALL.into_iter().zip(&self.0).filter(|(_, first)| first.len > 0);
-        kept.map(|(fault, first)| example(fault, first, plan, ttl)).collect()
+        kept.map(|(fault, first)| (fault, &first.octets[..first.len.min(KEPT)], first.len))
     }
 }
 
@@ -52,58 +49,4 @@ pub(crate) fn fault_of_stray(frame: &[u8]) -> Fault {
         Stray::OtherHeaders => Fault::WrongHeader,
         Stray::Foreign => Fault::Foreign,
     }
-}
-
-fn example(fault: Fault, first: &FrameStart, plan: Option<&JudgePlan<'_>>, ttl: Option<u8>) -> Example {
-    let octets = &first.octets[..first.len.min(KEPT)];
-    let got = decode::line(octets, first.len).to_string();
-    let expected = plan.and_then(|plan| match fault {
-        // Nothing was expected in place of these.
-        Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate | Fault::IcmpError => None,
-        Fault::OutsidePool => plan.expect.outer().map(in_pool),
-        _ => expected(octets, plan, ttl.unwrap_or_default()).map(|frame| beside(&got, &frame, octets, ttl.is_some())),
-    });
-    let hex = octets.iter().fold(String::with_capacity(2 * KEPT), |mut hex, octet| {
-        let _ = write!(hex, "{octet:02x}");
-        hex
-    });
-    Example { fault, got, expected, octets: hex }
-}
-
-fn in_pool(outer: &OuterRange) -> String {
-    let OuterRange { addrs, ports } = outer;
-    let last = u32::from(addrs.first).wrapping_add(addrs.count.saturating_sub(1));
-    let addresses = if addrs.count > 1 {
-        format!("{}-{}", addrs.first, std::net::Ipv4Addr::from(last))
-    } else {
-        addrs.first.to_string()
-    };
-    format!("an outside address and port of the pool, {addresses}, ports {}-{}", ports.first, ports.last)
-}
-
-/// The expected frame in words; where both lines are equal, the first octet that differs.
-fn beside(got: &str, frame: &[u8], octets: &[u8], knows_ttl: bool) -> String {
-    let mut words = decode::line(frame, frame.len()).to_string();
-    if !knows_ttl {
-        words = words.replace("TTL 0, ", "").replace("hop limit 0, ", "");
-    }
-    if words == got
-        && let Some(at) = (wire::header::ETH..octets.len().min(frame.len())).find(|&at| octets[at] != frame[at])
-    {
-        let _ = write!(words, ", with 0x{:02x} instead of 0x{:02x} at octet {at}", frame[at], octets[at]);
-    }
-    words
-}
-
-/// The frame that should have arrived with this one's tag.
-fn expected(octets: &[u8], plan: &JudgePlan<'_>, ttl: u8) -> Option<Vec<u8>> {
-    let at =
-        Some(plan.expect.tag_at()).filter(|&at| Tag::read(octets, at).is_some()).or_else(|| decode::tag_in(octets))?;
-    let tag = Tag::read(octets, at).filter(|tag| tag.trial == plan.trial && (tag.index as u64) < plan.connections)?;
-    let values = Values::of(plan.view.flows.flow(plan.view.order.get(tag.index)));
-    let values = match plan.store.and_then(|(store, trial)| store.get(tag.index, trial)) {
-        Some((addr, port)) => values.learned(addr, port),
-        None => plan.expect.with_outer_of(octets, &values),
-    };
-    Some(plan.expect.frame(&values, &tag, ttl, (octets, at)))
 }

@@ -1,5 +1,6 @@
 //! The receiver: judges every frame at any rate, counts each right one once, and all others by their fault.
 
+use crate::example::examples;
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
 use crate::first_wrong::fault_of_stray;
@@ -82,7 +83,7 @@ impl<'a> Judge<'a> {
     #[must_use]
     pub fn finish(self) -> Findings {
         let in_words = |findings: Findings, plan: &JudgePlan<'_>| {
-            let examples = findings.first_wrong.examples(Some(plan), findings.hop_limit);
+            let examples = examples(&findings.first_wrong, Some(plan), findings.hop_limit);
             Findings { examples, ..findings }
         };
         let native = self.native.map(|native| Box::new(in_words(native.findings, &native.plan)));

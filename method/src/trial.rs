@@ -311,7 +311,7 @@ impl Fault {
             Fault::Fragment => "fragments",
             Fault::WrongVlan => "with a wrong VLAN tag",
             Fault::WrongMac => "to another Ethernet address",
-            Fault::WrongTrafficClass => "with a wrong TOS, traffic class or flow label",
+            Fault::WrongTrafficClass => "with a wrong flow label",
             Fault::WrongIdentification => "with a wrong DF",
             Fault::Trailer => "with octets behind their end",
         }

@@ -5,6 +5,7 @@ use super::lane::{self, TcpReport, TcpTasks};
 use super::opener::{Opener, OpenerPlan};
 use super::stages::Stages;
 use super::{Course, Steps, TcpPhase};
+use crate::example::examples;
 use crate::lane::Shared;
 use crate::pacer::Pacer;
 use crate::schedule::Departures;
@@ -200,7 +201,7 @@ fn add_up(reports: &[TcpReport], course: Course, nanos: impl Fn(u64) -> Nanos) -
         out.learned += r.right.learned;
         for (leg, found) in [(&mut out.begun, &r.right), (&mut out.reverse, &r.left)] {
             leg.faults.merge(&found.faults);
-            add_examples(leg, &found.first_wrong.examples(None, None));
+            add_examples(leg, &examples(&found.first_wrong, None, None));
         }
         for (sent, found) in out.sent.iter_mut().zip([&r.left, &r.right]) {
             *sent += found.answered;

@@ -531,7 +531,7 @@ fn way_out(fault: Fault) -> &'static str {
         Fault::WrongMac => {
             "they are addressed to another port: look at the box's neighbour entry for the tester's address"
         }
-        Fault::WrongTrafficClass => "a translator copies TOS and traffic class, and writes flow label 0 (RFC 7915)",
+        Fault::WrongTrafficClass => "a translator to IPv6 writes flow label 0 (RFC 7915, section 4.1)",
         Fault::WrongIdentification => "a router or NAT keeps DF (RFC 791)",
         Fault::Trailer => "the box or its card leaves octets behind the packet's end",
         Fault::Late => "they came too late: look for a deep queue or a shaper in the box",

@@ -33,7 +33,7 @@ pub enum Mismatch {
     Mac,
     /// Another header field is wrong.
     Header,
-    /// TOS, traffic class or flow label, where an RFC fixes it.
+    /// Traffic class or flow label, where an RFC fixes it.
     TrafficClass,
     /// DF, where an RFC fixes it.
     Identification,
@@ -46,7 +46,7 @@ pub enum Mismatch {
 /// Differences that an RFC leaves to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Open {
-    /// TOS or traffic class (RFC 2474; RFC 2473, section 6.4).
+    /// TOS or traffic class (RFC 2474; RFC 7915, sections 4.1 and 5.1; RFC 2473, section 6.4).
     pub traffic_class: bool,
     /// Flow label (RFC 6437, section 3; RFC 2473, section 6.5).
     pub flow_label: bool,
@@ -98,9 +98,9 @@ impl Expect {
     /// Frames of `sent` that arrive with these fields in this layout.
     ///
     /// Compared apart: Ethernet destination ([`Expect::arriving_at`]); TTL, hop limits; checksums
-    /// (recomputed). DF is kept (RFC 791), but open behind a translator to IPv4. TOS, traffic class
-    /// and flow label are fixed behind a translator (RFC 7915, sections 4.1 and 5.1), and open
-    /// elsewhere ([`Open`]). Not compared: Ethernet source, identification.
+    /// (recomputed). DF is kept (RFC 791), but open behind a translator to IPv4. The flow label is
+    /// fixed behind a translator (RFC 7915, section 4.1), and open elsewhere. TOS and traffic class
+    /// are open: translators copy or set them, as configured (sections 4.1 and 5.1) ([`Open`]). Not compared: Ethernet source, identification.
     /// Without an IPv4 address, phase 1 learns the lowest 32 bits of an outside IPv6 address, or
     /// else the port only, with address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
@@ -521,14 +521,20 @@ fn headers(b: &[u8], sent: &Layout, received: &Layout) -> [Constant; 2] {
     let none = Constant::default();
     match (sent, received) {
         (Layout::Ipv6(_), Layout::Ipv4) => {
-            let first = Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST.all(), IPV4_FIRST.df);
+            let first = Constant::of(
+                b,
+                At::<{ crate::layout::IPV4 }>::FIRST,
+                IPV4_FIRST.all(),
+                IPV4_FIRST.class.or(IPV4_FIRST.df),
+            );
             [first.with(df_of_translated(b.len())), none]
         }
         (_, Layout::Ipv4) => {
             [Constant::of(b, At::<{ crate::layout::IPV4 }>::FIRST, IPV4_FIRST.all(), IPV4_FIRST.class), none]
         }
         (sent, Layout::Ipv6(_)) => {
-            let open = if *sent == Layout::Ipv4 { Bits::default() } else { IPV6_FIRST.class.or(IPV6_FIRST.label) };
+            let class = IPV6_FIRST.class;
+            let open = if *sent == Layout::Ipv4 { class } else { class.or(IPV6_FIRST.label) };
             [Constant::of(b, At::<{ crate::layout::IPV6 }>::FIRST, IPV6_FIRST.all(), open), none]
         }
         (_, Layout::Tunnel(_)) => {
