@@ -62,5 +62,7 @@ fn expected(octets: &[u8], plan: &JudgePlan<'_>, ttl: u8) -> Option<Vec<u8>> {
         Some((addr, port)) => values.learned(addr, port),
         None => plan.expect.with_outer_of(octets, &values),
     };
-    Some(plan.expect.frame(&values, &tag, ttl, (octets, at)))
+    let mut frame = plan.expect.frame(&values, &tag, ttl);
+    wire::edges::choose_as(&mut frame, plan.expect.tag_at(), (octets, at));
+    Some(frame)
 }

@@ -57,7 +57,7 @@ fn put_checksum(frame: &mut [u8], tag_at: usize, field: u16) {
 
 /// Takes compensation, and behind equal headers identification, from a frame that was sent with
 /// this one's tag.
-pub(crate) fn choose_as(frame: &mut [u8], tag_at: usize, (other, other_at): (&[u8], usize)) {
+pub fn choose_as(frame: &mut [u8], tag_at: usize, (other, other_at): (&[u8], usize)) {
     let compensation_at = other_at + crate::tag::LEN - 2;
     let Some(&[a, b]) = other.get(compensation_at..).and_then(<[u8]>::first_chunk) else { return };
     let checksum = u16::from_ne_bytes([frame[tag_at - 2], frame[tag_at - 1]]);

@@ -85,7 +85,10 @@ fn right(size: usize, f: u32, fields: Fields, layout: Layout) -> (Vec<u8>, Value
 /// a hop limit that no checksum covers.
 fn free(layout: &Layout, at: usize, xor: u8) -> bool {
     let of_tunnel = matches!(layout, Layout::Tunnel(_)) && (at == 14 && xor & 0xf0 == 0 || (15..=17).contains(&at));
-    at < 12 || of_tunnel || layout.ends().is_some() && at == 21
+    // TOS and traffic class of a translator; that of IPv4 has a checksum.
+    let class =
+        matches!(layout, Layout::Ipv6(_)) && (at == 14 && xor & 0xf0 == 0 || at == 15 && xor.trailing_zeros() >= 4);
+    at < 12 || of_tunnel || class || layout.ends().is_some() && at == 21
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! The gallery of faults: the check of a bed must name each fault that a device has, and accuse nothing else.
 
 use super::SelfTestRecord;
-use crate::bed::check;
+use crate::bed::frames;
 use crate::event::{Event, Listener};
 use crate::rig::{Rig, RunContext};
 use gateway::{FAULTS, KnownFault};
@@ -63,10 +63,10 @@ fn said(fault: &KnownFault, process: &RunContext) -> Result<String, String> {
     let point = scenario.points().next().ok_or("the scenario has no point")?;
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
     let mut all = Vec::new();
-    for (name, spec) in check::trials(point.connections) {
-        let (grade, words) = check::judged(&spec, &check::tried(&mut rig, &spec), None);
+    for (name, spec) in frames::trials(point.connections) {
+        let (grade, words) = frames::judged(&spec, &frames::tried(&mut rig, &spec), None);
         all.push(format!("{name}: {words}"));
-        if grade == check::Grade::Bad {
+        if grade == frames::Grade::Bad {
             break;
         }
     }

@@ -3,12 +3,9 @@
 
 use super::config::Config;
 use super::pool::{CHUNK, Pool, PortClasses, Ports};
-use super::room::Room;
+use super::room::{PROTOCOLS, Room};
 use super::session::{addr, port, protocol};
 use arena::{ArenaError, Array};
-
-/// UDP, TCP, ICMP identifiers.
-pub(super) const PROTOCOLS: usize = 3;
 
 /// Taken, freed in this epoch, freed in the last one.
 const LAYERS: usize = 3;

@@ -1,8 +1,10 @@
 //! Which outside addresses may have a free port. A search marks an address as full; the mark goes
 //! when a port of the address is free again, so that refused customers cost no search.
 
-use super::portmap::PROTOCOLS;
 use std::array::from_fn;
+
+/// UDP, TCP, ICMP identifiers.
+pub(super) const PROTOCOLS: usize = 3;
 
 type Bits = Vec<u64>;
 

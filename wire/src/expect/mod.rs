@@ -182,14 +182,12 @@ impl Expect {
     }
 
     /// The frame with this tag of the flow with these values: with empty Ethernet addresses and this TTL or hop limit.
-    /// What the sender chose freely is taken from `got`, which has its tag at `got_at`.
-    pub fn frame(&self, values: &Values, tag: &Tag, ttl: u8, (got, got_at): (&[u8], usize)) -> Vec<u8> {
+    pub fn frame(&self, values: &Values, tag: &Tag, ttl: u8) -> Vec<u8> {
         let size = self.len - self.layout.overhead() + header::FCS;
         let (to, from) = Default::default();
         let sent = Template::udp(&UdpFrame { to, from, size, ttl, fields: self.fields }, self.layout.clone());
         let mut frame = sent.bytes().to_vec();
         sent.write(&mut frame, values, tag);
-        crate::edges::choose_as(&mut frame, self.tag_at(), (got, got_at));
         frame
     }
 
