@@ -75,7 +75,7 @@ pub fn enter_real_time() -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
-/// Reverses [`preempt_others`]: the best ordinary priority.
+/// Reverses [`enter_real_time`]: the best ordinary priority.
 pub fn leave_real_time() -> bool {
     // SAFETY: as above; ordinary threads have priority 0.
     let param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -86,7 +86,7 @@ pub fn leave_real_time() -> bool {
 }
 
 /// The kernel stops real-time threads beyond 950 ms of each second (sched_rt_runtime_us). Use
-/// [`hurry`] for longer work.
+/// [`set_best_nice`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
 /// Cores of this process, in order, as of the first call, before any pinning.

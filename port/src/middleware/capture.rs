@@ -21,7 +21,7 @@ pub struct CapturedFrame {
     pub nanos: u64,
     /// Length in octets, without FCS.
     pub length: usize,
-    /// First octets, up to [`Scope::octets`].
+    /// First octets, up to [`CaptureLimits::snaplen`].
     pub octets: Vec<u8>,
 }
 
