@@ -137,8 +137,7 @@ fn is_honest(result: &SearchResult, settings: &SearchSettings, log: &[(TrialSpec
             matches!(
                 result.kind,
                 ResultKind::NothingPassed | ResultKind::NothingMeasured | ResultKind::Below | ResultKind::NoRate
-            )
-                || settings.hi == Rate(0)
+            ) || settings.hi == Rate(0)
         );
         return;
     }
