@@ -60,7 +60,8 @@ fn expected(octets: &[u8], plan: &JudgePlan<'_>, ttl: u8) -> Option<Vec<u8>> {
     let values = Values::of(plan.view.flows.flow(plan.view.order.get(tag.index)));
     let values = match plan.store.and_then(|(store, trial)| store.get(tag.index, trial)) {
         Some((addr, port)) => values.learned(addr, port),
-        None => plan.expect.with_outer_of(octets, &values),
+        // A VLAN tag or another header moves all that follows it.
+        None => plan.expect.with_outer_of(octets.get(at.saturating_sub(plan.expect.tag_at())..)?, &values),
     };
     let mut frame = plan.expect.frame(&values, &tag, ttl);
     wire::edges::choose_as(&mut frame, plan.expect.tag_at(), (octets, at));
