@@ -2,7 +2,7 @@
 //! table, and reads its memory.
 
 use crate::device::{Clearing, MemoryNow};
-use crate::engine::Engine;
+use crate::engine::{Engine, validation_phase};
 use crate::phase::Phase;
 use method::trial::{EmptyingTimes, Observed, Survivors, TableMemory, TearDown};
 use method::{Count, Nanos, Rate, TrialError, TrialSpec};
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const SURVEY_RATE: Rate = Rate(100_000);
 /// Surveys before a connection counts as gone: host noise may lose a frame.
 const SURVEYS: u32 = 3;
+/// Connections of which frames show whether they were removed.
+const SAMPLE: Count = 100;
+const SAMPLE_RATE: Rate = Rate(1_000);
 /// Largest fall in a round of memory that has settled.
 const SETTLED_PART: u64 = 1_000;
 /// The kernel frees removed entries in the background.
@@ -24,7 +27,7 @@ impl Engine {
             observed.memory = self.memory(spec.connections)?;
         }
         if let Some(tear_down) = spec.options.tear_down {
-            observed.emptied = Some(self.tear_down(tear_down)?);
+            observed.emptied = Some(self.tear_down(tear_down, spec.connections)?);
         }
         Ok(())
     }
@@ -45,18 +48,29 @@ impl Engine {
         Ok(Survivors { all: spec.connections, same, moved })
     }
 
-    fn tear_down(&mut self, of: TearDown) -> Result<EmptyingTimes, TrialError> {
+    fn tear_down(&mut self, of: TearDown, connections: Count) -> Result<EmptyingTimes, TrialError> {
         let entries = self.entries()?;
         let Clearing { took, how, clock } = self.clear_timed()?;
-        if self.device.is_cleared_by_command()
-            && let (Some(entries), Some(left)) = (entries, self.entries()?)
-            && left > entries / 2
-        {
-            let what = format!("`clear` left {left} of {entries} entries in the table of the device");
-            return Err(TrialError::NotMeasurable(what));
+        if self.device.is_cleared_by_command() {
+            self.prove_tear_down(entries, connections)?;
         }
         let empty = (0..of.empty).map(|_| Ok(self.clear_timed()?.took)).collect::<Result<Vec<Nanos>, TrialError>>()?;
         Ok(EmptyingTimes { entries, full: took, empty, how, clock: clock.name().to_owned() })
+    }
+
+    /// By the device's count, or else by frames in reverse, which pass on connections that are left.
+    fn prove_tear_down(&mut self, entries: Option<Count>, connections: Count) -> Result<(), TrialError> {
+        let (left, all, what) = if let (Some(entries), Some(left)) = (entries, self.entries()?) {
+            (left, entries, "entries in the table of the device")
+        } else {
+            let sample = connections.min(SAMPLE);
+            let phase = validation_phase(SAMPLE_RATE, sample, self.settings.phase1_drain);
+            (self.phase(&phase)?.reverse.received, sample, "connections: frames in reverse still pass on them")
+        };
+        if left > all / 2 {
+            return Err(TrialError::NotMeasurable(format!("`clear` left {left} of {all} {what}")));
+        }
+        Ok(())
     }
 
     /// Memory with the connections, and once the device has freed it.

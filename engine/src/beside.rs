@@ -53,7 +53,7 @@ pub(crate) fn act(
     let began = phase.since_start().unwrap_or_default();
     let clock = Instant::now();
     device.disrupt(action.what)?;
-    Ok(Some(ActionTime { began, took: clock.elapsed().into(), connections: None }))
+    Ok(Some(ActionTime { began, took: clock.elapsed().into(), ..ActionTime::default() }))
 }
 
 /// Samples CPU times from `began` until the trial is over.

@@ -249,6 +249,7 @@ impl Engine {
         let mut p = p?;
         store.dut_entries_after = self.entries()?;
         if let (Some(known), Some(acted)) = (known, &mut p.observed.action) {
+            acted.entries = store.dut_entries.zip(store.dut_entries_after).map(|(before, after)| [before, after]);
             acted.connections = Some(self.survey(spec, &known)?);
         }
         self.after(spec, &mut p.observed)?;
@@ -498,7 +499,7 @@ impl Trials for Engine {
     }
 }
 
-fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
+pub(crate) fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
     Phase { direction: Direction::Reverse, drain, ..Phase::of(FramePurpose::Validate, rate, connections) }
 }
 

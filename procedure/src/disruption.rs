@@ -40,6 +40,7 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         search(context, Outage { action, duration, off, churn: None }, trials, watch)
     },
     sections: &[section],
+    doubts: without_effect,
     known: &[KnownValue {
         metric: "reset_gap_forward",
         device: "is dark for 1.7 s after a reset",
@@ -360,6 +361,39 @@ fn section(results: &Results<'_>) -> Option<Section> {
             ..named
         },
     )
+}
+
+/// Actions that left no trace: a command may succeed and do nothing.
+fn without_effect(results: &Results<'_>) -> Vec<String> {
+    let in_words = |result: &&MetricResult<'_>| {
+        let no_trace: Vec<&Observed> =
+            result.observed(|observed| left_no_trace(observed).then_some(observed)).collect();
+        let acted = no_trace.last()?.action?;
+        let connections = acted.connections.map(|found| {
+            format!(", all {} kept their outside address and port", number::plural(found.all, "connection"))
+        });
+        let entries = acted.entries.map(|[before, after]| {
+            format!(", the table had {} entries before and {} after", number::grouped(before), number::grouped(after))
+        });
+        Some(format!(
+            "Nothing shows that the hook `{}` did something ({}): in {} of {} repetitions no frame was lost{}{}.",
+            result.metric,
+            result.place,
+            no_trace.len(),
+            result.repetitions.len(),
+            connections.unwrap_or_default(),
+            entries.unwrap_or_default()
+        ))
+    };
+    results.of(&[RESET.key, FAILOVER.key]).iter().filter_map(in_words).collect()
+}
+
+fn left_no_trace(observed: &Observed) -> bool {
+    let Some(acted) = observed.action else { return false };
+    let lost = observed.losses.iter().any(|(_, losses)| losses.frames > 0);
+    !lost
+        && acted.connections.is_none_or(|found| found.same == found.all)
+        && acted.entries.is_none_or(|[before, after]| after >= before)
 }
 
 fn connections(result: &MetricResult<'_>, count: fn(trial::Survivors) -> u64) -> Option<String> {

@@ -109,6 +109,8 @@ pub struct Procedure {
     pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
     /// What a summary says of single points.
     pub findings: fn(&Results<'_>) -> Vec<Finding>,
+    /// Why results of single points may mislead.
+    pub doubts: fn(&Results<'_>) -> Vec<String>,
     /// Values of both directions for the summary: a name, and the keys for left to right and right to left.
     pub both_ways: &'static [(&'static str, [&'static str; 2])],
     /// Devices of known truth.
@@ -135,6 +137,7 @@ impl Procedure {
         conditions: |_| Vec::new(),
         sections: &[],
         findings: |_| Vec::new(),
+        doubts: |_| Vec::new(),
         both_ways: &[],
         known: &[],
     };

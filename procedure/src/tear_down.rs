@@ -166,10 +166,10 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     result.observed = last.clone();
     let emptied: Option<Vec<EmptyingTimes>> = observed.into_iter().map(|observed| observed.emptied).collect();
     let emptied = emptied.ok_or_else(|| TrialError::Tester("the table was not emptied after the trial".to_owned()))?;
-    Ok(of_times(context.connections, &emptied, result))
+    of_times(context.connections, &emptied, result)
 }
 
-fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult) -> SearchResult {
+fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult) -> Result<SearchResult, TrialError> {
     let mut full: Vec<u64> = all.iter().map(|emptied| emptied.full.0).collect();
     let mut empty: Vec<u64> = all.iter().flat_map(|emptied| &emptied.empty).map(|time| time.0).collect();
     full.sort_unstable();
@@ -178,6 +178,15 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
     let (of_full, of_empty) = (middle(&full), middle(&empty));
     let spread = empty.last().unwrap_or(&0) - empty.first().unwrap_or(&0);
     let net = of_full.saturating_sub(of_empty);
+    if of_full < of_empty || net + spread == 0 {
+        return Err(TrialError::NotMeasurable(format!(
+            "the full table took {} to empty, and the empty one {} ({} to {}): no time of the connections is seen; use more connections",
+            number::duration(of_full),
+            number::duration(of_empty),
+            number::duration(*empty.first().unwrap_or(&0)),
+            number::duration(*empty.last().unwrap_or(&0)),
+        )));
+    }
     let is_resolved = net > 0 && net >= spread.saturating_mul(RESOLVED);
     result.parts = BTreeMap::from([
         ("filled_table_deletion_time".to_owned(), of_full.cast_signed()),
@@ -185,12 +194,12 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
         ("net_deletion_time".to_owned(), of_full.cast_signed() - of_empty.cast_signed()),
     ]);
     // An unresolved net time is at most one spread longer.
-    let at_most = if is_resolved { net } else { net.saturating_add(spread).max(1) };
+    let at_most = if is_resolved { net } else { net.saturating_add(spread) };
     result.rate = Rate::of(connections, Nanos(at_most));
     result.kind = if is_resolved { ResultKind::Observed } else { ResultKind::AtUpperLimit };
     result.evidence.below_resolution =
         (!is_resolved).then_some(BelowResolution { net: Nanos(net), spread: Nanos(spread) });
-    result
+    Ok(result)
 }
 
 /// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
@@ -342,4 +351,29 @@ fn regression(fits: &[Fit<'_>]) -> Table {
         line("intercept, bytes", Form::Digits(4, ""), |line| line.intercept),
         line("R²", Form::Decimals(4, ""), |line| line.r_squared),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Microseconds of a table with 1,000 connections and of empty ones, and connections per second.
+    #[test]
+    fn no_time_of_the_connections_is_no_rate() {
+        let table = [
+            (3_000, [3_250, 3_310], None, "below zero"),
+            (3_000, [3_000, 3_000], None, "no time at all"),
+            (3_100, [2_900, 3_100], Some((3_333_333, ResultKind::AtUpperLimit)), "below resolution"),
+            (4_000, [2_900, 3_100], Some((1_000_000, ResultKind::Observed)), "resolved"),
+        ];
+        for (full, empty, expected, name) in table {
+            let times = EmptyingTimes {
+                full: Nanos(full * 1_000),
+                empty: empty.map(|time| Nanos(time * 1_000)).to_vec(),
+                ..EmptyingTimes::default()
+            };
+            let found = of_times(1_000, &[times], SearchResult::empty());
+            assert_eq!(found.ok().map(|result| (result.rate.0, result.kind)), expected, "{name}");
+        }
+    }
 }

@@ -142,6 +142,31 @@ fn a_clear_that_leaves_entries_is_no_clear() {
     assert!(error.contains("`clear` left 10007 of 10007 entries"), "{error}");
 }
 
+/// Its command does nothing, and nothing counts its entries.
+struct Uncounted;
+
+impl Device for Uncounted {
+    fn clear(&mut self) -> Result<(), TrialError> {
+        Ok(())
+    }
+    fn is_cleared_by_command(&self) -> bool {
+        true
+    }
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn without_a_count_frames_show_that_a_clear_left_the_connections() {
+    let bed = bed(64);
+    let lanes = lanes((1, 8192), 128, || Steer::First, |left| left, |right| right);
+    let mut engine = common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, Uncounted, settings());
+    let tear_down = Some(TearDown { empty: 3 });
+    let error = engine.run(&spec(TrialOptions { tear_down, ..TrialOptions::default() })).unwrap_err().to_string();
+    assert!(error.contains("`clear` left 100 of 100 connections"), "{error}");
+}
+
 struct Quarter(Instant);
 
 impl CpuTimes for Quarter {

@@ -90,7 +90,8 @@ impl SimulatedDut {
         };
         let moved = self.truth.control.moved.floor_of(all - kept);
         let connections = (all > 0).then_some(Survivors { all, same: kept, moved });
-        Some(ActionTime { began: at, took: self.dark(what, true), connections })
+        let entries = (all > 0).then_some([all, kept + moved]);
+        Some(ActionTime { began: at, took: self.dark(what, true), connections, entries })
     }
 
     pub(super) fn emptied(&mut self, of: TearDown) -> EmptyingTimes {

@@ -45,6 +45,9 @@ pub struct ActionTime {
     /// The connections after the trial; none of a stateless device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Survivors>,
+    /// Entries of the device's own table before the frames and after them; none if it does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<[Count; 2]>,
 }
 
 /// What became of the connections of phase 1: one frame Left to Right on each of them, after the trial.

@@ -96,6 +96,16 @@ fn outages_of_each_direction() {
     finds(&scenario(device, "\"failover\", \"reset\"", trials), &truth);
 }
 
+/// A failover that takes no time, and one that takes 100 ms; all connections survive both.
+#[test]
+fn an_action_without_a_trace_is_doubted() {
+    for (time, is_doubted) in [("0 s", true), ("100 ms", false)] {
+        let trials = "[measure.failover]\nrate = \"100k\"";
+        let text = Ended::of(&scenario(&format!("failover-time = {time:?}"), "\"failover\"", trials)).report("text");
+        assert_eq!(text.contains("Nothing shows that the hook `failover` did something"), is_doubted, "{time}: {text}");
+    }
+}
+
 #[test]
 fn memory_of_each_bucket_and_tear_down() {
     let device = "buckets = 4096\nbucket-octets = 16\nentry-octets = 384\ntear-down-rate = \"2M\"\ntear-down-empty = \"2 s\"\n\

@@ -3,7 +3,7 @@
 use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
-use super::{Report, evidence, parts, ways};
+use super::{Report, evidence, parts, section, ways};
 use crate::audit::Basis;
 use crate::doubt::Doubt;
 use crate::folder::SHARED_CORES;
@@ -88,6 +88,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     wrong_frames(report, &mut doubts);
     different_frames(report, &mut doubts);
     doubts.extend(ways::doubt(&j.ways));
+    doubts.extend(section::doubts(report));
     starved_queues(j, &mut doubts);
     if let Some(hop) = j.kept_hop {
         let sent_with = report.header.scenario.traffic.ttl;

@@ -26,6 +26,12 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
     results.keys.list().iter().flat_map(|procedure| (procedure.findings)(&results)).collect()
 }
 
+/// What the procedures doubt.
+pub(super) fn doubts(report: &Report) -> Vec<String> {
+    let results = results(report);
+    results.keys.list().iter().flat_map(|procedure| (procedure.doubts)(&results)).collect()
+}
+
 fn results(report: &Report) -> Results<'_> {
     let points = document::distinct(report.results.iter().map(PointResult::point));
     let number = |result: &PointResult| points.iter().position(|point| *point == result.point());
