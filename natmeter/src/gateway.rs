@@ -9,7 +9,7 @@ use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
 use gateway::{ControlQueue, EmbeddedConfig, EmbeddedError, EmbeddedGateway, Owns};
 use plane::lw4o6::Live;
-use plane::{Side4, Side6};
+use plane::{AnyFunction, MssLimit, Packet, Side4, Side6, Wrapper};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use tech::{GatewayBuild, Job, Links};
+use tech::{Functions, GatewayBuild, Job, Links};
 use wire::Mac;
 
 mod ending;
@@ -107,6 +107,12 @@ fn build(
     technology.build(&job).map_err(|why| GatewayError::Technology { name: technology.name(), why })
 }
 
+/// One function a worker, with the limit for the MSS of TCP.
+fn limited<P: Packet>(gateway: &Gateway, functions: Functions) -> Vec<AnyFunction<P>> {
+    let limit = gateway.largest_mss;
+    functions.boxed().into_iter().map(|function| MssLimit::new(limit).around(function)).collect()
+}
+
 fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
     // No function of the technology reads an address of the other version.
     let address = if let IpAddr::V4(address) = side.address { address } else { Ipv4Addr::UNSPECIFIED };
@@ -147,7 +153,7 @@ pub(crate) fn replay(
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let vlans = [tag(&gateway.left), tag(&gateway.right)];
-    let mut function = build(gateway, macs, 1, seed, None)?.functions.boxed().remove(0);
+    let mut function = limited(gateway, build(gateway, macs, 1, seed, None)?.functions).remove(0);
     let passed = pass(&mut *function, owns.as_ref(), vlans, files, linger)?;
     let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
     Ok(counted(&passed, events, function.entries(), as_json))
@@ -202,7 +208,7 @@ pub(crate) fn run(
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
     let GatewayBuild { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
     let config = EmbeddedConfig { cores: cores(gateway.workers), preempt: false, owns, ports, pools };
-    let (embedded, workers) = EmbeddedGateway::start(clock, config, functions.boxed());
+    let (embedded, workers) = EmbeddedGateway::start(clock, config, limited(gateway, functions));
     if gateway.busy {
         embedded.wake(Duration::MAX);
     } else {

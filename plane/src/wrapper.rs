@@ -2,10 +2,14 @@
 
 use crate::function::{Drops, Input, Packet, Spare, TableEntry};
 use crate::object::{AnyFunction, DynFunction};
+use std::any::Any;
 use std::ops::Range;
 
 /// What is put around a function.
 pub trait Wrapper: Send + Sized + 'static {
+    /// Whether it and the function inside take over another configuration. Devices that are measured keep theirs.
+    const FOLLOWS: bool = false;
+
     /// Works on a batch as [`Function::process`](crate::Function::process) does.
     fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>);
 
@@ -13,6 +17,9 @@ pub trait Wrapper: Send + Sized + 'static {
     fn counters(&self) -> Drops {
         Drops::new()
     }
+
+    /// Takes over the settings of a wrapper, if it [follows](Self::FOLLOWS) others.
+    fn follow(&mut self, _new: &Self) {}
 
     /// Forgets its own state.
     fn clear(&mut self) {}
@@ -23,7 +30,7 @@ pub trait Wrapper: Send + Sized + 'static {
     }
 }
 
-/// A wrapped function, which never adopts another configuration.
+/// A wrapped function.
 struct WrappedFunction<P, W> {
     function: AnyFunction<P>,
     wrapper: W,
@@ -65,16 +72,21 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for WrappedFunction<P, W> {
         self.function.sessions(now, places)
     }
 
-    fn can_adopt(&self, _: &dyn DynFunction<P>) -> Result<(), String> {
-        Err(FIXED.into())
+    fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String> {
+        let new = (new as &dyn Any).downcast_ref::<Self>().filter(|_| W::FOLLOWS).ok_or(FIXED)?;
+        self.function.can_adopt(&*new.function)
     }
 
-    fn ending(&self, _: &dyn DynFunction<P>, _: usize) -> Vec<TableEntry> {
-        Vec::new()
+    fn ending(&self, new: &dyn DynFunction<P>, most: usize) -> Vec<TableEntry> {
+        let new = (new as &dyn Any).downcast_ref::<Self>();
+        new.map_or_else(Vec::new, |new| self.function.ending(&*new.function, most))
     }
 
-    fn adopt(&mut self, _: &mut dyn DynFunction<P>) -> Result<(), String> {
-        Err(FIXED.into())
+    fn adopt(&mut self, new: &mut dyn DynFunction<P>) -> Result<(), String> {
+        let new = (new as &mut dyn Any).downcast_mut::<Self>().filter(|_| W::FOLLOWS).ok_or(FIXED)?;
+        self.function.adopt(&mut *new.function)?;
+        self.wrapper.follow(&new.wrapper);
+        Ok(())
     }
 }
 

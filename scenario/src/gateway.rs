@@ -19,6 +19,8 @@ pub struct Gateway {
     pub busy: bool,
     /// Answer ARP, Neighbor Solicitations and pings; otherwise that is left to the kernel.
     pub answer: bool,
+    /// The largest MSS option that TCP hosts may announce through it, if there is a limit.
+    pub largest_mss: Option<u16>,
     pub socket: PathBuf,
     /// The side of the customers.
     pub left: Side,
@@ -94,10 +96,25 @@ fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Ga
     let right = side(sections, "right");
     let (plays, workers) = keys.as_ref().map_or((Plays::default(), 1), |keys| (keys.plays, keys.workers));
     let technology = technology(sections, technologies, plays, workers);
-    let GatewayKeys { plays, workers, io, busy, answer, socket } = keys?;
+    let GatewayKeys { plays, workers, io, busy, answer, tcp_mss, socket } = keys?;
     let technology = technology?;
     let socket = socket.unwrap_or_else(default_socket);
-    Some(Gateway { plays, workers, io, busy, answer, socket, left: left?, right: right?, technology })
+    let (left, right) = (left?, right?);
+    let fits = || segment_that_fits(technology.as_ref(), plays, [&left, &right]);
+    let largest_mss = tcp_mss.map(|given| given.unwrap_or_else(fits));
+    Some(Gateway { plays, workers, io, busy, answer, largest_mss, socket, left, right, technology })
+}
+
+/// The largest TCP segment that both links take.
+fn segment_that_fits(technology: &dyn Technology, plays: Plays, sides: [&Side; 2]) -> u16 {
+    const IPV4: usize = 20;
+    const IPV6: usize = 40;
+    const TCP: usize = 20;
+    let (left, right) = technology.versions(plays);
+    let over_ipv6 = (IPV4 + technology.overhead()).max(IPV6);
+    let headers = |version| TCP + if version == 6 { over_ipv6 } else { IPV4 };
+    let room = |(side, version): (&Side, u8)| side.mtu.saturating_sub(headers(version) as u16);
+    sides.into_iter().zip([left, right]).map(room).fold(u16::MAX, u16::min)
 }
 
 /// Where the control socket is when the file does not say.

@@ -13,8 +13,8 @@ use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::words::{ORDERS, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear, popularity};
 use key::kind::{
-    Choice, ValueKind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate,
-    series, share, text, yes_or_no,
+    Choice, ValueKind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, or_word, own, path,
+    rate, series, share, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
@@ -295,6 +295,8 @@ key::table! {
         busy: bool = "busy", yes_or_no(), or("false");
         /// Whether the gateway answers ARP, Neighbor Solicitations and pings itself; otherwise the kernel does.
         answer: bool = "answer", yes_or_no(), or("true");
+        /// The largest maximum segment size that TCP hosts may announce to each other through the gateway: a number, or `"clamp"` for what both links take without fragments. The gateway lowers the option of SYN segments.
+        tcp_mss: Option<Option<u16>> = "tcp-mss", maybe(or_word("clamp", number(536..=65_495))), computed("it changes no option");
         /// Path of the control socket.
         socket: Option<PathBuf> = "socket", maybe(path()), computed("`natmeter-gateway.sock` in `$XDG_RUNTIME_DIR`, or in /run");
     }

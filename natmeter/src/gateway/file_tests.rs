@@ -136,6 +136,40 @@ fn a_fragment_that_is_reassembled_is_not_dropped() {
     assert_eq!(outcome.right[0].len(), 14 + inner.len());
 }
 
+/// Octets of the headers between the MTU of the narrower link and a segment (RFC 791, 8200, 2473, 9293).
+#[test]
+fn the_mss_that_hosts_announce_fits_both_links() {
+    let nat64 = "[technology.nat64]\npref64 = \"2001:db8:64::/96\"\npool = \"198.51.100.10\"\n";
+    let xlat =
+        "[technology.464xlat]\npref64 = \"2001:db8:64::/96\"\nclat = \"2001:db8:1::/96\"\npool = \"198.51.100.10\"\n";
+    let nat66 = "[technology.nat66]\npool = \"2001:db8:2::/120\"\n";
+    let side = |mtu: u16, ip: &str| format!("address = \"{ip}\"\nmtu = {mtu}");
+    let [v4, v6, other4, other6] = ["10.0.0.1", "2001:db8:af::1", "198.51.100.1", "2001:db8:bf::1"];
+    for (technology, plays, [left, right], clamped) in [
+        (NAT44, "pe", [side(1500, v4), side(1400, other4)], 1400 - 40),
+        (NAT44, "pe", [side(1300, v4), side(1400, other4)], 1300 - 40),
+        (nat64, "pe", [side(1500, v6), side(1500, other4)], 1500 - 60),
+        (nat64, "pe", [side(1500, v6), side(1450, other4)], 1450 - 40),
+        (xlat, "ce", [side(1500, v4), side(1492, other6)], 1492 - 60),
+        (xlat, "dual", [side(1500, v4), side(1492, other4)], 1492 - 40),
+        (nat66, "pe", [side(1500, v6), side(1400, other6)], 1400 - 60),
+        (LW4O6, "pe", [side(1500, v6), side(1500, other4)], 1500 - 80),
+    ] {
+        let largest = |mss: &str| {
+            let text = format!("[gateway]\nplays = \"{plays}\"\n{mss}\n{}", file(&left, &right, technology));
+            scenario::gateway::parse("g.toml", &text, tech::ALL).map(|g| g.largest_mss).map_err(|e| e.to_string())
+        };
+        assert_eq!(largest("tcp-mss = \"clamp\""), Ok(Some(clamped)), "{technology}");
+        assert_eq!((largest("tcp-mss = 1220"), largest("")), (Ok(Some(1220)), Ok(None)));
+        assert!(largest("tcp-mss = 535").is_err_and(|e| e.contains("write \"clamp\", or ")));
+    }
+    let syn = hex("1388 0050 00000001 00000000 6002 ffff 0000 0000 0204 05b4");
+    let syn = ip4(LEFT, 6, 0, [[10, 0, 0, 2], [203, 0, 113, 9]], &syn);
+    let text = format!("[gateway]\ntcp-mss = 1220\n{}", file(INSIDE, OUTSIDE, NAT44));
+    let outcome = pass_files(&text, &[(0, syn)], &[]);
+    assert_eq!((&outcome.right[0][54..], outcome.count("mss-lowered")), (&hex("0204 04c4")[..], 1), "{}", outcome.told);
+}
+
 /// A pool's addresses are the customers': a query from outside that no customer began finds no mapping and is filtered (RFC 4787,
 /// section 5; RFC 5508, section 3.1 lets those of customers pass). The gateway's own addresses are a host's (RFC 1122, section
 /// 3.2.2.6).

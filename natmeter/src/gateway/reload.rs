@@ -4,7 +4,7 @@
 use super::next_hops::Watches;
 use super::running::{Removal, RunningGateway};
 use super::table_file::{Changes, TableFile};
-use super::{build, next_hops, owns};
+use super::{build, limited, next_hops, owns};
 use plane::lw4o6::BindingTable;
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ impl RunningGateway<'_> {
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
         let built =
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
-        let (functions, table) = (built.functions.boxed(), built.table);
+        let (functions, table) = (limited(&new, built.functions), built.table);
         self.is_going_on()?;
         table_file.as_ref().map_or(Ok(()), TableFile::is_unchanged)?;
         let changes = self.changes(table.as_ref())?;

@@ -5,6 +5,7 @@ mod aftr;
 mod chain;
 mod each_device;
 mod map;
+mod mss;
 mod nat44;
 mod nat64;
 mod natxy;
