@@ -10,4 +10,5 @@
 /// - 5: a trial that sent fewer frames than planned is invalid, and noise can have touched the frames of catch-up
 ///   bursts.
 /// - 6: a loss that no rate causes ends a search without a rate.
-pub const RULES: u32 = 6;
+/// - 7: a complete proof that connections exist stands whatever the host did.
+pub const RULES: u32 = 7;

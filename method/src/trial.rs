@@ -74,6 +74,17 @@ pub enum ResponderTable {
     Update,
 }
 
+/// What a trial that passes shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// The device forwards, or sets up connections, at the rate of the trial.
+    #[default]
+    Rate,
+    /// The device holds all connections. An answer on each shows it, however late or unevenly the tester asked.
+    State,
+}
+
 /// The specification of one trial.
 ///
 /// `Establish` trials always start from an empty connection tracking table: [`Trials::run`] clears it first. Each
@@ -102,6 +113,9 @@ pub struct TrialSpec {
     /// What the Responder does with its state table in phase 2.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub responder_table: ResponderTable,
+    /// What the trial shows if it passes.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub claim: Claim,
     /// What the trial does beside that.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub options: TrialOptions,
@@ -121,6 +135,7 @@ impl TrialSpec {
             keep_table: false,
             responder_order: Order::Random,
             responder_table: ResponderTable::Keep,
+            claim: Claim::Rate,
             options: TrialOptions::default(),
         }
     }

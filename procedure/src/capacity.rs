@@ -15,6 +15,7 @@ use key::quantity::show_grouped;
 use method::judged::probe_connections;
 use method::search::{CapacityRates, Precision};
 use method::simulated::WhenFull;
+use method::trial::Claim;
 use method::validity::Invalid;
 
 /// Entry in the list.
@@ -225,7 +226,7 @@ impl Search<'_, '_> {
 
     /// Searches for a rate: tries `top` first; ends below `floor`.
     fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<RateResult, TrialError> {
-        let (mut passed, mut failed) = (Rate(0), None::<Rate>);
+        let (mut passed, mut held_at, mut failed) = (Rate(0), Rate(0), None::<Rate>);
         let mut undecided = None;
         loop {
             let rate = match failed {
@@ -233,11 +234,14 @@ impl Search<'_, '_> {
                 Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.width(passed).0 => {
                     passed.halfway(failed)
                 }
-                Some(_) => return Ok(RateResult { rate: passed, undecided }),
+                Some(_) => return Ok(RateResult { rate: held_at, undecided }),
             };
-            match self.decide(connections, rate, (passed, failed.unwrap_or(top)))? {
-                Decision::Pass if rate == top => return Ok(RateResult { rate, undecided: None }),
-                Decision::Pass => passed = rate,
+            let (decision, offered) = self.decide(connections, rate, (passed, failed.unwrap_or(top)))?;
+            // A slow tester lowers the rate, but makes no table full.
+            let held = offered.max(floor).min(rate);
+            match decision {
+                Decision::Pass if rate == top => return Ok(RateResult { rate: held, undecided: None }),
+                Decision::Pass => (passed, held_at) = (rate, held),
                 Decision::Fail(_) => (failed, undecided) = (Some(rate), None),
                 Decision::TesterBound(reason) | Decision::HostBound(reason) => {
                     (failed, undecided) = (Some(rate), Some(reason));
@@ -246,10 +250,16 @@ impl Search<'_, '_> {
         }
     }
 
-    fn decide(&mut self, connections: Count, rate: Rate, (lo, hi): (Rate, Rate)) -> Result<Decision, TrialError> {
+    /// Decides about a rate, which it returns as the tester offered it.
+    fn decide(
+        &mut self,
+        connections: Count,
+        rate: Rate,
+        (lo, hi): (Rate, Rate),
+    ) -> Result<(Decision, Rate), TrialError> {
         (self.watch)(&Progress { lo, hi, rate, steps_left: RATE_ERROR.halvings(lo, hi).max(1) });
         let (alpha, at_most) = (self.settings.alpha, self.validate_at_most);
-        let spec = trial(rate, connections, alpha, at_most);
+        let spec = TrialSpec { claim: Claim::State, ..trial(rate, connections, alpha, at_most) };
         let (few, slow) = probe_connections(connections, rate);
         let probe = trial(slow, few, alpha, at_most);
         let judgement = self.decider.decide(&spec, &probe, Patience::Repeat)?;
@@ -257,7 +267,8 @@ impl Search<'_, '_> {
         if let Some(step) = self.result.trace.last_mut() {
             step.connections = Some(connections);
         }
-        Ok(judgement.decision)
+        let forward = &judgement.last().outcome.forward;
+        Ok((judgement.decision.clone(), Rate::at_least(forward.sent, forward.send_time)))
     }
 
     fn conclude(

@@ -9,7 +9,7 @@ use key::quantity::count;
 use key::{Value, Wrong};
 use method::judged::{Decision, Patience, probe_connections};
 use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult};
-use method::trial::{TrialError, TrialOutcome, Trials};
+use method::trial::{Claim, TrialError, TrialOutcome, TrialSpec, Trials};
 use method::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -78,7 +78,7 @@ pub(crate) fn search(
     let (mut rate, mut before) = (first, None::<Count>);
     for left in (0..=HALVINGS).rev() {
         watch(&Progress { lo: Rate(0), hi: first, rate, steps_left: left + 1 });
-        let spec = trial(rate, connections, settings.alpha, validate_at_most);
+        let spec = TrialSpec { claim: Claim::State, ..trial(rate, connections, settings.alpha, validate_at_most) };
         let (few, slow) = probe_connections(connections, rate);
         let probe = trial(slow, few, settings.alpha, validate_at_most);
         let judgement = decider.decide(&spec, &probe, Patience::Repeat)?;

@@ -3,7 +3,7 @@
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
-use crate::trial::{Direction, Load, TrialError, TrialOptions, TrialSpec};
+use crate::trial::{Claim, Direction, Load, TrialError, TrialOptions, TrialSpec};
 use crate::units::{Count, Rate};
 use crate::validity::Invalid;
 
@@ -62,6 +62,7 @@ pub fn sample(trial: &TrialSpec) -> TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
         load: Load::Frames(trial.connections.min(SAMPLE)),
         direction: Direction::Reverse,
+        claim: Claim::State,
         options: TrialOptions::default(),
         ..trial.clone()
     }

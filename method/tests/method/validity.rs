@@ -1,5 +1,6 @@
 //! The verdict on one trial, one test per rule (METHODOLOGY.md, validity).
 
+use method::trial::Claim;
 use method::validity::{
     FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, lost_any, table_changed,
 };
@@ -587,6 +588,40 @@ fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
     assert_eq!(judged(&dropped).spoiler(), Spoiler::Phase1);
     // Without the leg in the record, the recorded verdict stays.
     assert_eq!(judged(&TrialOutcome { phase1: None, ..with(5_000) }).spoiler(), Spoiler::Host);
+}
+
+/// A late answer shows a connection as well as one in time; a missing one shows nothing on a busy host.
+#[test]
+fn a_complete_proof_stands_whatever_the_host_did() {
+    let stalled: Change = |o| o.host.tester_stall = Nanos::from_secs(1);
+    let rows: [(&str, Change, bool); 7] = [
+        ("late", |o| o.reverse.timing.finished_late = Nanos::from_secs(2), true),
+        ("its link came back", |o| o.host.link_lost = true, true),
+        ("all counted", |o| o.store.as_mut().unwrap().dut_entries = Some(30_000), true),
+        ("one fewer counted", |o| o.store.as_mut().unwrap().dut_entries = Some(29_999), false),
+        ("one not opened", |o| o.store.as_mut().unwrap().learned = 29_999, false),
+        ("one did not answer", |o| o.reverse.received -= 1, false),
+        ("one was not asked", |o| (o.reverse.sent, o.reverse.received) = (9_999, 9_999), false),
+    ];
+    let rate = TrialSpec {
+        kind: PhaseKind::Established,
+        direction: Direction::Reverse,
+        connections: 30_000,
+        ..TrialSpec::stateless(Rate(10_000), Load::Frames(10_000))
+    };
+    let state = TrialSpec { claim: Claim::State, ..rate.clone() };
+    let store = Some(StoreFacts { learned: 30_000, ..StoreFacts::default() });
+    let quiet = TrialOutcome { reverse: leg(10_000), store, ..TrialOutcome::default() };
+    for (name, change, stands) in rows {
+        let mut outcome = quiet.clone();
+        stalled(&mut outcome);
+        change(&mut outcome);
+        assert_eq!(judged(&state, &outcome) == Verdict::Pass, stands, "{name}");
+        assert!(matches!(judged(&rate, &outcome), Verdict::Invalid(_)), "{name}");
+    }
+    let mut late = quiet;
+    (late.reverse.received, late.reverse.timing.finished_late) = (9_999, Nanos::from_secs(2));
+    assert_eq!(loss(judged(&state, &late)).0, Stream::Reverse, "a missing answer is no matter of time");
 }
 
 #[test]

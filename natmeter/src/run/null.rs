@@ -126,16 +126,14 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
     let stateful = point.connections > 0;
     TrialSpec {
         kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-        rate,
-        load: Load::Frames(rate.frames_in(Nanos::SECOND)),
         direction: scenario.traffic.direction,
         connections: point.connections,
         phase1_rate: of.result.phase1_rate,
-        validate_rate: None,
         keep_table: stateful,
         responder_order: scenario.traffic.responder_order,
         responder_table: scenario.traffic.responder_table,
         options: method::TrialOptions { popularity: scenario.traffic.popularity, ..method::TrialOptions::default() },
+        ..TrialSpec::stateless(rate, Load::Frames(rate.frames_in(Nanos::SECOND)))
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::fixture::altered;
 use method::search::Phase2;
 use method::simulated::{SimulatedDut, Truth, WhenFull};
-use method::{Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials};
+use method::{
+    Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, TrialOutcome, TrialSpec, Trials,
+};
 use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
 use procedure::{Context, Keys};
 
@@ -82,11 +84,30 @@ fn a_table_larger_than_the_testers_connections_is_a_lower_bound() {
     assert_eq!(result.capacity.unwrap().broken, None);
 }
 
+/// A tester that sends at a third of the rate makes no table full, and no rate higher than it sent.
+#[test]
+fn a_slow_tester_does_not_change_the_capacity() {
+    let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
+        if spec.connections > TABLE {
+            return;
+        }
+        let leg = &mut outcome.forward;
+        leg.timing.finished_late = Nanos(leg.send_time.0 * 2);
+        leg.send_time.0 *= 3;
+        outcome.host.tester_stall = leg.timing.finished_late;
+    });
+    let result = search(&mut device);
+    assert_eq!((result.kind, result.rate, result.error), (ResultKind::Exact, Rate(TABLE), Rate(1)));
+    let first = result.capacity.unwrap().first;
+    assert!(first <= Rate(SETUP.0 / 3 + 1), "{first}");
+}
+
 /// A tester that drops frames at many connections gives a lower bound, and never a size of the table.
 #[test]
 fn a_tester_that_drops_frames_gives_a_lower_bound() {
     let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
-        outcome.host.tester_drops = u64::from(spec.connections > 500_000);
+        let drops = u64::from(spec.connections > 500_000);
+        (outcome.host.tester_drops, outcome.forward.received) = (drops, outcome.forward.received - drops);
     });
     let result = search(&mut device);
     assert_eq!((result.kind, result.rate), (ResultKind::TesterLimit, Rate(400_000)));
