@@ -240,16 +240,11 @@ impl JudgePlan<'_> {
         if self.has_moved(StreamId::index(tag), held, (addr, port)) {
             return Err(Fault::WrongPort);
         }
-        let counted = findings.count(hops, seen, StreamId::sequence(tag));
-        if let Err(fault) = counted
-            && fault != Fault::WrongHopLimit
-        {
-            return counted;
-        }
+        findings.count(hops, seen, StreamId::sequence(tag))?;
         if let Some((store, trial)) = self.store {
             findings.learned += u64::from(!store.learn(StreamId::index(tag), trial, addr, port));
         }
-        counted
+        Ok(())
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Findings {
     pub hop_limit: Option<u8>,
     /// Outer hop limit of the first right frame, 0 without an outer header.
     pub outer_hop_limit: u8,
-    /// Right frames, also in [`Fault::WrongHopLimit`].
+    /// Right frames with other ones.
     pub other_hops: HopTally,
     /// Findings on native frames, with a background.
     pub native: Option<Box<Findings>>,
@@ -118,34 +118,23 @@ impl Findings {
         self.differences.iter_mut().zip(differs).for_each(|(n, differs)| *n += u64::from(differs));
     }
 
-    /// Counts a frame; if it is a duplicate or its hop limits differ from the first frame's, the
-    /// right frame may still arrive.
+    /// Counts a frame.
     #[inline(always)]
     pub(crate) fn count(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Result<(), Fault> {
+        let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;
         match self.hops() {
-            Some(first) if first != hops => return Err(self.other_hop(hops, seen, sequence)),
+            Some(first) if first != hops => self.other_hops.add(hops, 1),
             Some(_) => {}
             None => self.set_hops(hops),
         }
-        let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;
         self.received += 1;
         self.reordered += u64::from(out_of_order);
         Ok(())
     }
-
-    /// Counts a frame with other hop limits and recognises its duplicates, for they may become the
-    /// most frequent.
-    #[cold]
-    fn other_hop(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Fault {
-        if !seen.arrive_otherwise(sequence) {
-            return Fault::Duplicate;
-        }
-        self.other_hops.add(hops, 1);
-        Fault::WrongHopLimit
-    }
 }
 
 impl HopTally {
+    #[cold]
     fn add(&mut self, hops: Hops, frames: u64) {
         if let Some(kind) = self.0.iter_mut().find(|(known, n)| *n == 0 || *known == hops) {
             *kind = (hops, kind.1 + frames);
@@ -154,10 +143,11 @@ impl HopTally {
 
     /// Adds a receiver's counters.
     pub fn count(&mut self, found: &Findings) {
+        let others = found.other_hops.0.iter().filter(|(_, n)| *n > 0);
         if let Some(hops) = found.hops() {
-            self.add(hops, found.received);
+            self.add(hops, found.received - others.clone().map(|(_, n)| n).sum::<u64>());
         }
-        found.other_hops.0.iter().filter(|(_, n)| *n > 0).for_each(|&(hops, n)| self.add(hops, n));
+        others.for_each(|&(hops, n)| self.add(hops, n));
     }
 
     /// Most frequent hop limits, and the number of their frames.

@@ -4,8 +4,6 @@
 #[derive(Default)]
 pub struct Arrivals {
     bits: Vec<u64>,
-    /// Bitmap for hop limits other than the first frame's.
-    otherwise: Vec<u64>,
     frames: u64,
     /// Frames expected at another receiver.
     unexpected: u64,
@@ -17,7 +15,6 @@ impl Arrivals {
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
-        self.otherwise.clear();
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
@@ -70,16 +67,6 @@ impl Arrivals {
         Some(out_of_order)
     }
 
-    /// Marks a frame with other hop limits; false for a duplicate.
-    #[cold]
-    pub(crate) fn arrive_otherwise(&mut self, sequence: u64) -> bool {
-        self.otherwise.resize(self.bits.len(), 0);
-        let (word, bit) = (&mut self.otherwise[(sequence / 64) as usize], 1u64 << (sequence % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        new
-    }
-
     /// `count` ≤ [`port::BATCH`] planned frames from `first`, or none and false if one is not in order.
     #[inline(always)]
     pub(crate) fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
@@ -97,17 +84,15 @@ impl Arrivals {
     }
 
     /// Merges another receiver's bitmap for the same sender; calls `twice` for each frame that both
-    /// counted, with any hop limits.
+    /// counted.
     pub fn merge(&mut self, other: &Arrivals, mut twice: impl FnMut(u64)) {
-        let any = |seen: &Arrivals, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
-        for at in 0..self.bits.len().min(other.bits.len()) {
-            let (mine, theirs) = (any(self, at), any(other, at));
-            let mut both = mine & theirs;
+        for ((mine, theirs), at) in self.bits.iter_mut().zip(&other.bits).zip(0u64..) {
+            let mut both = *mine & theirs;
             while both != 0 {
-                twice(at as u64 * 64 + u64::from(both.trailing_zeros()));
+                twice(at * 64 + u64::from(both.trailing_zeros()));
                 both &= both - 1;
             }
-            self.bits[at] = mine | theirs;
+            *mine |= theirs;
         }
     }
 }

@@ -567,12 +567,12 @@ fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
     if arrived.len() > 1 { arrived } else { Vec::new() }
 }
 
-/// Less frequent hop limits are wrong; returns the most frequent one.
+/// Counts the frames with less frequent hop limits; returns the most frequent one.
 fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     let (of_most, most) = hops.most();
-    let wrong = &mut leg.faults.0[Fault::WrongHopLimit as usize];
-    *wrong = *wrong + leg.received - most;
-    leg.received = most;
+    if leg.received > most {
+        leg.differences.insert(Difference::HopLimit, leg.received - most);
+    }
     (most > 0).then_some(of_most as u8)
 }
 

@@ -235,7 +235,7 @@ impl TrialSpec {
 }
 
 /// The fault of a received frame. Each frame has at most one: the judge checks tag, length, addresses and ports, pool,
-/// header, payload, checksums, hop limit and duplicates, in this order.
+/// header, payload, checksums and duplicates, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -253,7 +253,7 @@ pub enum Fault {
     WrongPort,
     /// The outside address or port is not in the DUT's pool or port set.
     OutsidePool,
-    /// Hop limit (TTL) differs from that of the first frame of the trial.
+    /// Hop limit (TTL) differs from that of most frames of the trial: in old records; now [`Difference::HopLimit`].
     WrongHopLimit,
     /// Another header field (type, version, protocol, TOS, …) is wrong.
     WrongHeader,

@@ -24,6 +24,18 @@ pub fn in_words(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
     words.join("; ")
 }
 
+/// What is wrong with the hop limit of most frames, which were sent with `sent`: nothing if two boxes may each have routed them once
+/// or twice.
+pub fn hop_in_words(sent: u8, received: u8) -> Option<String> {
+    const MOST: u8 = 4;
+    let why = match sent.saturating_sub(received) {
+        0 => "no router forwarded them, because a router decrements it".to_owned(),
+        1..=MOST => return None,
+        by => format!("a router takes 1 away for each second that it holds a packet, not {by}"),
+    };
+    Some(format!("hop limit {received}, sent with {sent}: {why} (RFC 1812, section 5.3.1)"))
+}
+
 /// The legs of a trial and the ports of their receivers.
 pub fn legs(outcome: &TrialOutcome) -> impl Iterator<Item = (&'static str, &Leg)> {
     let phase1 = outcome.phase1.as_ref().map(|leg| ("right", leg));

@@ -72,16 +72,16 @@ pub const FAULTS: &[KnownFault] = faults! {
         "from outside the pool", |m| if m.nth == 1 { untranslate(m) } else { Sent };
     "version-nibble" None, "writes IP version 5", "", "with a wrong header", |m| m.write(14, 0x55);
     "tos-changed" None, "sets the TOS to 0xb8",
-        "a relay set the DSCP of all packets to 0 (coturn/coturn#9)", "", |m| m.write16(14, 0x45b8);
+        "a relay set the DSCP of all packets to 0 (coturn/coturn#9)", "with another TOS", |m| m.write16(14, 0x45b8);
     "df-turned" None, "sets DF where it is clear, and clears it where it is set",
         "a translator set DF in all packets (apalrd/tayga#7)", "with a wrong DF", |m| m.write16(20, m.read16(20) ^ 0x4000);
     "identification-constant" None, "sends the same identification in all packets",
-        "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "", |m| m.write16(18, 7);
+        "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "with one and the same identification", |m| m.write16(18, 7);
     "ttl-kept" None, "does not decrement the TTL",
-        "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "",
+        "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "no router forwarded them",
         |m| m.write16(22, m.read16(22) + 0x0100);
-    "ttl-one" None, "sends all packets with TTL 1", "", "", |m| m.write16(22, 0x0111);
-    "ttl-differs" None, "decrements the TTL of every second frame twice", "", "with a changed hop limit",
+    "ttl-one" None, "sends all packets with TTL 1", "", "hop limit 1", |m| m.write16(22, 0x0111);
+    "ttl-differs" None, "decrements the TTL of every second frame twice", "", "with another hop limit than most",
         |m| m.write16(22, m.read16(22) - 0x0100 * (m.count % 2) as u16);
     "destination-mac" None, "sends frames to another Ethernet address", "", "to another Ethernet address", |m| m.write(5, 0x77);
     }
@@ -314,9 +314,9 @@ impl Faulty {
     }
 
     fn let_go<P: Packet>(&mut self, is_due: impl Fn(&Held) -> bool, spare: &mut dyn Spare<P>) {
-        while self.held.front().is_some_and(&is_due)
-            && let Some(held) = self.held.pop_front()
-        {
+        // More would overflow the queue behind.
+        let due = self.held.iter().take(port::BATCH).take_while(|held| is_due(held)).count();
+        for held in self.held.drain(..due) {
             emit(held.to, &held.frame, spare);
         }
     }

@@ -201,13 +201,15 @@ pub struct Progress {
     pub steps_left: u32,
 }
 
-/// A working DUT forwards at least one of so many frames at this rate.
+/// A working DUT forwards at least one of so many frames at this rate, or of those of two seconds at a lower one.
 const PROBE_FRAMES: Count = 1_000;
 const PROBE_RATE: Rate = Rate(1_000);
+const LEAST_PROBE_FRAMES: Count = 20;
 
 /// A trial that a working device passes in part.
 pub fn probe(spec: &TrialSpec) -> TrialSpec {
-    let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
+    let rate = spec.rate.min(PROBE_RATE);
+    let load = Load::Frames((2 * rate.0).clamp(LEAST_PROBE_FRAMES, PROBE_FRAMES));
     // The slower direction would have too few frames for a verdict.
     let direction = if spec.direction.ratio().is_some() { Direction::Both } else { spec.direction };
     TrialSpec { rate, load, direction, options: TrialOptions::default(), ..spec.clone() }

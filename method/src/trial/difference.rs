@@ -15,9 +15,16 @@ pub enum Difference {
     DontFragment,
     /// One identification in all frames, although DF is clear (RFC 6864, section 4.1; RFC 7915, section 5.1).
     ConstantIdentification,
+    /// TTL or hop limit differs from that of most frames of the trial (RFC 1812, section 5.3.1, wants 1 less, or more).
+    HopLimit,
 }
 
 impl Difference {
+    /// Whether an RFC leaves it to the device without a doubt.
+    pub fn is_left_open(self) -> bool {
+        !matches!(self, Difference::ConstantIdentification | Difference::HopLimit)
+    }
+
     /// What is different, behind a number of frames.
     pub fn name(self) -> &'static str {
         match self {
@@ -27,6 +34,7 @@ impl Difference {
             Difference::ConstantIdentification => {
                 "with one and the same identification, although DF is clear (RFC 6864, section 4.1)"
             }
+            Difference::HopLimit => "with another hop limit than most",
         }
     }
 }

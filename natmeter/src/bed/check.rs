@@ -198,7 +198,7 @@ impl Check<'_> {
         let mut good = true;
         for (name, spec) in trials(point.connections) {
             let ended = tried(&mut rig, &spec);
-            let (grade, words) = judged(&spec, &ended, scenario.bed.as_ref());
+            let (grade, words) = judged(&spec, scenario.traffic.ttl, &ended, scenario.bed.as_ref());
             good &= self.say(name, grade, words);
             if !good {
                 break;

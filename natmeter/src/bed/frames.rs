@@ -3,7 +3,7 @@
 use method::validity::{Criteria, judge};
 use method::{
     Direction, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials,
-    Verdict,
+    Verdict, witness,
 };
 use scenario::bed::Bed;
 
@@ -86,7 +86,13 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-pub(crate) fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>, bed: Option<&Bed>) -> (Grade, String) {
+/// `ttl` is the hop limit of the frames that were sent.
+pub(crate) fn judged(
+    spec: &TrialSpec,
+    ttl: u8,
+    ended: &Result<TrialOutcome, TrialError>,
+    bed: Option<&Bed>,
+) -> (Grade, String) {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => return (Grade::Bad, error.to_string()),
@@ -103,9 +109,12 @@ pub(crate) fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>,
         return (Grade::Bad, words);
     }
     if is_right(spec, outcome) {
-        let all: Vec<String> =
-            legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}{}", leg.received, beside(leg))).collect();
-        let grade = if legs.iter().all(|(.., leg)| beside(leg).is_empty()) { Grade::Good } else { Grade::Doubt };
+        let of_legs = || legs.iter().zip(outcome.hop_limit);
+        let in_words = |((from, to, leg), hop): (&(_, _, &Leg), _)| {
+            format!("{} {from} to {to}{}", leg.received, beside(leg, ttl, hop).1)
+        };
+        let all: Vec<String> = of_legs().map(in_words).collect();
+        let grade = if of_legs().any(|((.., leg), hop)| beside(leg, ttl, hop).0) { Grade::Doubt } else { Grade::Good };
         return (grade, format!("{}, all translated as the scenario says", all.join(", ")));
     }
     if let Some((port, words)) = bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
@@ -126,13 +135,16 @@ pub(crate) fn judged(spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>,
     (Grade::Bad, words.join("; ") + &counted(spec, outcome))
 }
 
-/// What else the box did to frames that are all right: wrong ones beside them, and their order.
-fn beside(leg: &Leg) -> String {
-    let wrong = leg.faults.iter().filter(|(fault, _)| fault.is_of_device() || *fault == Fault::Duplicate);
+/// What else the box did to frames that are all right: wrong ones beside them, their order, hop limit and other fields; whether a
+/// report has a doubt about it.
+fn beside(leg: &Leg, ttl: u8, hop: Option<u8>) -> (bool, String) {
     let mut words: Vec<String> =
-        wrong.map(|(fault, n)| format!("{n} {}{}", fault.name(), example(leg, fault))).collect();
+        leg.faults.of_device().map(|(fault, n)| format!("{n} {}{}", fault.name(), example(leg, fault))).collect();
     words.extend((leg.reordered > 0).then(|| format!("{} after a later frame", leg.reordered)));
-    if words.is_empty() { String::new() } else { format!(" (and {})", words.join(", ")) }
+    words.extend(hop.and_then(|hop| witness::hop_in_words(ttl, hop)));
+    let is_doubted = !words.is_empty() || leg.differences.keys().any(|difference| !difference.is_left_open());
+    words.extend(leg.differences.iter().map(|(difference, n)| format!("{n} {}", difference.name())));
+    (is_doubted, if words.is_empty() { String::new() } else { format!(" (and {})", words.join(", ")) })
 }
 
 /// Connections in the table of the box, which show that frames reached it.
@@ -266,7 +278,7 @@ mod tests {
         let spec = trials(0).pop().unwrap().1;
         let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), None)
+            judged(&spec, 10, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), None)
         };
         assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);
         for (tester_drops, wrong, words) in [

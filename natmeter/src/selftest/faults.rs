@@ -64,7 +64,7 @@ fn said(fault: &KnownFault, process: &RunContext) -> Result<String, String> {
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
     let mut all = Vec::new();
     for (name, spec) in frames::trials(point.connections) {
-        let (grade, words) = frames::judged(&spec, &frames::tried(&mut rig, &spec), None);
+        let (grade, words) = frames::judged(&spec, scenario.traffic.ttl, &frames::tried(&mut rig, &spec), None);
         all.push(format!("{name}: {words}"));
         if grade == frames::Grade::Bad {
             break;

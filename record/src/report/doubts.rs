@@ -11,6 +11,7 @@ use crate::plan::Measurement;
 use crate::search::lowered;
 use crate::store::{RESULTS, TRIALS};
 use method::trial::{Difference, Fault};
+use method::witness::hop_in_words;
 use method::{Count, ResultKind};
 use std::collections::BTreeSet;
 
@@ -90,13 +91,8 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     doubts.extend(ways::doubt(&j.ways));
     doubts.extend(section::doubts(report));
     starved_queues(j, &mut doubts);
-    if let Some(hop) = j.kept_hop {
-        let sent_with = report.header.scenario.traffic.ttl;
-        doubts.push(format!(
-            "Frames sent with a hop limit of {sent_with} were received with {hop}: no router forwarded them, because a router \
-             decrements the hop limit (RFC 1812, section 5.3.1)."
-        ));
-    }
+    let hop = j.kept_hop.and_then(|hop| hop_in_words(report.header.scenario.traffic.ttl, hop));
+    doubts.extend(hop.map(|words| format!("Frames were received with {words}.")));
     for (file, torn) in torn {
         doubts.push(format!(
             "{file} ends in an incomplete line of {torn} bytes, which this report ignores: the run was killed."

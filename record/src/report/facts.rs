@@ -72,7 +72,7 @@ pub struct TrialCounts {
     /// Frames that each queue of the left port received.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_queues: Vec<Count>,
-    /// A hop limit of correctly received frames that is not below the hop limit sent.
+    /// A hop limit of correctly received frames that routers do not leave of the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_hop: Option<u8>,
 }
@@ -124,6 +124,7 @@ impl TrialCounts {
         let (by_host, by_tester) = (invalid(Spoiler::Host), invalid(Spoiler::Tester));
         let [right_queues, left_queues] = queues(trials, header);
         let by_phase1 = invalid(Spoiler::Phase1);
+        let hops = trials.iter().flat_map(|t| t.outcome.hop_limit);
         TrialCounts {
             trials: trials.len() as u64,
             invalid: by_host + by_tester + by_phase1,
@@ -143,7 +144,7 @@ impl TrialCounts {
             differences: sum.differences,
             right_queues,
             left_queues,
-            kept_hop: trials.iter().flat_map(|t| t.outcome.hop_limit).flatten().find(|&hop| hop >= sent_with),
+            kept_hop: hops.flatten().find(|&hop| witness::hop_in_words(sent_with, hop).is_some()),
         }
     }
 }

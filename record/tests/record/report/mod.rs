@@ -336,14 +336,20 @@ fn an_interrupted_run_says_how_far_it_got() {
 }
 
 #[test]
-fn a_hop_limit_that_was_not_decremented_is_a_doubt() {
+fn a_hop_limit_of_no_router_is_a_doubt() {
     let mut run = fixture::quickstart();
     let sent_with = run.header.scenario.traffic.ttl;
-    let doubted = |run: &Run| report(run).doubts.iter().any(|doubt| doubt.contains("no router forwarded them"));
-    run.trials[3].outcome.hop_limit = [Some(sent_with - 1); 2];
-    assert!(!doubted(&run));
-    run.trials[3].outcome.hop_limit[1] = Some(sent_with);
-    assert!(doubted(&run));
+    for (hop, doubt) in
+        [(sent_with - 2, None), (sent_with, Some("no router forwarded them")), (1, Some("for each second"))]
+    {
+        run.trials[3].outcome.hop_limit = [Some(sent_with - 1), Some(hop)];
+        let doubts = report(&run).doubts;
+        let found = doubts.iter().find(|doubt| doubt.contains("hop limit"));
+        assert!(
+            found.is_some() == doubt.is_some() && doubt.is_none_or(|words| found.unwrap().contains(words)),
+            "{found:?}"
+        );
+    }
 }
 
 #[test]
