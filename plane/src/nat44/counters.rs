@@ -63,7 +63,7 @@ events! {
     NotInside = "not-inside",
     /// Drop: from the Internet, but not to an outside address.
     NotPool = "not-pool",
-    /// Drop: neither UDP, TCP nor ICMP.
+    /// Drop: neither UDP, TCP nor ICMP, and no static mapping of the whole address.
     Protocol = "protocol",
     /// Drop: an ICMP message that a NAT cannot relate to anything (RFC 5508, REQ-11).
     IcmpOther = "icmp-other",

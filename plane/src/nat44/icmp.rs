@@ -4,7 +4,8 @@
 use super::Nat44;
 use super::counters::Event;
 use super::rewrite::{End, address, endpoint as change};
-use super::session::{HAIRPIN, addr, endpoint};
+use super::session::{HAIRPIN, addr, endpoint, protocol};
+use super::whole::has_sessions;
 use crate::function::{Packet, Side, Verdict};
 use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;
@@ -71,7 +72,8 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
             let (s, d) = if asked { (id, 0) } else { (0, id) };
             (endpoint(head.src, s, ICMP), endpoint(head.dst, d, ICMP))
         }
-        _ => return Err(Event::IcmpNoSession),
+        ICMP => return Err(Event::IcmpNoSession),
+        other => (endpoint(head.src, 0, other), endpoint(head.dst, 0, other)),
     };
     Ok(Quote { head, end, source, destination })
 }
@@ -84,19 +86,15 @@ impl Nat44 {
         if let Some(worker) = self.owner_inside(inside) {
             return Ok(self.hand_over(worker));
         }
-        let hash = self.hash(inside, remote);
-        let e = self.find_inner(hash, inside, remote).ok_or(Event::IcmpNoSession)?;
-        if addr(remote) != outer.dst {
-            return Err(Event::IcmpNoSession);
-        }
-        let s = self.sessions.slab[e];
-        self.fits(outer, if s.flags() & HAIRPIN == 0 { Side::Internet } else { Side::Customer })?;
+        let found = self.quoted_outside(inside, remote).filter(|_| addr(remote) == outer.dst);
+        let (outside, hairpin) = found.ok_or(Event::IcmpNoSession)?;
+        self.fits(outer, if hairpin { Side::Customer } else { Side::Internet })?;
         let b = p.bytes_mut();
-        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
+        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, outside);
         // The Internet must see only the outside address, also of a router on the way (RFC 5508, REQ-5).
-        address(b, outer.l3, End::Source, addr(s.outside));
+        address(b, outer.l3, End::Source, addr(outside));
         seal(&mut b[outer.l4..outer.end]);
-        if s.flags() & HAIRPIN == 0 {
+        if !hairpin {
             return Ok(self.depart(p, Side::Internet, Event::In2Out));
         }
         let outer = Head4::of_frame(p.bytes())?;
@@ -113,18 +111,35 @@ impl Nat44 {
             }
             return Ok(self.hand_over(worker));
         }
-        let hash = self.hash(outside, remote);
-        let e = self.find_outer(hash, outside, remote).ok_or(Event::IcmpNoSession)?;
-        if addr(outside) != outer.dst {
-            return Err(Event::IcmpNoSession);
-        }
+        let found = self.quoted_inside(outside, remote).filter(|_| addr(outside) == outer.dst);
+        let inside = found.ok_or(Event::IcmpNoSession)?;
         self.fits(outer, Side::Customer)?;
-        let s = self.sessions.slab[e];
         let b = p.bytes_mut();
-        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Source, s.inside);
-        address(b, outer.l3, End::Destination, addr(s.inside));
+        change(&mut b[..q.end], q.head.l3, q.head.l4, End::Source, inside);
+        address(b, outer.l3, End::Destination, addr(inside));
         seal(&mut b[outer.l4..outer.end]);
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
+    }
+
+    /// The outside end point of a packet from `remote`, and whether that is a customer.
+    fn quoted_outside(&mut self, inside: u64, remote: u64) -> Option<(u64, bool)> {
+        if !has_sessions(protocol(inside)) {
+            let outside = self.whole_outside(addr(inside), addr(remote))?;
+            return Some((endpoint(outside, 0, protocol(inside)), self.pool.contains(addr(remote))));
+        }
+        let e = self.find_inner(self.hash(inside, remote), inside, remote)?;
+        let s = &self.sessions.slab[e];
+        Some((s.outside, s.flags() & HAIRPIN != 0))
+    }
+
+    /// The inside end point of a packet to `remote`.
+    fn quoted_inside(&mut self, outside: u64, remote: u64) -> Option<u64> {
+        if !has_sessions(protocol(outside)) {
+            let inside = self.whole_inside(addr(outside), addr(remote))?;
+            return Some(endpoint(inside, 0, protocol(outside)));
+        }
+        let e = self.find_outer(self.hash(outside, remote), outside, remote)?;
+        Some(self.sessions.slab[e].inside)
     }
 }
 

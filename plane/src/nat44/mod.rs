@@ -30,6 +30,7 @@ mod statics;
 mod subscriber;
 pub(crate) mod tcp;
 mod timers;
+mod whole;
 
 use crate::function::{Drops, Function, Input, Packet, Side, Spare, TableEntry};
 use crate::hash::Hasher;

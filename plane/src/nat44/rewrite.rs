@@ -1,6 +1,8 @@
 //! Changing addresses and ports in a packet, with its checksums (RFC 1624).
 
 use super::session::{addr, port};
+use super::whole::has_sessions;
+use crate::translate::{DCCP, UDP_LITE};
 use wire::checksum::{Sum, update};
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
@@ -89,11 +91,18 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum)
     (old, new)
 }
 
-/// Address and port (or identifier) of a packet with headers at `l3` and `l4`. A checksum beyond
+/// Address and port (or identifier, or no port) of a packet with headers at `l3` and `l4`. A checksum beyond
 /// the buffer, as in quotes, is not changed. Eight bytes of transport header must be present.
 pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     let protocol = b[l3 + 9];
     let (old_addr, new_addr) = address(b, l3, end, addr(to));
+    if !has_sessions(protocol) {
+        let first = get16(b, l3 + 6) & u64::from(0x1fff_u16.to_be()) == 0;
+        if first && matches!(protocol, DCCP | UDP_LITE) && b.len() >= l4 + 8 {
+            fix(b, l4 + 6, old_addr, new_addr);
+        }
+        return;
+    }
     let at = l4 + if protocol == ICMP { 4 } else { 2 * usize::from(end == End::Destination) };
     let (old_port, new_port) = (Sum(get16(b, at)), Sum::default().be16(port(to)));
     b[at..at + 2].copy_from_slice(&(new_port.0 as u16).to_ne_bytes());

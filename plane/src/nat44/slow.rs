@@ -6,6 +6,7 @@ use super::icmp::{IcmpKind, kind};
 use super::reply;
 use super::rewrite::{End, L3, endpoint as change, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
+use super::whole::has_sessions;
 use super::{Nat44, tcp};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::icmp_error::{Error, TIME_EXCEEDED};
@@ -121,6 +122,10 @@ impl Nat44 {
         if !second_half && self.is_exempt(p.bytes(), head, from) {
             self.fits(head, from.other())?;
             let v = self.depart(p, from.other(), Event::Untranslated);
+            return self.cut(p, v, spare);
+        }
+        if !has_sessions(head.protocol) {
+            let v = self.pass_whole(from, p, head)?;
             return self.cut(p, v, spare);
         }
         if head.is_fragment() {

@@ -145,7 +145,7 @@ impl Nat44 {
     }
 
     /// With the alias that can carry the remote address.
-    fn carried(&self, inside: u64, remote: u64) -> u64 {
+    pub(super) fn carried(&self, inside: u64, remote: u64) -> u64 {
         match self.config.global_only {
             Some([alias, other]) if inside & self.aliases == u64::from(alias) && !is_global(addr(remote)) => {
                 inside & !self.aliases | u64::from(other)

@@ -7,7 +7,7 @@ use super::counters::Event;
 use super::session::{addr, endpoint, port, protocol};
 use crate::steer::by_hash;
 use std::net::Ipv4Addr;
-use wire::header::ICMP;
+use wire::header::{ICMP, PROTO_UDP, TCP};
 
 /// Successive end points.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,17 @@ fn find(lines: &[Line], e: u64) -> Option<(u64, Line)> {
     let line = lines[line(lines, key)?];
     let port = port(line.to) + (key - line.first) as u16;
     Some((endpoint(addr(line.to), port, protocol(line.to)), line))
+}
+
+/// The address that a whole one becomes: all ports of TCP, UDP and ICMP stay what they are.
+fn whole(lines: &[Line], address: u32) -> Option<u32> {
+    let host = |protocol| {
+        let (first, line) = find(lines, endpoint(address, 1, protocol))?;
+        (port(first) == 1 && line.last as u16 == u16::MAX).then_some((addr(first), line.alias))
+    };
+    let [tcp, udp, icmp] = [TCP, PROTO_UDP, ICMP].map(host);
+    let (host, alias) = tcp?;
+    [udp, icmp].iter().all(|other| other.is_some_and(|other| other.0 == host)).then_some(host | alias)
 }
 
 impl Statics {
@@ -81,6 +92,15 @@ impl Statics {
         if let Some(at) = line(&self.by_outside, key(outside)) {
             self.by_outside[at].alias = addr(inside & aliases);
         }
+    }
+
+    pub(super) fn whole_outside(&self, inside: u32) -> Option<u32> {
+        whole(&self.by_inside, inside)
+    }
+
+    /// With the alias of [`Self::inside`].
+    pub(super) fn whole_inside(&self, outside: u32) -> Option<u32> {
+        whole(&self.by_outside, outside)
     }
 
     pub(super) fn outside(&self, inside: u64) -> Option<u64> {

@@ -23,6 +23,7 @@ pub use config::{ClassRule, Config, ConfigError, Hairpinning, HeaderRules, ZeroC
 pub use eam::{Eam, EamError, Pair};
 pub use prefix::{Pref64, Pref64Error};
 pub(crate) use prefix::{WELL_KNOWN, is_global};
+pub(crate) use rewrite::{DCCP, UDP_LITE};
 pub use siit::Siit;
 
 use crate::event::{Counters, Event};

@@ -6,9 +6,9 @@ use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, put16, put32};
 
 /// Protocol number of DCCP, whose checksum covers the pseudo header as that of UDP does (RFC 4340,
 /// section 9).
-const DCCP: u8 = 33;
+pub(crate) const DCCP: u8 = 33;
 /// Protocol number of UDP-Lite (RFC 3828).
-const UDP_LITE: u8 = 136;
+pub(crate) const UDP_LITE: u8 = 136;
 
 #[inline(always)]
 pub(super) fn sum6(a: u128) -> Sum {

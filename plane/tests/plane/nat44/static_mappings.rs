@@ -65,7 +65,9 @@ fn ranges_are_mapped_port_by_port() {
 /// Two hosts with whole addresses, as behind a Basic NAT, reach each other's outside addresses.
 #[test]
 fn rfc5508_req7_hairpinned_queries_find_static_mappings() {
-    let statics = ["icmp 192.0.2.1:1-65535 -> 10.0.0.10:1-65535", "icmp 192.0.2.2:1-65535 -> 10.0.0.11:1-65535"];
+    let whole = |protocol: &str, n: u32| format!("{protocol} 192.0.2.{n}:1-65535 -> 10.0.0.{}:1-65535", 9 + n);
+    let statics: Vec<String> = ["icmp", "tcp", "udp"].iter().flat_map(|p| [1, 2].map(|n| whole(p, n))).collect();
+    let statics: Vec<&str> = statics.iter().map(String::as_str).collect();
     let other_pool = ip4(192, 0, 2, 2);
     for workers in [1, 3] {
         for c in behaviours(&Config { pool: vec![AddrRange { first: POOL4, count: 3 }], ..with(&statics) }) {
@@ -76,8 +78,36 @@ fn rfc5508_req7_hairpinned_queries_find_static_mappings() {
                 let reply = judge(&g.pass(Customer, Customer, &echo(B, POOL, id, false)));
                 assert_eq!((reply.from.0, reply.to), (other_pool, (A, id)));
             }
+            let gre = raw(A, other_pool, 64, 47, &[7; 16]);
+            let arrived = g.pass(Customer, Customer, &gre);
+            assert_eq!((judge(&arrived).from.0, judge(&arrived).to.0), (POOL, B));
+            let told = g.pass(Customer, Customer, &error(B, POOL, 3, 2, &arrived, 60));
+            assert_eq!((judge(&told).to.0, quote_of(&told).from.0, quote_of(&told).to.0), (A, A, other_pool));
             g.dropped(Customer, &echo(A, ip4(192, 0, 2, 3), 7, true), "icmp-other");
             g.dropped(Customer, &echo(ip4(10, 0, 0, 12), POOL, 7, true), "icmp-other");
+        }
+    }
+}
+
+/// The checksums of DCCP (RFC 4340, section 9) and UDP-Lite (RFC 3828, section 3.1) cover the addresses as that of UDP does, and
+/// stand at the same place.
+#[test]
+fn whole_addresses_carry_protocols_whose_checksum_covers_them() {
+    let whole = ["icmp", "tcp", "udp"].map(|p| format!("{p} 192.0.2.1:1-65535 -> 10.0.0.10:1-65535"));
+    let mut g = gateway(with(&whole.each_ref().map(String::as_str)));
+    for protocol in [33, 136] {
+        let frame = |from, to| {
+            let mut frame = udp_with((from, 5000), (to, 53), 64, &[7; 24]);
+            frame[23] = protocol;
+            testbed::ip4::reseal(&mut frame);
+            frame
+        };
+        for (side, sent, expected) in
+            [(Customer, frame(A, REMOTE), frame(POOL, REMOTE)), (Internet, frame(REMOTE, POOL), frame(REMOTE, A))]
+        {
+            assert_eq!(g.pass(side, side.other(), &sent)[34..], expected[34..]);
+            let parts = fragments(&sent, &[16]);
+            assert_eq!(g.pass(side, side.other(), &parts[1])[34..], parts[1][34..], "a later fragment has none");
         }
     }
 }

@@ -79,6 +79,9 @@ pub(super) trait Stateful: Function + Sized + 'static {
     }
 }
 
+/// Stands for all ports.
+const WHOLE: u16 = 0;
+
 /// Protocol, outside port, and the end point inside.
 type Static = (&'static str, u16, At);
 
@@ -96,6 +99,8 @@ impl Setup<'_> {
     /// The static mappings as a function reads them.
     fn statics<N: Stateful, M: FromStr<Err: Debug>>(&self) -> Vec<M> {
         let text = |&(protocol, outside, (host, port)): &Static| {
+            let [outside, port] =
+                [outside, port].map(|p| if p == WHOLE { "1-65535".to_owned() } else { p.to_string() });
             format!("{protocol} {}:{outside} -> {}:{port}", N::POOL, N::written(host))
         };
         self.statics.iter().map(|mapping| text(mapping).parse().unwrap()).collect()

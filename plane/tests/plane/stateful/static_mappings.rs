@@ -2,7 +2,7 @@
 //! section 3.5).
 
 use super::{
-    MAPPINGS, Setup, Stateful, Static, USUAL, bed, count, dropped, each, joined, known, map, port_unreachable,
+    MAPPINGS, Setup, Stateful, Static, USUAL, WHOLE, bed, count, dropped, each, joined, known, map, port_unreachable,
 };
 use plane::Side::{Customer, Internet};
 use plane::nat44::config::Config;
@@ -15,6 +15,7 @@ each! {
     they_outlive_sessions_clearing_and_reload: nat44 nat64 aftr;
     hairpins_find_them: nat44 nat64 aftr;
     every_worker_knows_them: nat44 nat64 aftr;
+    whole_addresses_carry_protocols_without_ports: nat44 nat64 aftr;
 }
 
 /// Every behaviour that mapping and filtering can have.
@@ -152,4 +153,41 @@ fn every_worker_knows_them<N: Stateful>() {
             assert_eq!(count(&g, "mapping-new"), mappings, "that of B");
         }
     }
+}
+
+/// RFC 3022, section 2.1: a Basic NAT changes addresses. GRE, ESP, SCTP, whose checksum covers no address (RFC 9260, section 6.8),
+/// and any other protocol.
+fn whole_addresses_carry_protocols_without_ports<N: Stateful>() {
+    let statics = ["tcp", "udp", "icmp"].map(|protocol| (protocol, WHOLE, (N::A, WHOLE)));
+    let payload: Vec<u8> = (1..=200).collect();
+    let (kind, code) = port_unreachable(N::A);
+    let sent = |from, to, protocol| raw(from, to, 64, protocol, &payload);
+    for mut g in super::with_workers::<N>(Setup { statics: &statics, ..USUAL }) {
+        for protocol in [47, 50, 132, 97, 254] {
+            let [out, back] = [sent(N::A, N::known(N::REMOTE), protocol), sent(N::REMOTE, N::POOL, protocol)];
+            let (left, arrived) = (g.out(&out), g.back(&back));
+            let ends = [judge(&left), judge(&arrived)].map(|seen| (seen.protocol, seen.from.0, seen.to.0));
+            let inward = (protocol, N::known(N::REMOTE), N::A);
+            assert_eq!(ends, [(protocol, N::POOL, N::REMOTE), inward]);
+            assert!(left.ends_with(&payload) && arrived.ends_with(&payload));
+            for (from, to, whole) in [(Customer, Internet, &out), (Internet, Customer, &back)] {
+                let parts = fragments(whole, &[48, 120], 7);
+                for order in [[0, 1, 2], [2, 0, 1]] {
+                    let seen = judge(&reassemble(&joined(&mut g, from, to, &parts, &order)));
+                    assert_eq!((seen.protocol, seen.from.0, seen.to.0), ends[usize::from(from == Internet)]);
+                }
+            }
+            let e = g.out(&error(N::A, N::known(N::REMOTE), kind, code, &arrived, 1000));
+            assert_eq!((quote_of(&e).from.0, quote_of(&e).to.0), (N::REMOTE, N::POOL));
+            let e = g.back(&error(N::OTHER, N::POOL, 3, 4, &left, 1000));
+            assert_eq!((quote_of(&e).from.0, quote_of(&e).to.0), (N::A, N::known(N::REMOTE)));
+            let ended = g.send(Customer, &sent(N::B, N::known(N::REMOTE), protocol));
+            assert!(ended.iter().all(|(side, _)| *side == Customer), "dropped, perhaps with an error");
+        }
+        assert_eq!((g.entries(), count(&g, "protocol")), ((0, 0), 5), "no session, and no other host");
+    }
+    // A host with a part of the ports has no whole address.
+    let mut g = served::<N>(BEHAVIOURS[0]);
+    g.send(Internet, &sent(N::REMOTE, N::POOL, 47));
+    assert_eq!(count(&g, "protocol"), 1);
 }
