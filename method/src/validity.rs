@@ -120,22 +120,26 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// Whether frames were lost, by the strict rule of RFC 2544: `true` if a stream missed its
-/// acceptance, `false` if every frame was on time and arrived, else `None`.
-pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
-    match judge(spec, outcome, criteria) {
+/// Whether frames were lost, by the strict rule of RFC 2544, whatever loss the search tolerates: `true` if a stream lost one,
+/// `false` if every frame was on time and arrived, else `None`, as in a trial that the tester spoiled.
+pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome) -> Option<bool> {
+    let strict = Criteria::default();
+    match judge(spec, outcome, &strict) {
         Verdict::Pass => return Some(false),
         Verdict::Fail(_) => return Some(true),
+        Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Tester || outcome.host.tester_drops > 0 => {
+            return None;
+        }
         Verdict::Invalid(_) => {}
     }
-    let parts = parts(spec, outcome, criteria);
+    let parts = parts(spec, outcome, &strict);
     if parts.iter().any(|part| part.leg.received < part.needed()) {
         return Some(true);
     }
     let complete = spec.validate_rate.is_none() || outcome.validation.is_some();
     let learned = outcome.store.as_ref().is_none_or(|store| store.learned >= spec.connections);
     let as_specified = parts.iter().all(|part| !part.late() && part.frames > 0 && part.leg.sent >= part.planned());
-    (complete && learned && as_specified && outcome.host.tester_drops == 0 && !outcome.host.link_lost).then_some(false)
+    (complete && learned && as_specified).then_some(false)
 }
 
 #[derive(Clone, Copy)]

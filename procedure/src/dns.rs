@@ -157,9 +157,8 @@ fn search(
         Ok(judgement)
     };
     let least = Rate::at_least(1, settings.duration);
-    let by = (settings.precision, &settings.criteria);
     let ends = (settings.lo, settings.hi);
-    let result = binary::search(settings.warm, ends, (least, least), by, decide, watch)?;
+    let result = binary::search(settings.warm, ends, (least, least), settings.precision, decide, watch)?;
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
 }
 

@@ -76,7 +76,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         let probe = trial(slow, few, settings.alpha, limit.at_most);
         decider.decide(&spec, &probe, patience)
     };
-    let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));
+    let ends = (settings.lo, settings.hi);
     let least = (Rate(1), least_strict(connections, settings.invalid_at_most));
     let mut losses = LossLog::new(Ratio::ZERO);
     let learned = |rate: Rate, patience: Patience| {
@@ -84,7 +84,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         losses.learn(rate, &judgement);
         Ok(judgement)
     };
-    let result = binary::search(settings.warm, ends, least, by, learned, watch)?;
+    let result = binary::search(settings.warm, ends, least, settings.precision, learned, watch)?;
     let again = |rate| Ok((decide(rate, Patience::Repeat)?, None));
     let result = losses.conclude(result, settings.lo, again, watch)?;
     Ok(limit.beside(context, result.rate, result))

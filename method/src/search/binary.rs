@@ -7,7 +7,7 @@ use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict, Strict};
 use crate::judged::{Decision, Judgement, Patience};
 use crate::trial::TrialError;
 use crate::units::Rate;
-use crate::validity::{Criteria, Failure, Invalid, Spoiler, Stream};
+use crate::validity::{Failure, Invalid, Spoiler, Stream};
 
 /// Equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
@@ -23,7 +23,7 @@ pub fn search(
     warm: Option<Warm>,
     (lo, hi): (Rate, Rate),
     (least, least_strict): (Rate, Rate),
-    (precision, criteria): (Precision, &Criteria),
+    precision: Precision,
     mut decide: impl FnMut(Rate, Patience) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
@@ -40,7 +40,7 @@ pub fn search(
         watch(&bracket.progress(rate, bounds, precision));
         let judgement = decide(rate, patience)?;
         result.note(rate, &judgement);
-        literal.learn(rate, &judgement, criteria);
+        literal.learn(rate, &judgement);
         bracket.learn(rate, judgement.decision);
         Ok::<_, TrialError>(())
     };

@@ -17,7 +17,7 @@ pub use cause::{FlatLoss, NoRate, SmallTable};
 pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
 pub use no_rate::LossLog;
 pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
-pub use strict::Strict;
+pub use strict::{Strict, StrictMedian};
 pub use warm::Warm;
 
 use crate::judged::{Decision, Judgement, Life, Patience, TrialJudge};

@@ -2,8 +2,9 @@
 
 use super::Precision;
 use crate::judged::Judgement;
+use crate::stats::median_of;
 use crate::units::Rate;
-use crate::validity::{Criteria, lost_any};
+use crate::validity::lost_any;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,31 @@ pub struct Strict {
     pub decided: bool,
 }
 
+/// The median of the strict results of several searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StrictMedian {
+    /// The median. A search in which no rate passed counts with the lowest that lost frames.
+    pub median: f64,
+    /// Whether the median is less, because a search of this value or more had no rate that passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_less: bool,
+}
+
+impl StrictMedian {
+    /// `None` if no search says anything.
+    pub fn of(all: impl Iterator<Item = Strict>) -> Option<StrictMedian> {
+        let end = |strict: Strict| match strict.rate {
+            Rate(0) => strict.below.map(|below| (below.0 as f64, true)),
+            passed => Some((passed.0 as f64, false)),
+        };
+        let mut ends: Vec<(f64, bool)> = all.filter_map(end).collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let median = median_of(&ends.iter().map(|end| end.0).collect::<Vec<_>>())?;
+        let middle = ends[(ends.len() - 1) / 2].0;
+        Some(StrictMedian { median, is_less: ends.iter().any(|&(end, is_less)| is_less && end >= middle) })
+    }
+}
+
 pub(super) struct Literal {
     passed: Vec<Rate>,
     below: Option<Rate>,
@@ -36,10 +62,10 @@ impl Literal {
         Literal { passed: Vec::new(), below: None, lo, hi, end: hi }
     }
 
-    pub(super) fn learn(&mut self, rate: Rate, judgement: &Judgement, criteria: &Criteria) {
+    pub(super) fn learn(&mut self, rate: Rate, judgement: &Judgement) {
         let mut known = false;
         for attempt in &judgement.attempts {
-            let lost = lost_any(&attempt.spec, &attempt.outcome, criteria);
+            let lost = lost_any(&attempt.spec, &attempt.outcome);
             known |= lost.is_some();
             match lost {
                 Some(true) => self.below = Some(self.below.map_or(rate, |below| below.min(rate))),

@@ -1,5 +1,6 @@
 //! The verdict on one trial, one test per rule (METHODOLOGY.md, validity).
 
+use method::search::{Strict, StrictMedian};
 use method::trial::Claim;
 use method::validity::{
     FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, lost_any, table_changed,
@@ -649,14 +650,35 @@ fn strictly_a_lost_frame_is_a_loss_and_a_pass_a_pass() {
         let mut outcome = perfect();
         outcome.host.dut_stall = Nanos::from_secs(1);
         change(&mut outcome);
-        lost_any(&spec(), &outcome, &Criteria::default())
+        lost_any(&spec(), &outcome)
     };
     assert_eq!(strictly(|_| ()), Some(false));
     assert_eq!(strictly(|o| o.forward.received -= 1), Some(true));
     assert_eq!(strictly(|o| (o.reverse.sent, o.reverse.received) = (FRAMES - 1, FRAMES - 1)), None);
     assert_eq!(strictly(|o| o.reverse.timing.finished_late = Nanos::from_secs(2)), None);
     assert_eq!(strictly(|o| o.host.tester_drops = 1), None);
+    assert_eq!(strictly(|o| (o.host.tester_drops, o.reverse.received) = (1, FRAMES - 1)), None);
+    assert_eq!(strictly(|o| (o.host.dut_stall, o.reverse.sent) = (Nanos(0), FRAMES - 1)), None);
     assert_eq!(strictly(|o| o.host.link_lost = true), None);
+}
+
+/// A search without a rate that passed is somewhere below its bound.
+#[test]
+fn the_median_of_strict_results_is_less_where_a_bound_may_move_it() {
+    let median = |all: &[(u64, u64)]| {
+        let strict = |&(rate, below): &(u64, u64)| Strict {
+            rate: Rate(rate),
+            below: (below > 0).then_some(Rate(below)),
+            decided: true,
+        };
+        StrictMedian::of(all.iter().map(strict)).map(|found| (found.median, found.is_less))
+    };
+    assert_eq!((median(&[]), median(&[(0, 0)])), (None, None));
+    assert_eq!(median(&[(0, 9)]), Some((9.0, true)));
+    assert_eq!(median(&[(7, 9), (0, 0)]), Some((7.0, false)));
+    assert_eq!(median(&[(0, 2), (5, 9), (6, 9)]), Some((5.0, false)));
+    assert_eq!(median(&[(4, 9), (5, 9), (0, 8)]), Some((5.0, true)));
+    assert_eq!(median(&[(6, 9), (0, 4)]), Some((5.0, true)));
 }
 
 #[test]

@@ -71,7 +71,9 @@ fn quantities(result: &PointResult, r: &Repetition) -> Vec<(String, &'static str
     if matches!(r.bound, ResultKind::Exact | ResultKind::Between) {
         all.push(of("error", unit, Field::number(r.error.0)));
     }
-    all.extend(r.strict.map(|strict| of("strict", unit, Field::number(strict.rate.0))));
+    all.extend(
+        r.strict.filter(|strict| strict.rate.0 > 0).map(|strict| of("strict", unit, Field::number(strict.rate.0))),
+    );
     for goal in &r.goals {
         let rate = Field::optional(goal.conditional_throughput.map(|rate| rate.0));
         all.push((format!("goal {}", goal.goal), unit, rate));

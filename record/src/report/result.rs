@@ -11,7 +11,7 @@ use crate::plan::{Measurement, Plan, without_attempt};
 use crate::report::ways::{self, WayCounts, WrongFrames};
 use crate::report::{number, parts};
 use document::Bound;
-use method::search::{CapacityRates, Evidence, GoalResult};
+use method::search::{CapacityRates, Evidence, GoalResult, StrictMedian};
 use method::stats::{self, Interval, Summary};
 use method::trial::{Leg, Observed, TrialOutcome};
 use method::validity::Stream;
@@ -60,9 +60,9 @@ pub struct PointResult {
     pub ended_narrow: Option<u32>,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
-    /// Statistics over the strict results of the repetitions, per direction.
+    /// The strict results of the repetitions that have a result, per direction.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub strict: Option<Summary>,
+    pub strict: Option<StrictMedian>,
     /// Interval of the median; with fewer than five repetitions their range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
@@ -608,8 +608,8 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
         observed: o.result.observed.clone(),
     };
     result.repetitions = outcomes.iter().map(repetition).collect();
-    let strict: Vec<u64> = searches.iter().filter_map(|r| r.strict).map(|strict| strict.rate.0).collect();
-    result.strict = Summary::of(&strict).filter(|_| !result.has_no_rate());
+    let with_result = searches.iter().filter(|r| is_rate(r.kind) || r.kind == ResultKind::Below);
+    result.strict = StrictMedian::of(with_result.filter_map(|r| r.strict)).filter(|_| !result.has_no_rate());
 }
 
 /// Name of the further figure that is the rate of phase 1.

@@ -8,6 +8,7 @@ use super::series::Axis;
 use super::{Report, parts, terms, value};
 use crate::folder::{Cost, Spread};
 use document::{Bound, Cell, Form, Group, MedianBar, Quantity, Row, RowRole, Table, distinct, row};
+use method::search::StrictMedian;
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
 use procedure::metric::by_key;
@@ -375,8 +376,11 @@ fn interval_row(label: &str, results: &Columns, of: fn(&PointResult) -> Option<I
 
 /// The medians of the strict results. `None` if they are those of the results.
 pub(super) fn strict_row(results: &Columns) -> Option<Row> {
-    let differs = |c: &PointResult| c.strict.is_some_and(|strict| Some(strict.median) != c.median());
-    let cell = |c: &PointResult| c.strict.map(|strict| Quantity::new(strict.median, Form::default()));
+    let bound = |strict: StrictMedian| if strict.is_less { Bound::LessThan } else { Bound::Exact };
+    let differs = |c: &PointResult| {
+        c.strict.is_some_and(|s| Some(s.median) != c.median() || s.is_less && c.bound_of(s.median) != Bound::LessThan)
+    };
+    let cell = |c: &PointResult| c.strict.map(|s| Quantity::new(s.median, Form::default()).bounded(bound(s)));
     results.each().into_iter().any(differs).then(|| results.row("strict RFC 2544, median", cell))
 }
 
