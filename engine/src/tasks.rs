@@ -86,10 +86,7 @@ impl<'a> TaskMaker<'a> {
         let native = native.map(|background| TaskMaker::native_sender(background, left, seed, (which, of)));
         let expect = if left { &self.view.expect_right } else { &self.view.expect_left };
         let edges = Edges { expect, learned: self.store.map(|store| (store, self.learned_in)) };
-        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
-        // A device that errs at an edge would pass no trial at any rate.
-        let opens = self.phase.kind == FramePurpose::Establish;
-        let sender = if opens { sender.meeting(edges) } else { sender };
+        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native).meeting(edges);
         Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
     }
 

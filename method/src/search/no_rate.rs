@@ -311,8 +311,9 @@ impl Suspicion<'_> {
     }
 }
 
-/// Whether the failed steps of a search in which no rate passed show that none will: trials of as many frames lost as
-/// many, at several rates, or an equal share, at more.
+/// Whether the failed steps of a search in which no rate passed show that none will: all frames of the last ones arrived,
+/// some wrong, down to an eighth of a rate; or trials of as many frames lost as many, at several rates, or an equal share,
+/// at more.
 pub(super) fn ends(trace: &[SearchStep]) -> bool {
     let Some(last) = trace.last().filter(|step| step.verdict == StepVerdict::Fail && step.lost > 0) else {
         return false;
@@ -320,11 +321,50 @@ pub(super) fn ends(trace: &[SearchStep]) -> bool {
     let loss = |step: &SearchStep| Loss { wrong: step.lost, sent: step.sent };
     let failed = || trace.iter().rev().take_while(|step| step.verdict == StepVerdict::Fail);
     let equal = failed().take_while(|step| (step.lost, step.sent) == (last.lost, last.sent)).count();
-    let is_alike = |step: &&SearchStep| step.sent == last.sent && !loss(step).grows_from(loss(last), loss(last));
-    let alike: Vec<Rate> = failed().take_while(is_alike).map(|step| step.rate).collect();
-    let spans = alike.last().is_some_and(|highest| highest.0 >= last.rate.0.saturating_mul(WIDE_SPAN));
+    let is_alike = |step: &&SearchStep| !loss(step).grows_from(loss(last), loss(last));
+    let spans = |steps: &[&SearchStep]| steps.last().is_some_and(|step| step.rate.0 / WIDE_SPAN >= last.rate.0);
+    let arrived: Vec<_> = failed().take_while(is_alike).take_while(|step| step.wrong == step.lost).collect();
+    let all_arrived = arrived.iter().map(|step| step.wrong).sum::<Count>() >= MANY_WRONG && spans(&arrived);
+    let alike: Vec<_> = failed().take_while(is_alike).take_while(|step| step.sent == last.sent).collect();
+    let all_alike = alike.len() >= ALIKE_RATES && spans(&alike);
+    let is_flat = equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || all_alike;
     let none_passed = trace.iter().all(|step| step.verdict != StepVerdict::Pass);
-    none_passed
-        && loss(last).exceeds_queues()
-        && (equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || alike.len() >= ALIKE_RATES && spans)
+    none_passed && (loss(last).exceeds_queues() && is_flat || all_arrived)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(rate: u64, lost: Count, wrong: Count) -> SearchStep {
+        SearchStep {
+            rate: Rate(rate),
+            verdict: StepVerdict::Fail,
+            reason: String::new(),
+            closed_loop: false,
+            trials: 1,
+            invalid: 0,
+            lost,
+            sent: rate / 10,
+            wrong,
+            native: None,
+            duration: None,
+            connections: None,
+            after: false,
+        }
+    }
+
+    #[test]
+    fn frames_that_arrive_wrong_down_to_an_eighth_of_a_rate_end_a_search() {
+        let trace = |wrong: Count, rates: u32| -> Vec<SearchStep> {
+            let overload = failed(2_000_000, 90_000, 3);
+            [overload].into_iter().chain((0..rates).map(|i| failed(1_000_000 >> i, 3, wrong))).collect()
+        };
+        assert!(ends(&trace(3, 4)));
+        assert!(!ends(&trace(3, 3)), "a quarter");
+        assert!(!ends(&trace(2, 4)), "one did not arrive");
+        let overloaded = [1_000_000, 500_000, 250_000, 125_000]
+            .map(|rate| failed(rate, (rate - 120_000) / 10, (rate - 120_000) / 10));
+        assert!(!ends(&overloaded), "what exceeds the capacity");
+    }
 }

@@ -3,7 +3,7 @@
 use super::Strict;
 use super::cause::NoRate;
 use super::evidence::Evidence;
-use super::verify::lost_of_sent;
+use super::verify::{lost_of_sent, wrong_of};
 use crate::judged::{Decision, Judgement};
 use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
 use crate::units::{Count, Nanos, Rate};
@@ -141,6 +141,9 @@ pub struct SearchStep {
     /// Frames sent in that trial, in all streams; 0 in records of rules before 3.
     #[serde(default)]
     pub sent: Count,
+    /// Of the lost ones: those that arrived with a fault of the device.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub wrong: Count,
     /// The native frames in that trial, in all streams; none without a background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeFrames>,
@@ -308,6 +311,7 @@ impl SearchResult {
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
         let (lost, sent) = lost_of_sent(&judgement.last().outcome);
+        let wrong = wrong_of(&judgement.last().outcome);
         self.trace.push(SearchStep {
             rate,
             verdict,
@@ -317,6 +321,7 @@ impl SearchResult {
             invalid,
             lost,
             sent,
+            wrong,
             native: native_of(&judgement.last().outcome),
             duration: None,
             connections: None,

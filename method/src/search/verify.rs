@@ -2,7 +2,7 @@
 
 use super::Verify;
 use crate::judged::{Decision, Judgement, Patience, TrialJudge};
-use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::trial::{Fault, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
 pub(super) fn decide(
@@ -28,4 +28,11 @@ pub(super) fn decide(
 pub(super) fn lost_of_sent(outcome: &TrialOutcome) -> (Count, Count) {
     let legs = [&outcome.forward, &outcome.reverse].into_iter().chain(&outcome.validation);
     legs.fold((0, 0), |(lost, sent), leg| (lost.saturating_add(leg.lost()), sent.saturating_add(leg.sent)))
+}
+
+/// Frames of a trial that arrived with a fault of the device, in all streams.
+pub(super) fn wrong_of(outcome: &TrialOutcome) -> Count {
+    let legs = [&outcome.forward, &outcome.reverse].into_iter().chain(&outcome.validation);
+    let faults = legs.flat_map(|leg| leg.faults.of_device()).filter(|(fault, _)| *fault != Fault::Duplicate);
+    faults.map(|(_, frames)| frames).sum()
 }

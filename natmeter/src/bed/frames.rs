@@ -174,7 +174,7 @@ fn leg_in_words((from, leg): (&str, &Leg), (to, back): (&str, &Leg), disturbed: 
         .max_by_key(|(n, _)| *n)
         .unwrap_or((0, Fault::Foreign));
     if n > 0 && n >= missing {
-        return format!("{head}, {n} {}{}: {}", fault.name(), example(leg, fault), way_out(fault));
+        return format!("{head}, {n} {}{}: {}", fault.name(), example(leg, fault), way_out(fault, leg.received == 0));
     }
     let some_wrong = if n > 0 { format!(", {n} {}{}", fault.name(), example(leg, fault)) } else { String::new() };
     let busy = disturbed.map(|reason| {
@@ -209,8 +209,8 @@ fn example(leg: &Leg, fault: Fault) -> String {
     example.map_or_else(String::new, |example| format!(" ({})", example.in_words()))
 }
 
-/// What a fault says of the box, and what to do.
-fn way_out(fault: Fault) -> &'static str {
+/// What a fault says of the box, and what to do; `is_all`: no frame arrived without it.
+fn way_out(fault: Fault, is_all: bool) -> &'static str {
     match fault {
         Fault::OutsidePool => {
             "the source is not in the pool of the scenario's technology: the box does not translate, or has another pool; give \
@@ -223,7 +223,10 @@ fn way_out(fault: Fault) -> &'static str {
             "a header is not what the scenario expects: the box uses another technology, or does not translate"
         }
         Fault::WrongHopLimit => "the hop limits differ from frame to frame: there is more than one path",
-        Fault::BadChecksum => "a checksum is wrong: switch off checksum offloading on the box (ethtool -K DEV tx off)",
+        Fault::BadChecksum if is_all => {
+            "a checksum is wrong: switch off checksum offloading on the box (ethtool -K DEV tx off)"
+        }
+        Fault::BadChecksum => "the box computes some checksums wrong (RFC 1624; UDP sends 0xffff for 0: RFC 768)",
         Fault::WrongLength | Fault::WrongPayload => {
             "the length or payload changed: look for a middlebox or an MTU that is too small"
         }
