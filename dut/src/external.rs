@@ -12,6 +12,7 @@ mod line;
 mod note;
 mod outcome;
 mod profile;
+mod proof;
 mod timed;
 
 use crate::DutError;
@@ -127,6 +128,10 @@ pub struct External {
     place: HookHost,
     facts: Vec<Fact>,
     configured: Option<ConfiguredSoftware>,
+    /// Cores that the hook `cores` is asked for.
+    cores: Option<u64>,
+    /// Entries before the hook `prepare`, if they can be counted, and the most since.
+    entries: Option<[u64; 2]>,
     /// The hook `restore` must run.
     is_changed: bool,
     is_standing: bool,
@@ -140,6 +145,7 @@ impl External {
     /// `restore`.
     pub fn prepare(config: &ExternalConfig, dir: &RunDir, sink: &Sink) -> Result<External, DutError> {
         let (hooks, files) = filled(config)?;
+        let cores = proof::cores_asked(config);
         let folder = std::path::absolute(&config.folder).unwrap_or_else(|_| config.folder.clone());
         let config = ExternalConfig { hooks, folder, ..config.clone() };
         let lock = DeviceLock::take(dir, &config.name, &config.on)?;
@@ -148,8 +154,9 @@ impl External {
             sink(&Event::Cleaned { what });
         }
         let place = HookHost::of(&config, dir, sink)?;
-        let (facts, configured, is_changed, is_standing) = (Vec::new(), None, false, true);
-        let mut external = External { config, files, place, facts, configured, is_changed, is_standing, lock };
+        let (facts, configured, entries, is_changed, is_standing) = (Vec::new(), None, None, false, true);
+        let mut external =
+            External { config, files, place, facts, configured, cores, entries, is_changed, is_standing, lock };
         external.restored_on_error(|external| external.bring_up(dir))?;
         Ok(external)
     }
@@ -170,6 +177,7 @@ impl External {
         if restore.is_some() && !matches!(self.config.on, On::Namespace(_) | On::Guest(_)) {
             self.lock.write(&self.note(copies, restore))?;
         }
+        self.entries = self.count_quietly().map(|before| [before; 2]);
         self.is_changed = true;
         if let (Some(software), On::Namespace(namespace)) = (&self.config.software, &self.config.on) {
             let configured = ConfiguredSoftware::prepare(software, namespace, dir, &self.place.sink)?;
@@ -178,7 +186,9 @@ impl External {
             self.configured = Some(configured);
         }
         self.must(Hook::Prepare)?;
-        self.must(Hook::Cores)?;
+        if let Some(ran) = self.must(Hook::Cores)? {
+            self.read_cores_back(&ran)?;
+        }
         Ok(())
     }
 
@@ -232,10 +242,14 @@ impl External {
 
     /// Returns the number of connections in the table: the last number that the hook `count` prints, if there is one.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
-        self.restored_on_error(|external| match external.without(Hook::Count) {
+        let count = self.restored_on_error(|external| match external.without(Hook::Count) {
             Some(configured) => configured.count(),
             None => external.number(Hook::Count),
-        })
+        })?;
+        if let (Some([_, most]), Some(count)) = (&mut self.entries, count) {
+            *most = count.max(*most);
+        }
+        Ok(count)
     }
 
     /// Returns the memory in use: the last number that the hook `memory` prints, in octets, if there is one.
@@ -349,6 +363,7 @@ impl External {
         match if is_changed { self.must(Hook::Restore) } else { Ok(None) } {
             Ok(ran) => {
                 let line = self.line(Hook::Restore).filter(|_| ran.is_some());
+                undone.left.extend(line.is_some().then(|| self.left_by_restore()).flatten());
                 undone.done.extend(line.map(|line| format!("restored by `{line}`")));
                 match self.place.remove_folder() {
                     Ok(()) => self.lock.forget(),

@@ -179,7 +179,8 @@ key::table! {
         reset: Option<String> = "reset", maybe(text()), computed("the reset time is not measured");
         /// Switches over to the standby box. natmeter runs it in mid-trial.
         failover: Option<String> = "failover", maybe(text()), computed("no failover is measured");
-        /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`; without, the same at every point.
+        /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`, and the hook prints their
+        /// number at its end; without, the same at every point.
         cores: Option<String> = "cores", maybe(text()), computed("natmeter sets the cores of Linux software that it configures: by CPU hot-unplug in a guest or over ssh, by receive packet steering in a namespace");
         /// Restores the box after a point or an error. It must be safe to run twice.
         restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");

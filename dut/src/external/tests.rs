@@ -1,4 +1,4 @@
-use super::Hook::{Alive, Clear, Count, Failover, Memory, Prepare, Reset, Restore};
+use super::Hook::{Alive, Clear, Cores, Count, Failover, Memory, Prepare, Reset, Restore};
 use super::*;
 use crate::Holder;
 use crate::step::no_sink;
@@ -264,6 +264,44 @@ fn a_table_that_is_not_emptied_has_no_time() {
     assert!(error.contains("clear") && error.contains("code 3") && error.contains("no"), "{error}");
     drop(external);
     assert_eq!(bed.prepare(Hooks::new()).unwrap().clear_timed().unwrap(), None);
+}
+
+/// What the hook `cores` prints when it is asked for 4 cores, and what of its doubt is said.
+#[test]
+fn the_hook_cores_is_believed_if_it_prints_the_number() {
+    let table = [
+        ("echo set: {cores}", None),
+        ("echo 2 # {cores}", Some("was asked for 4 cores: it printed 2")),
+        ("true {cores}", Some("was asked for 4 cores: nothing shows that it set them")),
+        ("true", None),
+    ];
+    for (line, doubt) in table {
+        let bed = Bed::new();
+        let values = vec![("cores".to_owned(), "4".to_owned())];
+        let config = ExternalConfig { values, ..bed.config(hooks(&[(Cores, line)])) };
+        let facts = External::prepare(&config, &bed.run_dir(), &no_sink()).unwrap().facts();
+        let said = facts.iter().find_map(|fact| fact.doubt.clone());
+        assert_eq!(said.is_some(), doubt.is_some(), "{line}: {said:?}");
+        assert!(said.unwrap_or_default().contains(doubt.unwrap_or_default()), "{line}");
+    }
+}
+
+/// The table has 2 entries of others.
+#[test]
+fn a_restore_that_leaves_the_connections_is_named() {
+    for (restore, is_named) in [("true", true), ("echo 2 >entries", false)] {
+        let bed = Bed::new();
+        bed.file("entries", 0o644, "2");
+        let lines = [(Prepare, "echo 1002 >entries"), (Count, "cat entries"), (Restore, restore)];
+        let mut external = bed.prepare(hooks(&lines)).unwrap();
+        assert_eq!(external.count().unwrap(), Some(1002));
+        let left = external.teardown().left.concat();
+        assert_eq!(
+            left.contains("after `restore` the table has 1002 entries; before `prepare` it had 2"),
+            is_named,
+            "{left}"
+        );
+    }
 }
 
 #[test]
