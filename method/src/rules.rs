@@ -11,4 +11,5 @@
 ///   bursts.
 /// - 6: a loss that no rate causes ends a search without a rate.
 /// - 7: a complete proof that connections exist stands whatever the host did.
-pub const RULES: u32 = 7;
+/// - 8: a net time below zero to empty a table has no rate, and the memory of a connection is that of several fills.
+pub const RULES: u32 = 8;

@@ -134,12 +134,14 @@ pub struct SimulatedDut {
     rng: SplitMix,
     table: Count,
     learned: Count,
+    /// Bytes of removed connections.
+    leaked: u64,
 }
 
 impl SimulatedDut {
     /// The seed determines all random values.
     pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
-        SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0 }
+        SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0, leaked: 0 }
     }
 
     pub fn trials(&self) -> u64 {

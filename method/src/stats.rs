@@ -1,6 +1,7 @@
 //! Statistics over repetitions, in floating point except indices of percentiles (invariant 12).
 
 pub mod change;
+pub mod fills;
 pub mod shift;
 pub mod student;
 

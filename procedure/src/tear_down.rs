@@ -10,7 +10,9 @@ use document::number;
 use key::kind::number;
 use method::Criteria;
 use method::search::keep::sample;
-use method::search::{BelowResolution, probe};
+
+use method::search::{BelowResolution, Leak, probe};
+use method::stats::fills::Fills;
 use method::stats::{Line, median};
 use method::trial::{EmptyingTimes, Observed, TableMemory, TearDown};
 use std::collections::BTreeMap;
@@ -120,8 +122,10 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
     ],
     sends: Sends::Samples,
     stateful: true,
+    tables: &[KeyTable::of::<Filling>("memory")],
     search: memory,
     sections: &[memory_section],
+    doubts: leaks,
     known: &[KnownValue {
         metric: MEMORY_PER_CONNTRACK_ENTRY.key,
         device: "takes 385 octets a connection",
@@ -129,11 +133,19 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
         error: EXACT,
         point: || {
             let control = ControlTruth { entry_bytes: 385, ..ControlTruth::default() };
-            KnownPoint { phase2: Some(HELD), ..KnownPoint::new((), known::controlled(control)) }
+            KnownPoint { phase2: Some(HELD), ..KnownPoint::new(Filling { fills: 3 }, known::controlled(control)) }
         },
     }],
     ..Procedure::of(&MEMORY_PER_CONNTRACK_ENTRY)
 };
+
+key::table! {
+    /// How often the table is filled to tell the memory of connections from what fills leave behind.
+    pub struct Filling {
+        /// Times that the table is filled and emptied in one repetition.
+        fills: u32 = "fills", number(2..=1_000), or("3");
+    }
+}
 
 /// Key of the memory of all connections.
 pub const MEMORY_CONNTRACK_ENTRIES: &str = "memory_conntrack_entries";
@@ -205,32 +217,68 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
 /// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
 ///
 /// # Errors
-/// The errors of [`search`]; [`TrialError::NotMeasurable`] if the memory in use did not grow.
+/// The errors of [`search`]; [`TrialError::NotMeasurable`] if the regression over the fills shows no memory that emptying frees.
 fn memory(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let options = TrialOptions { memory: true, ..TrialOptions::default() };
-    let (result, mut observed) = filled(context, options, 1, trials, watch)?;
+    let (result, mut observed) = filled(context, options, context.keys.get::<Filling>().fills, trials, watch)?;
+    let read: Option<Vec<TableMemory>> = observed.iter().map(|observed| observed.memory.clone()).collect();
     let Some(observed) = observed.pop() else { return Ok(result) };
-    let read = observed.memory.clone();
     let read = read.ok_or_else(|| TrialError::NotMeasurable("this device does not tell its memory".to_owned()))?;
     of_memory(&read, SearchResult { observed, ..result })
 }
 
-fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, TrialError> {
-    let of_all = read.filled.saturating_sub(read.emptied);
-    if of_all == 0 || read.entries == 0 {
-        return Err(TrialError::NotMeasurable(format!(
-            "the memory in use ({}) is not larger with the connections than without: it may be that of the whole machine; \
-             use more connections, or a quieter machine",
-            read.source
-        )));
+fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchResult, TrialError> {
+    let readings: Vec<[u64; 2]> = read.iter().map(|read| [read.filled, read.emptied]).collect();
+    let (Some(Fills { used, growth }), Some(last)) = (Fills::of(&readings), read.last()) else {
+        return Err(TrialError::Tester("memory needs two fills".to_owned()));
+    };
+    let [least, most] = growth.ends().map(|bytes| bytes.round() as u64);
+    let (fills, entries) = (read.len() as u64, last.entries);
+    let leak = Leak { bytes: growth.value.round() as u64, least, most, fills, entries };
+    let leak = growth.is_positive().then_some(leak);
+    if !used.is_positive() || entries == 0 {
+        let seen = leak.as_ref().map_or_else(
+            || {
+                let [least, most] = used.ends().map(number::grouped_f64);
+                format!(
+                    "does not tell the connections from other memory: {} fills of {} show {least} to {most} bytes; use more \
+                     connections, and let nothing else change that memory",
+                    fills,
+                    number::plural(entries, "connection")
+                )
+            },
+            in_words,
+        );
+        return Err(TrialError::NotMeasurable(format!("the memory in use ({}) {seen}", last.source)));
     }
+    let of_all = used.value.round() as u64;
     let each = |bytes: u64, of: Count| bytes.saturating_add(of / 2) / of.max(1);
     let mut parts = BTreeMap::from([("memory_conntrack_entries".to_owned(), of_all.cast_signed())]);
-    if let Some(buckets) = read.buckets {
+    if let Some(buckets) = last.buckets {
         parts.insert("memory_hash_table".to_owned(), buckets.bytes.cast_signed());
         parts.insert("memory_per_hash_bucket".to_owned(), each(buckets.bytes, buckets.count).cast_signed());
     }
-    Ok(SearchResult { rate: Rate(each(of_all, read.entries)), kind: ResultKind::Observed, parts, ..result })
+    result.evidence.leak = leak;
+    Ok(SearchResult { rate: Rate(each(of_all, entries)), kind: ResultKind::Observed, parts, ..result })
+}
+
+fn in_words(leak: &Leak) -> String {
+    let [bytes, least, most, each] =
+        [leak.bytes, leak.least, leak.most, leak.bytes / leak.entries.max(1)].map(number::grouped);
+    format!(
+        "grew by {bytes} bytes ({least} to {most}) with each of {} fills and did not fall after `clear`: {each} bytes a connection",
+        leak.fills
+    )
+}
+
+/// Memory that the removal of connections did not free.
+fn leaks(results: &Results<'_>) -> Vec<String> {
+    let largest = |result: &&MetricResult<'_>| {
+        let leak =
+            result.repetitions.iter().filter_map(|of| of.evidence.leak.as_ref()).max_by_key(|leak| leak.bytes)?;
+        Some(format!("The memory in use of the device ({}) {}.", result.place, in_words(leak)))
+    };
+    results.of(&[MEMORY_PER_CONNTRACK_ENTRY.key]).iter().filter_map(largest).collect()
 }
 
 /// Fills the table `times` times; each trial then sends reverse frames on a sample and performs the actions of

@@ -31,6 +31,9 @@ pub struct Evidence {
     /// Why the time to remove connections is a bound only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_resolution: Option<BelowResolution>,
+    /// Memory that each fill of the table left behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leak: Option<Leak>,
     /// What limits the throughput, as the CPU idle times or the profile show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Bottleneck>,
@@ -46,6 +49,21 @@ pub struct BelowResolution {
     pub net: Nanos,
     /// Longest minus shortest time to empty the empty table.
     pub spread: Nanos,
+}
+
+/// Memory in bytes that each fill of a table adds and no removal of its entries frees, with the ends of its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Leak {
+    /// Estimate by regression.
+    pub bytes: u64,
+    /// Lower end.
+    pub least: u64,
+    /// Upper end.
+    pub most: u64,
+    /// Fills of the table.
+    pub fills: u64,
+    /// Entries of a fill.
+    pub entries: Count,
 }
 
 impl Evidence {

@@ -19,6 +19,10 @@ pub struct ControlTruth {
     pub tear_down_spread: Nanos,
     /// Bytes of one connection.
     pub entry_bytes: u64,
+    /// Bytes of one connection that its removal does not free.
+    pub leaked_bytes: u64,
+    /// Maximum of the bytes that others use, evenly distributed.
+    pub memory_noise: u64,
     /// Buckets of the hash table, and bytes of each.
     pub buckets: (Count, u64),
     /// Idle share of each core at its capacity.
@@ -42,6 +46,8 @@ impl Default for ControlTruth {
             tear_down_empty: Nanos::from_millis(20),
             tear_down_spread: Nanos(0),
             entry_bytes: 320,
+            leaked_bytes: 0,
+            memory_noise: 0,
             buckets: (65_536, 8),
             idle: vec![Ratio::ZERO],
             waiting: Ratio::ZERO,
@@ -111,12 +117,15 @@ impl SimulatedDut {
     }
 
     pub(super) fn memory(&mut self) -> TableMemory {
-        let (count, each) = self.truth.control.buckets;
+        let ControlTruth { buckets: (count, each), entry_bytes, leaked_bytes, memory_noise, .. } = self.truth.control;
         let bytes = count * each;
         let entries = std::mem::take(&mut self.table);
+        let mut others = || if memory_noise == 0 { 0 } else { self.rng.below(memory_noise + 1) };
+        let filled = bytes + self.leaked + entries * entry_bytes + others();
+        self.leaked += entries * leaked_bytes;
         TableMemory {
-            filled: bytes + entries * self.truth.control.entry_bytes,
-            emptied: bytes,
+            filled,
+            emptied: bytes + self.leaked + others(),
             entries,
             buckets: Some(Buckets { count, bytes }),
             source: "simulation".to_owned(),

@@ -58,5 +58,6 @@ fn control(keys: &Simulated, frame: usize) -> ControlTruth {
         failover: [keys.failover_time, keys.reverse_failover_time.unwrap_or(keys.failover_time)],
         survive: share(keys.survive_ppm),
         moved: share(keys.move_ppm),
+        ..ControlTruth::default()
     }
 }

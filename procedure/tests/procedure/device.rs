@@ -10,7 +10,7 @@ use procedure::churn::Churn;
 use procedure::cpu_idle::{CPU_IDLE, CpuIdle};
 use procedure::disruption::{FAILOVER, Failover, RESET, Reset};
 use procedure::profiling::{LOCK_WAIT, Stacks};
-use procedure::tear_down::{CONN_TEAR_DOWN_RATE, Emptying, MEMORY_PER_CONNTRACK_ENTRY};
+use procedure::tear_down::{CONN_TEAR_DOWN_RATE, Emptying, Filling, MEMORY_PER_CONNTRACK_ENTRY};
 use procedure::{Context, Keys, Metric};
 
 fn settings() -> SearchSettings {
@@ -74,9 +74,40 @@ fn a_time_below_resolution_is_a_lower_bound() {
 #[test]
 fn the_memory_of_a_connection_is_that_of_the_device() {
     let control = ControlTruth { entry_bytes: 385, buckets: (65_536, 8), ..ControlTruth::default() };
-    let result = measured(&MEMORY_PER_CONNTRACK_ENTRY, &Keys::of_table(()), control, 100_000).unwrap();
+    let result = memory(control, 3).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(385)));
     assert_eq!(result.parts["memory_per_hash_bucket"], 8);
+    assert_eq!(result.evidence.leak, None);
+}
+
+fn memory(control: ControlTruth, fills: u32) -> Result<SearchResult, TrialError> {
+    measured(&MEMORY_PER_CONNTRACK_ENTRY, &Keys::of_table(Filling { fills }), control, 100_000)
+}
+
+/// Bytes of each of 100,000 connections, those that its removal does not free, and the most that others use.
+#[test]
+fn fills_tell_use_from_a_leak_and_from_noise() {
+    let table = [
+        ((20_000, 20_000, 0), Err("grew by 2,000,000,000 bytes (2,000,000,000 to 2,000,000,000) with each of 8 fills")),
+        (
+            (20_000, 20_000, 10_000_000),
+            Err("with each of 8 fills and did not fall after `clear`: 19,996 bytes a connection"),
+        ),
+        ((400, 80, 0), Ok((320, true))),
+        ((400, 0, 1_000_000), Ok((400, false))),
+        ((400, 0, 1_000_000_000), Err("does not tell the connections from other memory")),
+    ];
+    for ((entry_bytes, leaked_bytes, memory_noise), expected) in table {
+        let control = ControlTruth { entry_bytes, leaked_bytes, memory_noise, ..ControlTruth::default() };
+        match (memory(control, 8), expected) {
+            (Ok(result), Ok((each, is_leak))) => {
+                assert!(result.rate.0.abs_diff(each) <= 10, "{} of {each} bytes", result.rate);
+                assert_eq!(result.evidence.leak.is_some(), is_leak);
+            }
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+            (found, _) => panic!("{found:?}, not {expected:?}"),
+        }
+    }
 }
 
 const LENGTH: Nanos = Nanos::from_secs(10);
