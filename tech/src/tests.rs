@@ -75,6 +75,7 @@ const PORTS: &[Row<NatConfig>] = &[("pool-ports = \"2000-2999\"", |c| c.ports = 
 
 const TRANSLATOR: &[Row<HeaderRules>] = &[
     ("zero-udp-checksum = \"drop\"", |c| c.zero_udp_checksum = ZeroChecksum::Drop),
+    ("zero-udp-checksum = \"forward\"", |c| c.zero_udp_checksum = ZeroChecksum::Forward),
     ("tos = 8", |c| c.tos = ClassRule::Fixed(8)),
     ("traffic-class = 9", |c| c.traffic_class = ClassRule::Fixed(9)),
     ("lowest-ipv6-mtu = 1400", |c| c.lowest_ipv6_mtu = 1400),

@@ -6,13 +6,17 @@ use plane::translate::prefix::{WELL_KNOWN, is_global};
 use plane::translate::{ClassRule, HeaderRules, Pref64, ZeroChecksum};
 use wire::{AddrRange, Prefix6};
 
-const CHECKSUMS: &[Choice<bool>] = &[("compute", false, "fragments are reassembled for it"), ("drop", true, "")];
+const CHECKSUMS: &[Choice<ZeroChecksum>] = &[
+    ("compute", ZeroChecksum::Compute, "fragments are reassembled for it"),
+    ("drop", ZeroChecksum::Drop, ""),
+    ("forward", ZeroChecksum::Forward, "without checksum, also from IPv6"),
+];
 
 key::table! {
     /// A translator between IP versions (RFC 7915).
     pub struct Translator {
         /// What happens to IPv4 UDP packets without checksum (RFC 7915, section 4.5).
-        drop_zero_udp_checksum: bool = "zero-udp-checksum", choice(CHECKSUMS), or("compute");
+        zero_udp_checksum: ZeroChecksum = "zero-udp-checksum", choice(CHECKSUMS), or("compute");
         /// Type of service of IPv4 packets (RFC 7915, section 5.1).
         tos: Option<u8> = "tos", or_word("copy", number(0..=255)), computed("`\"copy\"`");
         /// Traffic class of IPv6 packets (RFC 7915, section 4.1).
@@ -41,10 +45,9 @@ key::table! {
 
 impl Translator {
     pub(crate) fn set(&self, headers: &mut HeaderRules) {
-        let zero_udp_checksum = if self.drop_zero_udp_checksum { ZeroChecksum::Drop } else { ZeroChecksum::Compute };
         let lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(headers.lowest_ipv6_mtu);
         let (traffic_class, tos) = (class(self.traffic_class), class(self.tos));
-        *headers = HeaderRules { lowest_ipv6_mtu, traffic_class, tos, zero_udp_checksum };
+        *headers = HeaderRules { lowest_ipv6_mtu, traffic_class, tos, zero_udp_checksum: self.zero_udp_checksum };
     }
 }
 

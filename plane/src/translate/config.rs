@@ -35,6 +35,8 @@ pub enum ZeroChecksum {
     /// Computes the checksum; for fragments see [`Config::unsummed`].
     #[default]
     Compute,
+    /// Forwarded without checksum, as are UDP packets without one from IPv6, which RFC 6935 permits for tunnels.
+    Forward,
 }
 
 /// Packets between explicitly mapped IPv6 hosts (RFC 7757, section 4).

@@ -3,7 +3,7 @@
 use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
 use super::to6::{finish, lengths, move_front, unmapped};
-use super::{Translate, roles};
+use super::{Translate, ZeroChecksum, roles};
 use crate::event::Event;
 use crate::function::{Packet, Side, Spare, fresh};
 use crate::ip4::is_ordinary;
@@ -18,7 +18,7 @@ impl<A: Addressing> Translate<A> {
     /// Translates, for all but ICMPv6 errors; returns the side that the packet leaves on.
     pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
-        check(b, h)?;
+        check(b, h, self.config.headers.zero_udp_checksum)?;
         let (src_port, dst_port) = ports(b, h);
         let (src, dst) = self.pair_to4((h.src, src_port), (h.dst, dst_port))?;
         // A customer that shares an address needs a checkable port (RFC 7597, section 8.1; RFC 7599, section 8.3).
@@ -155,7 +155,7 @@ pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
 }
 
 /// Checks the transport header as far as a translator needs it.
-fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
+fn check(b: &[u8], h: &Head6, zero: ZeroChecksum) -> Result<(), Event> {
     if h.protocol == ICMPV6 {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
         return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
@@ -166,7 +166,7 @@ fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     }
     lengths(b, h.protocol, h.l4, h.end, offset, more)?;
     // IPv6 receivers drop UDP without checksum (RFC 8200, section 8.1); IPv4 receivers would accept it.
-    if h.protocol == PROTO_UDP && offset == 0 && be16(b, h.l4 + 6) == 0 {
+    if h.protocol == PROTO_UDP && offset == 0 && be16(b, h.l4 + 6) == 0 && zero != ZeroChecksum::Forward {
         return Err(Event::UdpChecksumZero);
     }
     Ok(())

@@ -52,9 +52,10 @@ impl<A: Addressing> Translate<A> {
     ) -> Result<Side, Event> {
         let b = p.bytes();
         if h.offset == 0 && h.protocol == PROTO_UDP && be16(b, h.l4 + 6) == 0 {
-            let compute = self.config.headers.zero_udp_checksum == ZeroChecksum::Compute && !h.more;
-            if !compute {
-                return Err(Event::UdpChecksumZero);
+            match self.config.headers.zero_udp_checksum {
+                ZeroChecksum::Compute if !h.more => {}
+                ZeroChecksum::Forward => {}
+                ZeroChecksum::Compute | ZeroChecksum::Drop => return Err(Event::UdpChecksumZero),
             }
         }
         let (src, dst) = self.pair_to6(from, to)?;
@@ -72,7 +73,8 @@ impl<A: Addressing> Translate<A> {
         if h.df && write.len() + payload > most {
             return Err(Event::TooBig);
         }
-        transport(&mut p.bytes_mut()[h.l4..h.end], h, &write);
+        let fill = self.config.headers.zero_udp_checksum == ZeroChecksum::Compute;
+        transport(&mut p.bytes_mut()[h.l4..h.end], h, &write, fill);
         let whole = write.len() + payload;
         let limit = usize::from(self.config.headers.lowest_ipv6_mtu).min(most);
         let cut = !h.df && whole > limit;
@@ -211,8 +213,8 @@ fn ports(b: &[u8], h: &Head4) -> Ports {
     }
 }
 
-/// `b` is the payload of the IPv4 packet.
-fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
+/// `b` is the payload of the IPv4 packet; `fill` gives UDP a checksum.
+fn transport(b: &mut [u8], h: &Head4, write: &Write6, fill: bool) {
     if h.offset > 0 {
         return;
     }
@@ -221,7 +223,7 @@ fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
             let pseudo = rewrite::icmp6_pseudo(write.src, write.dst, b.len());
             rewrite::echo(b, kind, pseudo, true);
         }
-    } else if h.protocol == PROTO_UDP && be16(b, 6) == 0 {
+    } else if fill && h.protocol == PROTO_UDP && be16(b, 6) == 0 {
         let len = usize::from(be16(b, 4));
         rewrite::fill_udp(&mut b[..len], write.src, write.dst);
     } else {

@@ -2,7 +2,9 @@
 
 use crate::translate::bed::*;
 use crate::translate::packets::*;
-use plane::translate::{ClassRule, ZeroChecksum};
+use plane::Side;
+use plane::translate::{ClassRule, Siit, Translate, ZeroChecksum};
+use testbed::ByVersion;
 
 const HERE: &str = "2001:db8:64::c633:640a";
 const THERE: &str = "2001:db8:64::cb00:7107";
@@ -276,6 +278,27 @@ fn rfc7915_4_5_udp_without_checksum_may_be_dropped() {
     let back = b.refused(false, &with6(udp4(b"x"), 40, &[0, 0]), "udp-checksum-zero");
     let m = judge(&back).payload;
     assert_eq!((m[0], m[1]), (3, 13));
+}
+
+/// RFC 6935 permits it for tunnels; nobody has computed anything, so both directions are the same.
+#[test]
+fn rfc7915_4_5_udp_without_checksum_may_be_forwarded() {
+    let mut c = config();
+    c.headers.zero_udp_checksum = ZeroChecksum::Forward;
+    let function = Translate::new(c, Siit::prefix(pref64())).unwrap();
+    let mut b = ByVersion::new(function, Side::Customer, [V4, V6], |_| {});
+    for payload in [&b"x"[..], &[9; 1400]] {
+        let sent = [with6(udp4(payload), 40, &[0, 0]), with6(udp6(payload), 60, &[0, 0])];
+        for (ipv6, parts) in
+            [(false, vec![sent[0].clone()]), (false, fragments4(&sent[0], &[8])), (true, vec![sent[1].clone()])]
+        {
+            let out: Vec<Vec<u8>> = parts.iter().flat_map(|p| b.send(ipv6, p)).map(|(_, f)| f).collect();
+            let whole = if out.len() > 1 { testbed::fragments::reassemble(&out) } else { out[0].clone() };
+            let udp = &whole[if ipv6 { 34 } else { 54 }..][..8 + payload.len()];
+            assert_eq!((&udp[6..8], &udp[8..]), (&[0, 0][..], payload));
+        }
+    }
+    assert_eq!(b.count("udp-checksum-zero"), 0);
 }
 
 #[test]
