@@ -116,21 +116,32 @@ impl Nat {
 
 const MOST_PREFIXES: usize = 16;
 
+/// Prefixes that embed nothing, that overlap, or that are too many.
+pub(crate) fn faults_of_prefixes(all: &[Prefix6]) -> Vec<Fault> {
+    let key = |at: usize| format!("pref64[{at}]");
+    let embeds_nothing = |(at, prefix): (usize, &Prefix6)| embeds_nothing(&key(at), *prefix);
+    let mut faults: Vec<Fault> = all.iter().enumerate().filter_map(embeds_nothing).collect();
+    for (at, prefix) in all.iter().enumerate() {
+        let overlap = |other: &Prefix6| other.contains(prefix.first()) || prefix.contains(other.first());
+        if let Some(before) = all[..at].iter().position(overlap) {
+            let fault = Fault::new("an address has one prefix").at(format!(".{}", key(at)), "one lies in the other");
+            faults.push(fault.at(format!(".{}", key(before)), "and here").instead("leave one of them out"));
+        }
+    }
+    if all.len() > MOST_PREFIXES {
+        let fault = Fault::new(format!("a translator has {MOST_PREFIXES} prefixes at most"));
+        faults.push(fault.at(".pref64", format!("{} prefixes", all.len())).instead("leave some out"));
+    }
+    faults
+}
+
 impl Embedding {
     pub(crate) fn first(&self) -> Prefix6 {
         self.pref64[0]
     }
 
     pub(crate) fn faults(&self) -> Vec<Fault> {
-        let numbered = self.pref64.iter().enumerate();
-        let mut faults: Vec<Fault> =
-            numbered.filter_map(|(at, prefix)| embeds_nothing(&format!("pref64[{at}]"), *prefix)).collect();
-        if self.pref64.len() > MOST_PREFIXES {
-            let fault = Fault::new(format!("a NAT64 has {MOST_PREFIXES} prefixes at most"));
-            let count = format!("{} prefixes", self.pref64.len());
-            faults.push(fault.at(".pref64", count).instead("leave some out"));
-        }
-        faults
+        faults_of_prefixes(&self.pref64)
     }
 
     pub(crate) fn faults_in_test(&self, name: &str, flows: &Flows) -> Vec<Fault> {

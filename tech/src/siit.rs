@@ -4,6 +4,7 @@ use crate::fragments::Errors;
 use crate::prelude::*;
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
 use crate::table::{Lines, in_file};
+use crate::nat64::faults_of_prefixes;
 use crate::translator::{Private, Translator, behind_well_known};
 use key::kind::{Choice, Simple, addresses, choice, own, path, text_of};
 use key::{At, Value, Wrong};
@@ -25,7 +26,8 @@ key::table! {
         /// A file of explicit address maps, one a line.
         eam_file: Option<PathBuf> = "eam-file", maybe(path()), computed("none");
         /// The prefix that all other IPv4 addresses are embedded in (RFC 6052).
-        pref64: Option<Prefix6> = "pref64", maybe(prefix6()), computed("none");
+        /// Several prefixes are a list of at most 16: addresses in all of them are translated to IPv4, and an IPv4 address appears behind the first that may have it, so that the well-known prefix can stand before one for addresses that are not global.
+        pref64: Vec<Prefix6> = "pref64", list(prefix6()), computed("none");
         /// The side where IPv6 is spoken.
         ipv6_left: bool = "ipv6", choice(SIDES), or("left");
         /// IPv4 sources of ICMP errors of routers without an IPv4 address (RFC 6791).
@@ -84,6 +86,14 @@ fn numbered(pairs: &[Pair]) -> Vec<(usize, Pair)> {
 }
 
 impl Siit {
+    /// The first prefix that may have the address.
+    fn prefix_for(&self, addr: u32) -> Option<Prefix6> {
+        let has = |p: &&Prefix6| {
+            Pref64::new(**p, self.private.private_behind_well_known).is_ok_and(|p| p.to_ipv6(addr).is_ok())
+        };
+        self.pref64.iter().find(has).or(self.pref64.first()).copied()
+    }
+
     fn maps(&self, open: Open<'_>) -> Result<Option<Eam>, String> {
         let Some(path) = &self.eam_file else { return listed_maps(&self.eam) };
         Eam::new(&self.pairs(open)?, true).map(Some).map_err(|e| in_file("eam-file", path, &e))
@@ -121,8 +131,9 @@ impl Technology for Siit {
         config.hairpinning = self.hairpinning.unwrap_or(config.hairpinning);
         config.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(config.icmp_errors_per_second);
         let one = |w| {
-            let prefix = self.pref64.map(|p| Pref64::new(p, self.private.private_behind_well_known));
-            let addressing = Addressing::new(self.maps(job.open)?, prefix.transpose().map_err(why)?);
+            let prefix = |p: &Prefix6| Pref64::new(*p, self.private.private_behind_well_known).map_err(why);
+            let prefixes: Vec<Pref64> = self.pref64.iter().map(prefix).collect::<Result<_, _>>()?;
+            let addressing = Addressing::new(self.maps(job.open)?, prefixes);
             job.translate(config.clone(), addressing, w)
         };
         Ok(Functions::Siit(job.each(one)?).into())
@@ -131,7 +142,7 @@ impl Technology for Siit {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let maps = self.maps(setting.open)?;
-        let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.pref64, a);
+        let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.prefix_for(a), a);
         let (customers, remotes) = (subscribers(&bed, embed)?, remotes(&bed, embed)?);
         let ends = TranslatedEnds { subscribers: &customers, remotes: &remotes };
         let view = if self.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
@@ -139,12 +150,12 @@ impl Technology for Siit {
     }
 
     fn customers(&self, _: Plays, _: &Flows, open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
-        let row = |pair: &Pair| CustomerRow::mapped(pair.v6, self.pref64, pair.v4);
+        let row = |pair: &Pair| CustomerRow::mapped(pair.v6, self.pref64.first().copied(), pair.v4);
         Ok(self.pairs(open)?.iter().map(|(_, pair)| row(pair)).collect())
     }
 
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.pref64.and_then(|p| embeds_nothing("pref64", p)).into_iter().collect();
+        let mut faults = faults_of_prefixes(&self.pref64);
         if !self.eam.is_empty() && self.eam_file.is_some() {
             let fault = Fault::new("explicit address maps stand in one place").at(".eam-file", "in a file");
             faults.push(fault.at(".eam", "and here").instead("write these into the file, too, or leave the file out"));
@@ -154,7 +165,11 @@ impl Technology for Siit {
 
     fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
         // The maps of a file are not known yet.
-        let Some(pref64) = self.pref64.filter(|_| self.eam_file.is_none()) else { return Vec::new() };
+        // One of several prefixes has no private addresses, the others have them.
+        let [pref64] = self.pref64[..] else { return Vec::new() };
+        if self.eam_file.is_some() {
+            return Vec::new();
+        }
         let mapped = |range: AddrRange| {
             let within = |pair: &Pair| [range.first, range.last()].iter().all(|&a| pair.v4.contains(a.into()));
             self.eam.iter().any(within)
@@ -175,7 +190,8 @@ impl Technology for Siit {
         let inside = (flows.inside.first, flows.inside.count.max(flows.subscribers));
         for (first, count) in [inside, (flows.remote.first, flows.remote.count)] {
             for i in 0..count {
-                by_map_or_prefix(maps.as_ref(), self.pref64, u32::from(first).wrapping_add(i))?;
+                let addr = u32::from(first).wrapping_add(i);
+                by_map_or_prefix(maps.as_ref(), self.prefix_for(addr), addr)?;
             }
         }
         Ok(())

@@ -18,13 +18,38 @@ fn rfc6052_2_2_every_prefix_length_goes_both_ways() {
     }
 }
 
+fn known(private: bool) -> Pref64 {
+    Pref64::new(Prefix6 { addr: six("64:ff9b::").into(), len: 96 }, private).unwrap()
+}
+
 #[test]
 fn rfc6052_3_1_the_well_known_prefix_with_private_addresses() {
-    let known = |private| Pref64::new(Prefix6 { addr: six("64:ff9b::").into(), len: 96 }, private).unwrap();
     let mut b = with(config(), Siit::prefix(known(false)));
     b.refused(false, &udp4_of([8, 8, 8, 8], [10, 0, 0, 1], 64, b"x"), "well-known-prefix-private");
     b.refused(true, &udp6_of("64:ff9b::8.8.8.8", "64:ff9b::10.0.0.1", 64, b"x"), "well-known-prefix-private");
     assert_eq!(judge(&b.to6(&udp4_of([8, 8, 8, 8], [9, 9, 9, 9], 64, b"x"))).dst, "64:ff9b::909:909");
     let mut b = with(config(), Siit::prefix(known(true)));
     assert_eq!(judge(&b.to6(&udp4_of([8, 8, 8, 8], [10, 0, 0, 1], 64, b"x"))).dst, "64:ff9b::a00:1");
+}
+
+#[test]
+fn rfc6052_3_1_an_address_that_is_not_global_appears_behind_the_other_prefix() {
+    let mut b = with(config(), Siit::new(None, [known(false), pref64()]));
+    let seen = |frame: &[u8]| (judge(frame).src, judge(frame).dst);
+    for (src, dst, src6, dst6) in [
+        ([8, 8, 8, 8], [9, 9, 9, 9], "64:ff9b::808:808", "64:ff9b::909:909"),
+        ([10, 1, 2, 3], [9, 9, 9, 9], "2001:db8:64::a01:203", "64:ff9b::909:909"),
+        ([8, 8, 8, 8], [10, 0, 0, 1], "64:ff9b::808:808", "2001:db8:64::a00:1"),
+    ] {
+        let four = |octets: [u8; 4]| std::net::Ipv4Addr::from(octets).to_string();
+        assert_eq!(seen(&b.to6(&udp4_of(src, dst, 64, b"x"))), (src6.into(), dst6.into()));
+        assert_eq!(seen(&b.to4(&udp6_of(dst6, src6, 64, b"x"))), (four(dst), four(src)), "the way back");
+    }
+    assert_eq!(
+        judge(&b.to4(&udp6_of("64:ff9b::9.9.9.9", "2001:db8:64::8.8.8.8", 64, b"x"))).dst,
+        "8.8.8.8",
+        "both have it"
+    );
+    b.refused(true, &udp6_of("64:ff9b::8.8.8.8", "64:ff9b::10.0.0.1", 64, b"x"), "well-known-prefix-private");
+    b.refused(true, &udp6_of("64:ff9b::8.8.8.8", "2001:db8:65::8.8.8.8", 64, b"x"), "destination-unmapped");
 }
