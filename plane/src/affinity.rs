@@ -111,11 +111,16 @@ impl Affinity {
     }
 
     pub(crate) fn can_become(&self, new: &Affinity) -> Result<(), String> {
-        if (self.worker, self.workers) == (new.worker, new.workers) {
-            Ok(())
-        } else {
-            Err("workers: their number is fixed while there is state".to_owned())
+        if (self.worker, self.workers) != (new.worker, new.workers) {
+            return Err("workers: their number is fixed while there is state".to_owned());
         }
+        // With the first quota, customers of one prefix count together.
+        if self.workers > 1 && new.octets < self.octets {
+            return Err("session-quota, port-quota or port-block: the customers of a prefix are at several workers; \
+                        restart the gateway"
+                .to_owned());
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@
 //! and sent nothing for two epochs ([`crate::nat44::Nat44::epochs_without_session`]).
 
 use crate::hash::Hasher;
+use crate::subscribers::Subscribers;
 use crate::table::{Guess, Index, NONE, Slab};
 use arena::{ArenaError, Array};
 use std::cell::Cell;
@@ -96,8 +97,8 @@ pub struct Customers<K: Key> {
     /// Past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// Permanent customers, which have the first entries.
-    permanent: Vec<K>,
+    /// Entries of the permanent customers, in order.
+    permanent: Vec<(u32, K)>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Lookup<K>>; KEPT],
     /// Keys put, prefetched and taken so far.
@@ -115,7 +116,7 @@ impl<K: Key> Customers<K> {
         Customers::with_permanent(capacity, numbers, seed, Vec::new())
     }
 
-    /// As [`Customers::new`], with permanent customers, which have the first numbers.
+    /// As [`Customers::new`], with permanent customers, which have the first numbers in this order.
     ///
     /// # Errors
     /// Too little memory.
@@ -132,28 +133,54 @@ impl<K: Key> Customers<K> {
             hasher: Hasher::new(seed ^ 0x6375_7374),
             used: Array::filled("the customers", n as usize, 0)?,
             epoch: 0,
-            sweep: permanent.len() as u32,
+            sweep: 0,
             base: (u32::from(numbers.addr) & numbers.mask()) + 1,
-            permanent,
+            permanent: Vec::new(),
             recent: std::array::from_fn(|_| Cell::new(Lookup { key: K::NONE, hash: 0, entry: NONE })),
             put: Cell::new(0),
             near: Cell::new(0),
             taken: Cell::new(0),
         };
-        new.add_permanent();
+        new.keep(permanent.into_iter());
         Ok(new)
     }
 
-    fn add_permanent(&mut self) {
-        for i in 0..self.permanent.len() {
-            let key = self.permanent[i];
-            self.add(key.hash(&self.hasher), key);
+    /// Whether there is room for these customers.
+    pub(crate) fn has_room_for(&self, keys: impl Iterator<Item = K>) -> bool {
+        keys.filter(|key| self.known(*key).is_none()).count() as u64
+            <= u64::from(self.slab.capacity() - self.slab.len())
+    }
+
+    /// Makes these customers the permanent ones, with the numbers that they have; former ones stay
+    /// until they are idle. Returns those that are new, with their numbers; `None` without room.
+    pub(crate) fn keep(&mut self, keys: impl Iterator<Item = K>) -> Option<Vec<(u32, K)>> {
+        let (mut permanent, mut new) = (Vec::new(), Vec::new());
+        for key in keys {
+            let known = self.known(key);
+            let number = known.or_else(|| Some(self.base + self.add(key.hash(&self.hasher), key)?))?;
+            permanent.push((number - self.base, key));
+            if known.is_none() {
+                new.push((number, key));
+            }
         }
+        permanent.sort_unstable_by_key(|(e, _)| *e);
+        for (e, _) in std::mem::replace(&mut self.permanent, permanent) {
+            self.touch(e);
+        }
+        Some(new)
     }
 
     /// Permanent customers, with their numbers.
     pub fn permanent(&self) -> impl Iterator<Item = (u32, K)> {
-        (self.base..).zip(self.permanent.iter().copied())
+        self.permanent.iter().map(|(e, key)| (self.base + e, *key))
+    }
+
+    /// Counts the customers by subscriber; `end` tells a customer's.
+    pub(crate) fn counted(&self, numbers: Prefix4, end: impl Fn(K) -> u128) -> Result<Subscribers, ArenaError> {
+        let mut all = Subscribers::new(self.used.len() as u64, numbers, self.hasher.one(0))?;
+        let known = (0..self.slab.touched()).map(|e| (self.base + e, self.slab[e]));
+        known.filter(|(_, key)| *key != K::NONE).for_each(|(number, key)| all.add(number, end(key)));
+        Ok(all)
     }
 
     /// Memory for `capacity` customers, the NAT's census included.
@@ -332,12 +359,13 @@ impl<K: Key> Customers<K> {
     ) {
         if epoch != self.epoch {
             self.epoch = epoch;
-            self.sweep = self.permanent.len() as u32;
+            self.sweep = 0;
         }
         let end = self.slab.touched().min(self.sweep.saturating_add(if when_idle { STEP_IDLE } else { STEP }));
         for e in self.sweep..end {
             let unused = epoch.wrapping_sub(self.used[e as usize]);
-            if unused >= 2 && self.slab[e] != K::NONE && idle(self.base + e) >= 2 {
+            let is_permanent = || self.permanent.binary_search_by_key(&e, |(e, _)| *e).is_ok();
+            if unused >= 2 && self.slab[e] != K::NONE && !is_permanent() && idle(self.base + e) >= 2 {
                 self.index.remove(self.slab[e].hash(&self.hasher), e);
                 self.slab.give_back(e);
                 given_back(self.base + e);
@@ -346,11 +374,18 @@ impl<K: Key> Customers<K> {
         self.sweep = self.sweep.max(end);
     }
 
-    /// Forgets all but permanent customers, in constant time.
+    /// Forgets all but permanent customers, which keep their numbers.
     pub fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();
-        self.add_permanent();
+        let (mut between, mut next) = (Vec::new(), 0);
+        for (e, key) in &self.permanent {
+            between.extend((next..*e).filter_map(|_| self.slab.take(K::NONE)));
+            self.slab.take(*key);
+            self.index.insert(key.hash(&self.hasher), *e);
+            next = e + 1;
+        }
+        between.into_iter().rev().for_each(|e| self.slab.give_back(e));
         self.taken.set(self.put.get());
         self.near.set(self.put.get());
     }

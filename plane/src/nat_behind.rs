@@ -3,15 +3,23 @@
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nesting};
 use crate::customers::{Customers, Key};
-use crate::function::{Drops, Function, Input, Packet, SESSIONS, Spare, TableEntry, unchanged};
+use crate::function::{Drops, Function, Input, Packet, Spare, TableEntry};
 use crate::nat44::Nat44;
 use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::InsideAddress;
 use crate::side::Side4;
 use crate::steer::Steering;
+use arena::AtomicArray;
 use std::net::Ipv4Addr;
 use std::ops::Range;
+use std::sync::Arc;
 use wire::Prefix4;
+
+/// Subscriber of each number, where subscribers are counted.
+pub type Owners = Option<Arc<AtomicArray>>;
+
+/// No number is left for a host.
+pub(crate) const FULL: &str = "static: there are too many customers for further hosts; try again later";
 
 /// The customers' half: packets that it sends to the NAT have a number of its dictionary as source.
 pub trait Numbering: Function {
@@ -32,6 +40,12 @@ pub trait Numbering: Function {
     /// # Errors
     /// What differs and cannot be changed while there is state.
     fn can_follow(&self, config: &Self::Config, numbers: Prefix4) -> Result<(), String>;
+    /// Makes the permanent customers of `new` its own, with the numbers that they have here, and
+    /// counts subscribers if `config` does. Returns the subscribers of numbers.
+    ///
+    /// # Errors
+    /// Too little memory, or too many customers.
+    fn prepare(&mut self, config: &Self::Config, numbers: Prefix4, new: &Self) -> Result<Owners, String>;
     /// Takes over a configuration, and everything but state from `new`, made with it.
     fn follow(&mut self, config: &Self::Config, numbers: Prefix4, new: &mut Self);
 }
@@ -82,6 +96,18 @@ impl<H: Numbering> NumberedNat<H> {
     /// Half with the state.
     pub fn nat(&self) -> &Nat44 {
         &self.pair.internet
+    }
+
+    /// The configuration of `new`, with hosts by the numbers that they have here. A host without one has
+    /// the first, which no customer has.
+    fn nat_like(&self, new: &NumberedNat<H>) -> nat44::Config {
+        let [mut nat, other] = [self.numbers, new.numbers].map(|numbers| H::nat_behind(&new.config, numbers));
+        for (own, other) in nat.statics.iter_mut().zip(&other.statics) {
+            let host = new.half().dictionary().customer(other.inside.into());
+            let number = host.and_then(|host| self.half().dictionary().known(host));
+            own.inside = number.map_or_else(|| first(self.numbers), Into::into);
+        }
+        nat
     }
 
     #[inline]
@@ -143,23 +169,26 @@ impl<H: Numbering> Function for NumberedNat<H> {
             return Err(format!("pool: {} stands for customers inside; restart the gateway", self.numbers));
         }
         self.nat().config().can_become(&nat)?;
-        // The NAT knows hosts by numbers only.
-        let [own, other] = [self, new].map(|n| n.half().dictionary().permanent().map(|(_, host)| host));
-        unchanged(&[("static: its hosts", !own.eq(other))], SESSIONS)?;
+        if !self.half().dictionary().has_room_for(new.half().dictionary().permanent().map(|(_, host)| host)) {
+            return Err(FULL.to_owned());
+        }
         self.half().can_follow(&new.config, self.numbers)
     }
 
     fn adopt(&mut self, new: &mut NumberedNat<H>) -> Result<(), String> {
         self.can_adopt(new)?;
+        let owners = self.pair.customer.prepare(&new.config, self.numbers, new.half())?;
+        let nat = self.nat_like(new);
         let Chain { customer, internet, .. } = &mut self.pair;
-        internet.reconfigure(H::nat_behind(&new.config, self.numbers))?;
+        internet.reconfigure(nat, owners)?;
+        internet.place_like(new.nat());
         customer.follow(&new.config, self.numbers, &mut new.pair.customer);
         std::mem::swap(&mut self.config, &mut new.config);
         Ok(())
     }
 
     fn ending(&self, new: &NumberedNat<H>, most: usize) -> Vec<TableEntry> {
-        let ending = self.nat().ending(&H::nat_behind(&new.config, self.numbers), most);
+        let ending = self.nat().ending(&self.nat_like(new), most);
         ending.into_iter().filter_map(|e| self.half().named(e)).collect()
     }
 

@@ -268,17 +268,24 @@ pool = "198.51.100.10 - 198.51.100.13"
     }
 
     #[test]
-    fn a_nat64_has_several_prefixes() {
-        let told = |prefixes: &str| {
-            let nat64 = format!("[technology.nat64]\npool = \"198.51.100.10\"\npref64 = {prefixes}\n");
+    fn a_translator_has_several_prefixes() {
+        let of = |technology: &str, prefixes: &str| {
+            let nat64 = format!("[technology.{technology}]\npref64 = {prefixes}\n");
             let text = GOOD.replace("10.0.0.1", "2001:2::1").replace("10.0.0.2", "2001:2::2");
             let text = format!("{}{nat64}", text.split("[technology").next().unwrap());
             parse("gw.toml", &text, tech::ALL).map(drop).map_err(|error| error.to_string())
+        };
+        let told = |prefixes: &str| {
+            let nat64 = of("nat64", &format!("{prefixes}\npool = \"198.51.100.10\""));
+            assert_eq!(of("siit", prefixes).is_ok(), nat64.is_ok(), "SIIT: {prefixes}");
+            nat64
         };
         assert_eq!(told("[\"2001:2:0:1000::/96\", \"2001:2:0:1001::/96\"]"), Ok(()));
         assert_eq!(told("\"2001:2:0:1000::/96\""), Ok(()));
         let wrong = told("[\"2001:2:0:1000::/96\", \"2001:2:0:1001::/95\"]").unwrap_err();
         assert!(wrong.contains("no IPv4 address can be embedded in the prefix of `pref64`"), "{wrong}");
+        let nested = told("[\"2001:2:0:1000::/96\", \"2001:2::/32\"]").unwrap_err();
+        assert!(nested.contains("an address has one prefix"), "{nested}");
         let many: Vec<String> = (0..17).map(|n| format!("\"2001:2:0:{n:x}::/96\"")).collect();
         assert!(told(&format!("[{}]", many.join(", "))).unwrap_err().contains("16 prefixes at most"));
     }

@@ -10,7 +10,7 @@ pub use softwires::Customer;
 use crate::customers::{Customers, SoftwireHost, numbers};
 use crate::function::{Side, TableEntry};
 use crate::ip4::is_ordinary;
-use crate::nat_behind::{self, NumberedNat, Numbering};
+use crate::nat_behind::{self, NumberedNat, Numbering, Owners};
 use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
@@ -69,11 +69,7 @@ impl Aftr {
             Customer::new(customers, config.customer.address, config.softwires.clone(), config.inner.clone());
         let mut nat = Nat44::new(config.nat_behind(numbers), worker, workers, seed)?;
         nat_behind::place_statics(&mut nat, &config.statics, numbers, |h| by_hash(h.softwire.octets(), workers));
-        if config.counts() {
-            let subscribers = Subscribers::new(capacity, numbers, seed)?;
-            nat.count_by(subscribers.of());
-            softwires.count(subscribers);
-        }
+        nat.count_by(softwires.count(config.counts(), numbers)?);
         // All fragments from a softwire arrive at one worker.
         let tunnel = Tunnel::new(config.tunnel(numbers), softwires, 0, 1, seed ^ (worker as u64) << 32)?;
         Ok(NumberedNat::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
@@ -112,6 +108,14 @@ impl Numbering for Tunnel<Customer> {
 
     fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
         self.config().can_become(&config.tunnel(numbers))
+    }
+
+    fn prepare(&mut self, config: &Config, numbers: Prefix4, new: &Self) -> Result<Owners, String> {
+        let softwires = self.softwires_mut();
+        if !softwires.keep_like(new.softwires()) {
+            return Err(nat_behind::FULL.to_owned());
+        }
+        softwires.count(config.counts(), numbers).map_err(|e| e.to_string())
     }
 
     fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {

@@ -2,8 +2,10 @@
 
 use crate::customers::{Customers, SoftwireHost};
 use crate::event::Event;
+use crate::nat_behind::Owners;
 use crate::strategy::{Point4, Softwires, Wrap};
 use crate::subscribers::Subscribers;
+use arena::ArenaError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{Prefix4, Prefix6};
 
@@ -32,9 +34,24 @@ impl Customer {
         Customer { customers, subscribers: None, own: own.to_bits(), ends, inner }
     }
 
-    pub(super) fn count(&mut self, subscribers: Subscribers) {
-        self.subscribers = Some(subscribers);
-        self.count_permanent();
+    /// Counts subscribers, or no longer.
+    pub(super) fn count(&mut self, counts: bool, numbers: Prefix4) -> Result<Owners, ArenaError> {
+        self.subscribers = match self.subscribers.take() {
+            None if counts => Some(self.customers.counted(numbers, |c| c.end())?),
+            counted => counted.filter(|_| counts),
+        };
+        Ok(self.subscribers.as_ref().map(Subscribers::of))
+    }
+
+    /// Makes the permanent customers of `new` its own; false without room.
+    pub(super) fn keep_like(&mut self, new: &Customer) -> bool {
+        let added = self.customers.keep(new.customers.permanent().map(|(_, host)| host));
+        for (number, host) in added.iter().flatten() {
+            if let Some(s) = &mut self.subscribers {
+                s.add(*number, host.end());
+            }
+        }
+        added.is_some()
     }
 
     fn count_permanent(&mut self) {

@@ -285,11 +285,6 @@ impl Config {
             // Existing mappings have no record of the remote addresses they sent to.
             ("filtering", new.permits() && !self.permits()),
             ("pooling", self.pooling != new.pooling),
-            // Subscribers of numbered customers are counted from their first packet on.
-            (
-                "session-quota, port-quota or port-block",
-                self.numbered.is_some() && self.counts_subscribers() != new.counts_subscribers(),
-            ),
             ("port-reuse-delay", self.port_reuse_delay != new.port_reuse_delay),
             ("fragments", self.fragments != new.fragments),
         ];

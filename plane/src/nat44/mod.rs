@@ -212,8 +212,8 @@ impl Nat44 {
     }
 
     /// One subscriber for each place in the prefix. A number's subscriber must not change while it has sessions.
-    pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
-        self.owners = Some(owners);
+    pub(crate) fn count_by(&mut self, owners: Option<Arc<AtomicArray>>) {
+        self.owners = owners;
     }
 
     /// The configuration.
@@ -326,7 +326,7 @@ impl Function for Nat44 {
 
     fn adopt(&mut self, new: &mut Nat44) -> Result<(), String> {
         self.can_adopt(new)?;
-        self.reconfigure(new.config.clone())
+        self.reconfigure(new.config.clone(), None)
     }
 
     fn ending(&self, new: &Nat44, most: usize) -> Vec<TableEntry> {

@@ -13,7 +13,8 @@ use super::subscriber::Subscribers;
 use super::timers::{self, Lifetimes};
 use super::{Mtu, links};
 use crate::function::TableEntry;
-use arena::ArenaError;
+use arena::{ArenaError, AtomicArray};
+use std::sync::Arc;
 
 impl Nat44 {
     /// Sessions that end with another configuration, at most so many: those of outside end points
@@ -38,14 +39,14 @@ impl Nat44 {
     }
 
     /// Changes to a configuration that this one [can become](Config::can_become); tables keep
-    /// their sizes.
-    pub(crate) fn reconfigure(&mut self, config: Config) -> Result<(), String> {
+    /// their sizes. `owners` as of [`Self::count_by`].
+    pub(crate) fn reconfigure(&mut self, config: Config, owners: Option<Arc<AtomicArray>>) -> Result<(), String> {
         let config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
         let same = |a: &Config, b: &Config| {
             (&a.pool, &a.statics, a.quota, a.blocks) == (&b.pool, &b.statics, b.quota, b.blocks)
         };
         if !same(&self.config, &config) {
-            self.rebuild(&config).map_err(|e| e.to_string())?;
+            self.rebuild(&config, owners).map_err(|e| e.to_string())?;
         }
         self.links = links(&config);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
@@ -58,7 +59,7 @@ impl Nat44 {
     }
 
     /// Ends what does not remain, and counts anew what does.
-    fn rebuild(&mut self, config: &Config) -> Result<(), ArenaError> {
+    fn rebuild(&mut self, config: &Config, owners: Option<Arc<AtomicArray>>) -> Result<(), ArenaError> {
         let (pool, statics) = (Pool::new(config.pool.clone()), Statics::new(config));
         let rest = timers::ticks(config.port_reuse_delay);
         let ports = self.mappings.is_some().then(|| PortMap::new(config, self.ports, rest)).transpose()?;
@@ -73,11 +74,7 @@ impl Nat44 {
             ports.inherit(own, |number| pool.number(self.pool.addr(number)));
             *own = ports;
         }
-        let former = std::mem::replace(&mut self.statics, statics);
-        if let (Some(statics), Some(former)) = (&mut self.statics, &former) {
-            statics.place_like(former);
-        }
-        (self.pool, self.subscribers) = (pool, subscribers);
+        (self.pool, self.subscribers, self.statics, self.owners) = (pool, subscribers, statics, owners);
         if let Some(pairs) = &mut self.pairs {
             pairs.clear();
         }

@@ -74,14 +74,6 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
-    /// The hosts are at the same workers.
-    pub(super) fn place_like(&mut self, former: &Statics) {
-        for line in &mut self.by_outside {
-            let same = former.by_outside.iter().find(|old| addr(old.to) == addr(line.to));
-            line.worker = same.and_then(|old| old.worker);
-        }
-    }
-
     /// With the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
         find(&self.by_outside, outside).map(|(inside, line)| inside | u64::from(line.alias))
@@ -113,6 +105,14 @@ impl Nat44 {
     pub(crate) fn place_statics(&mut self, worker: impl Fn(Ipv4Addr) -> u16) {
         for line in self.statics.iter_mut().flat_map(|s| &mut s.by_outside) {
             line.worker = Some(worker(addr(line.to).into()));
+        }
+    }
+
+    /// The hosts are at the workers where `other`, with the same static mappings, has them.
+    pub(crate) fn place_like(&mut self, other: &Nat44) {
+        if let (Some(own), Some(other)) = (&mut self.statics, &other.statics) {
+            let lines = own.by_outside.iter_mut().zip(&other.by_outside);
+            lines.for_each(|(own, other)| own.worker = other.worker);
         }
     }
 

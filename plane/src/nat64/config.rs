@@ -58,9 +58,14 @@ impl Config {
         }
     }
 
+    /// The length of subscribers' prefixes, if subscribers are counted.
+    pub(super) fn counted_by(&self) -> Option<u8> {
+        self.nat.counts_subscribers().then_some(self.subscriber_prefix)
+    }
+
     /// One worker has all customers of a prefix of this length.
     pub(super) fn together_by(&self) -> u8 {
-        if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 }
+        self.counted_by().unwrap_or(128)
     }
 
     /// A worker's share, and with several workers 1/16 more because hashing is uneven.

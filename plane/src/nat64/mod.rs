@@ -13,7 +13,7 @@ use crate::customers::{Customers, numbers};
 use crate::fragment::PartLimits;
 use crate::function::{SESSIONS, Side, TableEntry, unchanged};
 use crate::ip6::is_martian;
-use crate::nat_behind::{self, NumberedNat, Numbering};
+use crate::nat_behind::{self, NumberedNat, Numbering, Owners};
 use crate::nat44::config::{self as nat44, ConfigError};
 use crate::nat44::{Nat44, NatError, static_mapping};
 use crate::steer::by_hash;
@@ -87,11 +87,7 @@ impl Nat64 {
         nat_behind::place_statics(&mut nat, &config.statics, numbers, |host| {
             by_hash(host.octets().into_iter().take(octets(together)), workers)
         });
-        if config.nat.counts_subscribers() {
-            let subscribers = Subscribers::new(capacity, apart, seed)?;
-            nat.count_by(subscribers.of());
-            plat.count(subscribers, config.subscriber_prefix);
-        }
+        nat.count_by(plat.count_by(config.counted_by(), apart)?);
         let translate = Translate::new(config.translation(numbers, seed), plat)?;
         let translate = translate.on_worker(worker as u16, workers as u16);
         Ok(NumberedNat::join(("translate", translate), nat, config, numbers, worker, workers, seed)
@@ -130,13 +126,22 @@ impl Numbering for Translate<Plat> {
     }
 
     fn can_follow(&self, config: &Config, numbers: Prefix4) -> Result<(), String> {
-        let counts_other = |len| len != config.subscriber_prefix;
+        let lengths = self.addressing().counts_by().zip(config.counted_by());
         let fixed = [
             ("pref64: the number of prefixes", self.addressing().prefixes() != config.pref64.len()),
-            ("subscriber-prefix", self.addressing().counts_by().is_some_and(counts_other)),
+            ("subscriber-prefix", lengths.is_some_and(|(own, new)| own != new)),
         ];
         unchanged(&fixed, SESSIONS)?;
         self.config().can_become(&config.translation(numbers, 0))
+    }
+
+    fn prepare(&mut self, config: &Config, numbers: Prefix4, new: &Self) -> Result<Owners, String> {
+        let plat = self.addressing_mut();
+        if !plat.keep_like(new.addressing()) {
+            return Err(nat_behind::FULL.to_owned());
+        }
+        let apart = prefixes::of_customers(numbers, config.pref64.len());
+        plat.count_by(config.counted_by(), apart).map_err(|e| e.to_string())
     }
 
     fn follow(&mut self, config: &Config, numbers: Prefix4, new: &mut Self) {

@@ -3,11 +3,13 @@
 use super::prefixes::Prefixes;
 use crate::customers::Customers;
 use crate::event::Event;
+use crate::nat_behind::Owners;
 use crate::strategy::{Addressing, End, Point4};
 use crate::subscribers::{Subscribers, prefix};
+use arena::ArenaError;
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wire::Prefix6;
+use wire::{Prefix4, Prefix6};
 
 /// Addresses of a NAT64.
 pub struct Plat {
@@ -52,10 +54,24 @@ impl Plat {
         self.prefixes.count()
     }
 
-    /// Counts subscribers from now on.
-    pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
-        self.subscribers = Some((subscribers, prefix));
-        self.count_permanent();
+    /// Counts subscribers by prefixes of this length, or no longer.
+    pub(super) fn count_by(&mut self, length: Option<u8>, numbers: Prefix4) -> Result<Owners, ArenaError> {
+        self.subscribers = match (length, self.subscribers.take()) {
+            (Some(len), None) => Some((self.customers.counted(numbers, |addr| prefix(addr, len))?, len)),
+            (length, counted) => counted.filter(|_| length.is_some()),
+        };
+        Ok(self.subscribers.as_ref().map(|(s, _)| s.of()))
+    }
+
+    /// Makes the permanent customers of `new` its own; false without room.
+    pub(super) fn keep_like(&mut self, new: &Plat) -> bool {
+        let added = self.customers.keep(new.customers.permanent().map(|(_, addr)| addr));
+        for (number, addr) in added.iter().flatten() {
+            if let Some((s, len)) = &mut self.subscribers {
+                s.add(*number, prefix(*addr, *len));
+            }
+        }
+        added.is_some()
     }
 
     fn count_permanent(&mut self) {

@@ -112,7 +112,7 @@ impl Nat66 {
         let mut subscribers = None;
         if config.nat.counts_subscribers() {
             let counted = Subscribers::new(customers, numbers[0], seed)?;
-            nat.count_by(counted.of());
+            nat.count_by(Some(counted.of()));
             subscribers = Some(counted);
         }
         let [a, b, c, d, e, ..] = Hasher::new(!seed).one(3).to_be_bytes();
@@ -288,6 +288,11 @@ impl Function for Nat66 {
         let fixed = [
             ("pool", self.config.pool != new.config.pool),
             ("fragments", self.config.fragments != new.config.fragments),
+            // Subscribers are counted from their first packet on.
+            (
+                "session-quota, port-quota or port-block",
+                self.subscribers.is_some() != new.config.nat.counts_subscribers(),
+            ),
             (
                 "subscriber-prefix",
                 self.subscribers.is_some() && self.config.subscriber_prefix != new.config.subscriber_prefix,
@@ -299,7 +304,8 @@ impl Function for Nat66 {
 
     fn adopt(&mut self, new: &mut Nat66) -> Result<(), String> {
         self.can_adopt(new)?;
-        self.nat.reconfigure(new.config.state(self.numbers))?;
+        let owners = self.subscribers.as_ref().map(Subscribers::of);
+        self.nat.reconfigure(new.config.state(self.numbers), owners)?;
         std::mem::swap(&mut self.links, &mut new.links);
         // Dictionaries keep their sizes.
         let Config { customers, remotes, .. } = self.config;

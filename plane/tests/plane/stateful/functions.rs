@@ -84,6 +84,7 @@ impl Stateful for nat64 {
         (setup.nat)(&mut c.nat);
         c.subscriber_prefix = setup.prefix.unwrap_or(c.subscriber_prefix);
         c.statics = setup.statics::<Self, _>();
+        c.customers = if c.nat.sketch { 1 } else { c.customers };
         Nat64::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 
@@ -222,6 +223,7 @@ impl Stateful for aftr {
         let mut c = tunnels::config();
         (setup.nat)(&mut c.nat);
         c.statics = setup.statics::<Self, _>();
+        c.customers = if c.nat.sketch { 1 } else { c.customers };
         aftr::new(c, worker, setup.workers, 42).map_err(|e| e.to_string())
     }
 

@@ -16,6 +16,8 @@ each! {
     hairpins_find_them: nat44 nat64 aftr;
     every_worker_knows_them: nat44 nat64 aftr;
     whole_addresses_carry_protocols_without_ports: nat44 nat64 aftr;
+    hosts_come_and_go_at_a_reload: nat44 nat64 aftr;
+    quotas_begin_and_end_at_a_reload: nat44 nat64 aftr;
 }
 
 /// Every behaviour that mapping and filtering can have.
@@ -96,14 +98,11 @@ fn they_outlive_sessions_clearing_and_reload<N: Stateful>() {
         assert_eq!(g.reached((N::OTHER, 999), (N::POOL, 53)), (N::A, 5353));
         g.clear();
         reached(&mut g);
-        // Where customers have numbers, the hosts stay the same.
-        let is_fixed = g.workers[0].numbered().is_some();
         for other in [&[][..], &[("udp", 53, (N::B, 5353))]] {
-            match adopt(&mut g, other) {
-                Err(e) => assert!(is_fixed && e.starts_with("static: "), "{e}"),
-                Ok(()) => assert!(!is_fixed && g.entries().0 == 0, "its sessions have ended"),
-            }
+            adopt(&mut g, other).unwrap();
+            assert_eq!(g.entries().0, 0, "its sessions have ended");
         }
+        assert_eq!(g.reached((N::REMOTE, 999), (N::POOL, 53)), (N::B, 5353));
         adopt(&mut g, &[statics[0], ("tcp", 80, (N::A, 8080))]).unwrap();
         reached(&mut g);
         assert_eq!(g.seen_back(&tcp((N::REMOTE, 9), (N::POOL, 80), "S")).to, (N::A, 8080));
@@ -190,4 +189,66 @@ fn whole_addresses_carry_protocols_without_ports<N: Stateful>() {
     let mut g = served::<N>(BEHAVIOURS[0]);
     g.send(Internet, &sent(N::REMOTE, N::POOL, 47));
     assert_eq!(count(&g, "protocol"), 1);
+}
+
+/// Becomes a function with these settings, as a reload makes it: without tables.
+fn reload<N: Stateful>(g: &mut Bed<N>, statics: &[Static], nat: &dyn Fn(&mut Config)) {
+    let sketch = |c: &mut Config| {
+        nat(c);
+        (c.sessions, c.sketch) = (1, true);
+    };
+    let setup = Setup { nat: &sketch, workers: g.workers.len(), prefix: Some(128), statics };
+    for (w, worker) in g.workers.iter_mut().enumerate() {
+        worker.adopt(&mut N::worker(&setup, w).unwrap()).unwrap();
+    }
+}
+
+/// Customers with sessions get static mappings and lose them; their sessions go on.
+fn hosts_come_and_go_at_a_reload<N: Stateful>() {
+    let host = |i: u16| N::host(i % 5, i as u8);
+    let all: Vec<Static> = (0..12).map(|i| ("udp", 8000 + i, (host(i), 50_000 + i))).collect();
+    for mut g in super::with_workers::<N>(USUAL) {
+        for statics in [&all[3..9], &all[..], &all[5..7], &[], &all[6..], &all[..2]] {
+            let outside: Vec<At> = (0..6).map(|i| map(&mut g, (host(i), 4000), (N::REMOTE, 80))).collect();
+            reload(&mut g, statics, USUAL.nat);
+            for clear in [false, true] {
+                for &(_, port, inside) in statics {
+                    assert_eq!(g.reached((N::OTHER, 999), (N::POOL, port)), inside);
+                    assert_eq!(map(&mut g, inside, (N::OTHER, 999)), (N::POOL, port));
+                }
+                if !clear {
+                    for (i, outside) in (0..).zip(&outside) {
+                        assert_eq!(g.reached((N::REMOTE, 80), *outside), (host(i), 4000), "its session goes on");
+                    }
+                    g.clear();
+                }
+            }
+        }
+        reload(&mut g, &[], USUAL.nat);
+        g.wait(10 * 86_400);
+        g.idle(1000);
+        assert!(g.workers.iter().all(|w| w.numbered().unwrap_or(0) == 0), "no customer is left");
+    }
+}
+
+/// What a customer has already counts from the first quota on.
+fn quotas_begin_and_end_at_a_reload<N: Stateful>() {
+    let mut g = bed::<N>(&USUAL);
+    let opened = |g: &mut Bed<N>, host, ports: std::ops::Range<u16>| {
+        let sent = ports.flat_map(|port| g.send(Customer, &udp((host, port), known::<N>((N::REMOTE, 80)))));
+        sent.filter(|(side, _)| *side == Internet).count()
+    };
+    let sessions = |c: &mut Config| c.quota.sessions = Some(5);
+    let ports = |c: &mut Config| c.quota.ports = Some(8);
+    assert_eq!(opened(&mut g, N::A, 4000..4003), 3);
+    reload(&mut g, &[], &sessions);
+    assert_eq!([opened(&mut g, N::A, 4000..4008), opened(&mut g, N::B, 4000..4008)], [5, 5]);
+    reload(&mut g, &[("udp", 53, (N::B, 5353))], &ports);
+    assert_eq!([opened(&mut g, N::A, 4000..4010), opened(&mut g, N::B, 4000..4010)], [8, 8]);
+    reload(&mut g, &[], USUAL.nat);
+    assert_eq!([opened(&mut g, N::A, 4000..4020), opened(&mut g, N::B, 4000..4020)], [20, 20]);
+    g.wait(10 * 86_400);
+    g.idle(1000);
+    reload(&mut g, &[], &sessions);
+    assert_eq!([opened(&mut g, N::A, 4000..4008), opened(&mut g, N::B, 4000..4008)], [5, 5], "the old ones have ended");
 }
