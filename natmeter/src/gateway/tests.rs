@@ -195,7 +195,7 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
         owns: Some(owns(&gateway, macs)),
         ..EmbeddedConfig::in_process(ports, pools, vec![None; workers])
     };
-    let (embedded, queue) = EmbeddedGateway::start(clock, config, functions.boxed());
+    let (embedded, queue) = EmbeddedGateway::start(clock, config, limited(&gateway, functions));
     embedded.rest();
     let stop = Arc::new(AtomicBool::new(false));
     let next_hops = Arc::new(next_hops::learnt(&gateway, &macs));
@@ -331,6 +331,26 @@ fn sessions_list_the_customers_own_addresses() {
         let e = &sessions(say)[0];
         assert_eq!((&e["inside"], &e["softwire"]), (&"198.18.0.2:1234".into(), &"2001:2:0:4000::1".into()));
     });
+}
+
+#[test]
+fn hosts_quotas_and_the_limit_of_the_mss_come_and_go_at_a_reload() {
+    for (technology, host) in [(XLAT464, "[2001:2:0:2::c612:3]"), (DS_LITE, "2001:2:0:4000::1 198.18.0.3")] {
+        running(technology, 1, &mut |ends, file, say| {
+            let outside = ends.map();
+            let statics = format!("session-quota = \"none\"\nstatic = [\"udp 198.19.0.1:53 -> {host}:53\"]\npool");
+            edit(file, "pool", &statics);
+            edit(file, "[gateway]", "[gateway]\ntcp-mss = 1220");
+            assert_eq!(say("reload"), "reloaded\n");
+            assert!(ends.answered(outside));
+            assert_eq!(ends.pass(false, (SERVER, 4000), ([198, 19, 0, 1], 53))[30..34], [198, 18, 0, 3]);
+            edit(file, &statics, "pool");
+            let said = say("reload");
+            assert!(said.contains("would end: protocol 17 "), "{said}");
+            assert_eq!(say("reload allow-removal"), "reloaded\n");
+            assert!(ends.answered(outside));
+        });
+    }
 }
 
 #[test]
