@@ -115,7 +115,7 @@ pub struct Facts {
 }
 
 /// The tester's own limits for this scenario's frames and flows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The clock in words.
     pub clock: String,
@@ -129,6 +129,9 @@ pub struct Calibration {
     pub latency_floor_ns: u64,
     /// The tester ceiling at each number of connections measured so far.
     pub ceilings: Vec<Ceiling>,
+    /// The null device of each point that has one, before the first search there, which tries no higher rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nulls: Vec<NullDevice>,
 }
 
 impl Facts {
@@ -207,6 +210,12 @@ impl Calibration {
     pub fn at(&self, here: &Scenario, connections: Count, axes: &AxisValues) -> Option<&Ceiling> {
         let frame = here.own_frame();
         self.ceilings.iter().find(|c| c.connections == connections && c.axes == *axes && c.frame == frame)
+    }
+
+    /// What the null device reaches in trials of a metric, at the point of which `is_here` is true.
+    pub fn null_of(&self, metric: &str, is_here: impl Fn(&Point) -> bool) -> Option<Rate> {
+        let null = self.nulls.iter().find(|null| is_here(&null.point))?;
+        if opens_connections(metric) { null.set_up } else { Some(null.frames) }
     }
 }
 
@@ -311,11 +320,14 @@ impl Calibration {
     }
 }
 
+fn opens_connections(metric: &str) -> bool {
+    procedure::of(procedure::ALL, metric).is_some_and(|of| of.sends == Sends::NewConnections)
+}
+
 impl Ceiling {
     /// Returns the ceiling of a metric's trials: connections per second of phase 1, else frames per second.
     pub fn of_trials(&self, metric: &str) -> Option<Rate> {
-        let is_of_phase1 = |of: &procedure::Procedure| of.sends == Sends::NewConnections;
-        if procedure::of(procedure::ALL, metric).is_some_and(is_of_phase1) { self.set_up } else { Some(self.frames) }
+        if opens_connections(metric) { self.set_up } else { Some(self.frames) }
     }
 
     pub fn of(&self, metric: &str) -> Option<Rate> {

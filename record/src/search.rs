@@ -265,7 +265,8 @@ pub(crate) fn limit(m: &Measurement, scenario: &Scenario, calibration: &Calibrat
     if kinds.contains(&ResultKind::Exact) {
         Limit::Device
     } else if kinds.contains(&ResultKind::TesterLimit)
-        || kinds.contains(&ResultKind::AtUpperLimit) && is_upper_end_the_testers(scenario.max_rate(), ceiling())
+        || kinds.contains(&ResultKind::AtUpperLimit)
+            && is_upper_end_the_testers(scenario.max_rate(), ceiling(), null(calibration, m))
     {
         Limit::Tester
     } else {
@@ -273,8 +274,12 @@ pub(crate) fn limit(m: &Measurement, scenario: &Scenario, calibration: &Calibrat
     }
 }
 
-/// Returns the highest rate of a search: the lower of the scenario's limit and the usable share of the tester ceiling at this
-/// number of connections.
+fn null(calibration: &Calibration, m: &Measurement) -> Option<Rate> {
+    calibration.null_of(&m.metric, |point| *point == m.point)
+}
+
+/// Returns the highest rate of a search: the lowest of the scenario's limit, the usable share of the tester ceiling at this
+/// number of connections, and what the null device on the path of the device reaches.
 fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
     let connections = m.point.connections;
     let unknown = || TrialError::Tester(format!("the tester was not calibrated at {connections} connections"));
@@ -285,18 +290,24 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
         let at_point = calibration.at(&m.point.of(scenario), connections, &m.point.axes);
         at_point.and_then(|c| c.of_trials(&m.metric)).ok_or_else(unknown)?
     };
-    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
+    let most = usable(ceiling).min(null(calibration, m).unwrap_or(Rate(u64::MAX)));
+    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(most.0).max(1)))
 }
 
 fn usable(ceiling: Rate) -> Rate {
     ceiling.scaled(USABLE_TENTHS, 10)
 }
 
-/// Whether the upper end of a search is that of the tester, and not the scenario's `max-rate`. Without a ceiling (simulated
-/// device) it is, unless the scenario has a `max-rate`.
-pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>) -> bool {
-    let usable = ceiling.map_or(Rate(u64::MAX), usable);
-    max_rate.is_none_or(|max| max > usable.0)
+/// Whether the upper end of a search is that of the tester or of the null device, and not the scenario's `max-rate`. Without a
+/// ceiling (simulated device) it is, unless the scenario has a `max-rate`.
+pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>, null: Option<Rate>) -> bool {
+    let least = ceiling.map(usable).into_iter().chain(null).min();
+    max_rate.is_none_or(|max| least.is_some_and(|least| max > least.0))
+}
+
+/// Whether the null device reaches less than the usable share of the ceiling.
+pub(crate) fn is_null_lower(ceiling: Option<Rate>, null: Option<Rate>) -> bool {
+    null.is_some_and(|null| ceiling.map(usable).is_none_or(|usable| null < usable))
 }
 
 #[cfg(test)]
@@ -305,8 +316,10 @@ mod tests {
 
     #[test]
     fn the_lower_of_the_two_upper_ends_counts() {
-        let ends = |max, ceiling: Option<u64>| is_upper_end_the_testers(max, ceiling.map(Rate));
+        let ends = |max, ceiling: Option<u64>| is_upper_end_the_testers(max, ceiling.map(Rate), None);
         assert!(ends(None, Some(1_000)) && ends(Some(901), Some(1_000)) && ends(None, None));
         assert!(!ends(Some(900), Some(1_000)) && !ends(Some(1), None));
+        let with_null = |null| is_upper_end_the_testers(Some(900), Some(Rate(2_000)), Some(Rate(null)));
+        assert!(with_null(899) && !with_null(900));
     }
 }

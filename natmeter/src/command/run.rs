@@ -165,7 +165,8 @@ fn conclude(path: &Path, outcomes: &[Outcome], output: Output) -> Result<Exit, E
         let here = header.as_ref().map(|header| point.of(&header.scenario));
         let known = calibration.as_ref().zip(here.as_deref());
         let ceiling = known.and_then(|(c, here)| c.at(here, point.connections, &point.axes)?.of(metric));
-        let max_rate = here.and_then(|here| here.max_rate());
-        is_upper_end_the_testers(max_rate, ceiling)
+        let max_rate = here.as_deref().and_then(scenario::Scenario::max_rate);
+        let null = known.and_then(|(c, _)| c.null_of(metric, |at| at == point));
+        is_upper_end_the_testers(max_rate, ceiling, null)
     }))
 }

@@ -1,5 +1,5 @@
-//! Measures the null device before and after each point, and what a frame costs the device. No
-//! search uses these figures.
+//! Measures the null device before and after each point, and what a frame costs the device. The
+//! first of these figures is the upper end of the searches at the point.
 
 use super::calibrate::{addressed_to_sender, cable};
 use super::{Run, RunError};
@@ -12,6 +12,7 @@ use method::stats::{Interval, median_of};
 use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdict};
 use procedure::metric::{Gives, gives};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
+use record::store::CALIBRATION;
 use record::visit::standing;
 use scenario::bed::Bed;
 use scenario::{Null, Point, Scenario, Setup};
@@ -37,6 +38,10 @@ impl Run<'_> {
             set_up,
         };
         self.folder.append_null(&null)?;
+        if before && !self.calibration.nulls.iter().any(|known| known.point == *point) {
+            self.calibration.nulls.push(null.clone());
+            self.folder.dir().write(CALIBRATION, &self.calibration)?;
+        }
         self.nulls.push(null);
         self.tell(&Event::NullMeasured { before, frames, set_up })
     }

@@ -1,5 +1,6 @@
 //! Complete, interrupted and resumed runs; and run folders that are old, truncated or edited.
 
+mod busy_host;
 mod cells;
 mod compare;
 mod complete;

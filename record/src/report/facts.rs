@@ -5,7 +5,7 @@ use super::Report;
 use super::number::{self, grouped, si};
 use super::ways::{self, WayCounts};
 use crate::folder::{Calibration, Ceiling, Header, Over};
-use crate::search::is_upper_end_the_testers;
+use crate::search::{is_null_lower, is_upper_end_the_testers};
 use document::Pairs;
 use method::trial::{Difference, Fault, Leg, SharedTuples, TrialOutcome};
 use method::validity::{Rule, Spoiler};
@@ -416,15 +416,25 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
 
 /// Whether the upper end of the searches follows from the tester ceiling and not from the scenario.
 fn is_testers_limit(report: &Report, result: &super::PointResult) -> bool {
-    let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
-    is_upper_end_the_testers(here.max_rate(), ceiling)
+    let (ceiling, null) = testers_ends(report, result);
+    is_upper_end_the_testers(here.max_rate(), ceiling, null)
+}
+
+/// The tester ceiling, and what the null device reaches.
+fn testers_ends(report: &Report, result: &super::PointResult) -> (Option<Rate>, Option<Rate>) {
+    let null = report.calibration.as_ref().and_then(|c| c.null_of(&result.metric, |point| result.is_at(point)));
+    (ceiling(report, result).map(|c| Rate(c as u64)), null)
 }
 
 /// The upper end of a search whose highest rate passed, in words.
 fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+    let (ceiling, null) = testers_ends(report, result);
     match is_testers_limit(report, result) {
         false => "the scenario's highest rate",
+        true if is_null_lower(ceiling, null) => {
+            "what the null device on its path reaches, the highest rate that natmeter tries,"
+        }
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
     }

@@ -388,6 +388,7 @@ fn calibration(header: &Header) -> Calibration {
         departure_p99_ns: 310,
         latency_floor_ns: 850,
         ceilings,
+        nulls: Vec::new(),
     }
 }
 
