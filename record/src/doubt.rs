@@ -12,6 +12,8 @@ pub enum Doubt {
     NoResult(String, String),
     /// The invalid trials of the measurement with this key took too long: how long, and what helps.
     InvalidTooLong(String, String),
+    /// The trials of the measurement with this key took longer than predicted: how long, and why.
+    TookLong(String, String),
     /// The run was resumed where or by what it did not begin: the difference.
     ResumedElsewhere(String),
     /// No self-test ruled out faults of the tester.
@@ -21,6 +23,7 @@ pub enum Doubt {
 
 const NO_RESULT: &str = ": no result: ";
 const INVALID_TOO_LONG: &str = ": invalid trials took ";
+const TOOK_LONG: &str = ": its trials took ";
 const RESUMED_ELSEWHERE: &str = "this run was begun with ";
 const SELF_TEST_SKIPPED: &str = "The self-test was skipped: faults of the tester were not ruled out.";
 
@@ -28,14 +31,17 @@ impl Doubt {
     /// The key of the measurement that it is about.
     pub(crate) fn measurement_mut(&mut self) -> Option<&mut String> {
         match self {
-            Doubt::NoResult(key, _) | Doubt::InvalidTooLong(key, _) => Some(key),
+            Doubt::NoResult(key, _) | Doubt::InvalidTooLong(key, _) | Doubt::TookLong(key, _) => Some(key),
             _ => None,
         }
     }
 
     /// Whether it is about trials that a resumed run keeps. Others are raised anew.
     pub fn is_of_trials(&self) -> bool {
-        matches!(self, Doubt::InvalidTooLong(..) | Doubt::ResumedElsewhere(_) | Doubt::SelfTestSkipped)
+        matches!(
+            self,
+            Doubt::InvalidTooLong(..) | Doubt::TookLong(..) | Doubt::ResumedElsewhere(_) | Doubt::SelfTestSkipped
+        )
     }
 }
 
@@ -50,6 +56,8 @@ impl From<String> for Doubt {
             Doubt::NoResult(key, reason)
         } else if let Some((key, times)) = split(INVALID_TOO_LONG) {
             Doubt::InvalidTooLong(key, times)
+        } else if let Some((key, times)) = split(TOOK_LONG) {
+            Doubt::TookLong(key, times)
         } else {
             Doubt::Other(text)
         }
@@ -67,6 +75,7 @@ impl Display for Doubt {
         match self {
             Doubt::NoResult(key, reason) => write!(f, "{key}{NO_RESULT}{reason}"),
             Doubt::InvalidTooLong(key, times) => write!(f, "{key}{INVALID_TOO_LONG}{times}"),
+            Doubt::TookLong(key, times) => write!(f, "{key}{TOOK_LONG}{times}"),
             Doubt::ResumedElsewhere(difference) => write!(f, "{RESUMED_ELSEWHERE}{difference}"),
             Doubt::SelfTestSkipped => f.write_str(SELF_TEST_SKIPPED),
             Doubt::Other(text) => f.write_str(text),

@@ -5,6 +5,7 @@ mod calibrate;
 mod measure;
 pub(crate) mod null;
 mod repeat;
+mod spent;
 mod time;
 
 pub use calibrate::{calibrate, over_ports, send_ceiling};
@@ -15,7 +16,7 @@ use crate::rig::{Rig, RigError, RunContext};
 use crate::selftest::SelfTestRecord;
 use crate::until::is_over;
 use engine::calibrate::CalibrateError;
-use method::{Nanos, TrialError, TrialRecord, Verdict};
+use method::{Nanos, TrialError, TrialRecord};
 use record::audit::{self, Refusal};
 use record::doubt::Doubt;
 use record::enough::StoppingRule;
@@ -28,6 +29,7 @@ use record::visit::standing;
 use repeat::Round;
 use scenario::quantity::show_time;
 use scenario::{Point, Scenario};
+use spent::Spent;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::slice;
@@ -362,7 +364,7 @@ impl<'a> Run<'a> {
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.enough.add(&outcome);
         self.outcomes.push(outcome);
-        self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
+        self.doubt_time(measurement, &measurement.attempt_key(attempt))
     }
 
     /// Seconds of measuring, without interruptions between the parts of the run.
@@ -370,20 +372,25 @@ impl<'a> Run<'a> {
         self.before_s + self.began.elapsed().as_secs_f64()
     }
 
-    /// Notes a doubt if natmeter stopped repeating invalid trials because they took too long.
-    fn doubt_invalid_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
-        let invalid = |r: &&TrialRecord| r.measurement == filed_under && matches!(r.verdict, Verdict::Invalid(_));
-        let took = Nanos(self.records.iter().filter(invalid).map(|r| r.outcome.wall.0).sum());
-        let most = measurement.invalid_at_most();
-        if took < most {
+    /// Notes a doubt if natmeter stopped repeating invalid trials because they took too long, or if the trials took much
+    /// longer than predicted.
+    fn doubt_time(&mut self, measurement: &Measurement, filed_under: &str) -> Result<(), RunError> {
+        let own: Vec<&TrialRecord> = self.records.iter().filter(|r| r.measurement == filed_under).collect();
+        let spent = Spent::in_trials(&own);
+        let (most, predicted, key) = (measurement.invalid_at_most(), measurement.predicted, measurement.key());
+        if spent.invalid >= most {
+            let times = format!(
+                "{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
+                show_time(spent.invalid),
+                show_time(most)
+            );
+            return self.doubt(Doubt::InvalidTooLong(key, times));
+        }
+        if !spent.is_long(predicted) {
             return Ok(());
         }
-        let times = format!(
-            "{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
-            show_time(took),
-            show_time(most)
-        );
-        self.doubt(Doubt::InvalidTooLong(measurement.key(), times))
+        let (took, predicted, why) = (show_time(spent.all), show_time(predicted), spent.why(&own));
+        self.doubt(Doubt::TookLong(key, format!("{took}, {predicted} were predicted: {why}")))
     }
 
     fn doubt(&mut self, doubt: impl Into<Doubt>) -> Result<(), RunError> {
