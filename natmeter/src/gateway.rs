@@ -2,6 +2,7 @@
 //! runs workers and answers its control socket.
 
 use crate::rig::files::open as open_file;
+use crate::rig::known_truth;
 use crate::rig::ports::{boxed, in_vlan, own};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, PacketCounts, replay as pass};
@@ -113,6 +114,13 @@ fn limited<P: Packet>(gateway: &Gateway, functions: Functions) -> Vec<AnyFunctio
     functions.boxed().into_iter().map(|function| MssLimit::new(limit).around(function)).collect()
 }
 
+fn with_fault<P: Packet>(
+    gateway: &Gateway,
+    functions: Vec<AnyFunction<P>>,
+) -> Result<Vec<AnyFunction<P>>, GatewayError> {
+    known_truth::faulty(&gateway.injected, functions).map_err(GatewayError::Usage)
+}
+
 fn side4(side: &Side, mac: Mac, next_hop: Mac) -> Side4 {
     // No function of the technology reads an address of the other version.
     let address = if let IpAddr::V4(address) = side.address { address } else { Ipv4Addr::UNSPECIFIED };
@@ -153,7 +161,8 @@ pub(crate) fn replay(
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let vlans = [tag(&gateway.left), tag(&gateway.right)];
-    let mut function = limited(gateway, build(gateway, macs, 1, seed, None)?.functions).remove(0);
+    let functions = limited(gateway, build(gateway, macs, 1, seed, None)?.functions);
+    let mut function = with_fault(gateway, functions)?.remove(0);
     let passed = pass(&mut *function, owns.as_ref(), vlans, files, linger)?;
     let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
     Ok(counted(&passed, events, function.entries(), as_json))
@@ -208,7 +217,8 @@ pub(crate) fn run(
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
     let GatewayBuild { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
     let config = EmbeddedConfig { cores: cores(gateway.workers), preempt: false, owns, ports, pools };
-    let (embedded, workers) = EmbeddedGateway::start(clock, config, limited(gateway, functions));
+    let functions = with_fault(gateway, limited(gateway, functions))?;
+    let (embedded, workers) = EmbeddedGateway::start(clock, config, functions);
     if gateway.busy {
         embedded.wake(Duration::MAX);
     } else {

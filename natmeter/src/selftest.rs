@@ -13,7 +13,7 @@ mod kept;
 mod procedures;
 mod rate;
 
-pub use faults::{faults, page};
+pub use faults::{faults, page, said};
 pub(crate) use kept::in_words;
 
 use crate::event::{Event, Listener};

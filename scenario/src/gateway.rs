@@ -3,6 +3,7 @@
 use crate::Technologies;
 use crate::file::{ScenarioError, text_of};
 use crate::tables::{GatewayKeys, SideKeys, book};
+use crate::truth::InjectedFault;
 use key::{At, Complaints, Fault, Sections};
 use std::path::{Path, PathBuf};
 use tech::{Plays, Technology};
@@ -27,6 +28,7 @@ pub struct Gateway {
     /// The side of the Internet.
     pub right: Side,
     pub technology: Box<dyn Technology>,
+    pub injected: InjectedFault,
 }
 
 /// The keys of one side: interface, addresses, neighbour.
@@ -54,6 +56,7 @@ impl Gateway {
                 self.answer && (self.left.address, self.right.address) != (new.left.address, new.right.address),
             ),
             ("table", self.table() != new.table()),
+            ("known-truth", self.injected.fault.is_some() || new.injected.fault.is_some()),
         ];
         match fixed.iter().find(|(_, differs)| *differs) {
             Some((what, _)) => Err(format!("{what}: cannot be changed while the gateway runs; restart it")),
@@ -96,13 +99,14 @@ fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Ga
     let right = side(sections, "right");
     let (plays, workers) = keys.as_ref().map_or((Plays::default(), 1), |keys| (keys.plays, keys.workers));
     let technology = technology(sections, technologies, plays, workers);
+    let injected = sections.table("gateway.known-truth");
     let GatewayKeys { plays, workers, io, busy, answer, tcp_mss, socket } = keys?;
     let technology = technology?;
     let socket = socket.unwrap_or_else(default_socket);
-    let (left, right) = (left?, right?);
+    let (left, right, injected) = (left?, right?, injected?);
     let fits = || segment_that_fits(technology.as_ref(), plays, [&left, &right]);
     let largest_mss = tcp_mss.map(|given| given.unwrap_or_else(fits));
-    Some(Gateway { plays, workers, io, busy, answer, largest_mss, socket, left, right, technology })
+    Some(Gateway { plays, workers, io, busy, answer, largest_mss, socket, left, right, technology, injected })
 }
 
 /// The largest TCP segment that both links take.

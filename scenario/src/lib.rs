@@ -64,7 +64,7 @@ pub use settle::SLACK;
 pub use summary::{Summary, show_ends, show_range, technologies};
 pub use tables::{Capture, Measure, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
 pub use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Plays, Technology};
-pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
+pub use truth::{Faults, FullTable, InjectedFault, KnownTruth, Simulated, Times};
 pub use words::{Sequence, WithoutClear};
 
 pub use imix::Imix;

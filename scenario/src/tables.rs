@@ -11,6 +11,7 @@ use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
+use crate::truth::InjectedFault;
 use crate::words::{ORDERS, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear, popularity};
 use key::kind::{
     Choice, ValueKind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, or_word, own, path,
@@ -385,6 +386,7 @@ pub fn book(lists: impl Into<Lists>) -> Book {
     chapters.extend(below("full"));
     chapters.extend([
         Chapter::of::<GatewayKeys>("gateway"),
+        Chapter::of::<InjectedFault>("gateway.known-truth"),
         Chapter::of::<SideKeys>("gateway.left"),
         Chapter::of::<SideKeys>("gateway.right"),
     ]);

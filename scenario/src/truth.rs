@@ -6,7 +6,7 @@ use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::simulated::WhenFull;
 use method::{Count, Nanos};
-use tech::MOST_BUCKETS;
+use tech::{MOST_BUCKETS, PLAYS, Plays};
 
 pub(crate) const KNOWN_TRUTH: &str = "known-truth";
 
@@ -97,7 +97,7 @@ key::table! {
 
 key::table! {
     /// A NAT44 in this process that forwards frames, with exactly injected faults and limits around it, to try procedures over
-    /// frames. The tester's thread runs it. Of frames with a fault it takes every k-th, where k is 1 / share, rounded.
+    /// frames; with `fault`, any technology. The tester's thread runs it. Of frames with a fault it takes every k-th, where k is 1 / share, rounded.
     pub struct KnownTruth {
         /// Frames that it forwards in each direction.
         capacity: Option<WrittenRate> = "capacity", maybe(rate()), computed("unlimited");
@@ -115,17 +115,27 @@ key::table! {
         stall_at: Nanos = "stall-at", duration(Nanos(0)..=HOUR), or("0 s");
         /// From the first frame of each phase on, it loses every second frame for so long. A warm-up counts.
         cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
-        /// Name of a fault of [the gallery](faults.md) that it has in addition.
-        fault: Option<String> = "fault", maybe(text()), computed("none");
-        /// Frames that the fault can hit and does.
-        fault_ppm: u32 = "fault-share", share(), or("100 %");
+        /// Which part of the technology it plays; the tester plays the other one.
+        plays: Plays = "plays", choice(PLAYS), or("dual");
     } with {
+        /// A fault that it has in addition.
+        injected: InjectedFault;
         /// What it does to frames.
         faults: Faults;
         /// What it does when its table is full.
         full: FullTable;
         /// When it sends frames.
         times: Times;
+    }
+}
+
+key::table! {
+    /// A fault of a gateway, to try a tester or a test bed.
+    pub struct InjectedFault {
+        /// Name of a fault of [the gallery](faults.md) that it has.
+        fault: Option<String> = "fault", maybe(text()), computed("none");
+        /// Frames that the fault can hit and does.
+        fault_ppm: u32 = "fault-share", share(), or("100 %");
     }
 }
 

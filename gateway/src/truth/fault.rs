@@ -12,11 +12,13 @@ pub struct KnownFault {
     pub name: &'static str,
     /// What it concerns.
     pub kind: &'static str,
+    /// Tables of a scenario with a device that can have it.
+    pub device: &'static str,
     /// What the device does.
     pub does: &'static str,
     /// How a real gateway got it; empty if no public report is known.
     pub origin: &'static str,
-    /// Words that the tester must print; empty if it does not name the fault.
+    /// Words that the tester must print.
     pub prints: &'static str,
     /// Side of the frames that meet it; `None`: both.
     from: Option<Side>,
@@ -57,14 +59,45 @@ use Fate::{Back, Late, Lost, Overtaken, Sent, With};
 use Side::{Customer, Internet};
 
 macro_rules! faults {
-    ($($kind:literal { $($name:literal $from:expr, $does:literal, $origin:literal, $prints:literal, $act:expr;)+ })+) => {
-        &[$($(KnownFault { name: $name, kind: $kind, does: $does, origin: $origin, prints: $prints, from: $from, act: $act },)+)+]
+    ($($kind:literal of $device:ident {
+        $($name:literal $from:expr, $does:literal, $origin:literal, $prints:literal, $act:expr;)+
+    })+) => {
+        &[$($(KnownFault {
+            name: $name, kind: $kind, device: $device, does: $does, origin: $origin, prints: $prints, from: $from, act: $act
+        },)+)+]
     };
 }
 
-/// All faults, by kind.
+const NAT44: &str = "[dut.known-truth]";
+const NAT64: &str = r#"[technology.nat64]
+pref64 = "2001:2:0:1000::/96"
+pool = "198.19.0.1"
+[dut.known-truth]"#;
+const AFTR: &str = r#"[technology.ds-lite]
+b4 = "2001:2:0:4000::1"
+aftr = "2001:2:0:100::2"
+pool = "198.19.0.1"
+[dut.known-truth]
+plays = "pe""#;
+const LWB4: &str = r#"[technology.lw4o6]
+lwaftr = "2001:2:0:100::2"
+b4 = "2001:2:0:4000::1"
+ipv4 = "198.19.0.1"
+[dut.known-truth]
+plays = "ce""#;
+const MAP_E_CE: &str = r#"[technology.map-e]
+br = "2001:2:0:100::2"
+ipv6-prefix = "2001:db8:1::/53"
+ipv4-prefix = "203.0.113.0/24"
+ea-bits = 11
+psid-offset = 0
+ce = 3
+[dut.known-truth]
+plays = "ce""#;
+
+/// All faults, by kind. Offsets are those of the headers that the device sends.
 pub const FAULTS: &[KnownFault] = faults! {
-    "header" {
+    "header" of NAT44 {
     "untranslated" Some(Customer), "sends frames on as they came, but for Ethernet addresses",
         "some packets left a host with their private source address (PurpleI2P/i2pd#1859)",
         "from outside the pool", untranslate;
@@ -84,8 +117,13 @@ pub const FAULTS: &[KnownFault] = faults! {
     "ttl-differs" None, "decrements the TTL of every second frame twice", "", "with another hop limit than most",
         |m| m.write16(22, m.read16(22) - 0x0100 * (m.count % 2) as u16);
     "destination-mac" None, "sends frames to another Ethernet address", "", "to another Ethernet address", |m| m.write(5, 0x77);
+    "broadcast" None, "sends frames to all Ethernet addresses", "", "to another Ethernet address",
+        |m| { m.frame[..6].fill(0xff); Sent };
+    "protocol" None, "writes protocol TCP", "", "with a wrong header", |m| m.write16(22, m.read16(22) & 0xff00 | 6);
+    "total-length" None, "writes a total length that is 1 too large", "", "with a wrong header", |m| m.raise_in_header(16);
+    "udp-length" None, "writes a UDP length that is 1 too large", "", "with a wrong header", |m| m.raise(38);
     }
-    "checksum" {
+    "checksum" of NAT44 {
     "udp-checksum-unchanged" None, "does not update the UDP checksum",
         "translated TCP and UDP packets had wrong checksums on one processor (openwrt/packages#24689)", "with a bad checksum",
         |m| m.write16(UDP_CHECKSUM, u16::from_be_bytes([m.before[UDP_CHECKSUM], m.before[UDP_CHECKSUM + 1]]));
@@ -98,13 +136,16 @@ pub const FAULTS: &[KnownFault] = faults! {
     "udp-checksum-one-in-fifty" None, "sends a wrong UDP checksum in every 50th frame", "", "with a bad checksum",
         |m| if m.count.is_multiple_of(50) { m.write16(UDP_CHECKSUM, m.read16(UDP_CHECKSUM) ^ 0x0100) } else { Sent };
     }
-    "mapping" {
-    "destination-port" None, "sends frames to the next port",
-        "ports became 0 in translated packets (NICMx/Jool#332)", "with a wrong port", |m| m.raise(DESTINATION_PORT);
+    "mapping" of NAT44 {
+    "destination-port" None, "sends frames to the next port", "", "with a wrong port", |m| m.raise(DESTINATION_PORT);
+    "port-zero" None, "sends frames to port 0", "ports became 0 in translated packets (NICMx/Jool#332)", "with a wrong port",
+        |m| m.write_sum(DESTINATION_PORT, 0);
     "one-destination-port" None, "sends the frames of one connection to the next port", "", "with a wrong port",
         |m| if m.flow == 7 { m.raise(DESTINATION_PORT) } else { Sent };
     "source-port-back" Some(Internet), "sends answers from the next port", "", "with a wrong port", |m| m.raise(SOURCE_PORT);
     "destination-address" None, "sends frames to the next address", "", "with a wrong address", |m| m.raise(32);
+    "source-address-back" Some(Internet), "sends answers from the next address", "", "with a wrong address", |m| m.raise(28);
+    "port-80" Some(Customer), "translates to port 80", "", "from outside the pool", |m| m.write_sum(SOURCE_PORT, 80);
     "outside-pool" Some(Customer), "translates to an address that is not in its pool", "", "from outside the pool", |m| m.raise(28);
     "mapping-changes" Some(Customer), "has another outside port for every second frame of a connection",
         "SYN and SYN-ACK of one connection met different sessions (FDio/vpp#2749)", "with a wrong port",
@@ -113,7 +154,7 @@ pub const FAULTS: &[KnownFault] = faults! {
         "two connections got one four-tuple because the port was chosen by source alone (ironcore-dev/dpservice#208)",
         "with a wrong port", |m| m.write_sum(SOURCE_PORT, m.ports[m.flow & !1]);
     }
-    "table" {
+    "table" of NAT44 {
     "half-forgotten" Some(Internet), "forgets every second connection", "", "did not arrive",
         |m| if m.flow.is_multiple_of(2) { Lost } else { Sent };
     "table-of-100" Some(Customer), "has a table of 100 connections, and drops frames of others",
@@ -124,27 +165,35 @@ pub const FAULTS: &[KnownFault] = faults! {
     "first-frame-lost" None, "drops the first frame of each flow", "", "did not arrive",
         |m| if m.nth == 1 { Lost } else { Sent };
     }
-    "loss" {
+    "loss" of NAT44 {
     "drops-all" None, "drops all frames", "", "did not arrive", |_| Lost;
+    "ten-in-a-row-lost" None, "drops ten of each hundred frames, in a row", "", "did not arrive",
+        |m| if m.count % 100 < 10 { Lost } else { Sent };
     "drops-right-to-left" Some(Internet), "drops all frames right to left", "", "frames right to left were right", |_| Lost;
     "one-in-ten-lost" None, "drops every tenth frame", "", "did not arrive",
         |m| if m.count.is_multiple_of(10) { Lost } else { Sent };
     "policer-right-to-left" Some(Internet), "drops a third of the frames right to left", "", "frames right to left were right",
         |m| if m.count.is_multiple_of(3) { Lost } else { Sent };
     }
-    "order" {
+    "order" of NAT44 {
     "duplicated" None, "sends all frames twice", "", "duplicate", |m| With(m.frame.clone());
+    "one-in-twenty-duplicated" None, "sends every 20th frame twice", "", "duplicate",
+        |m| if m.count.is_multiple_of(20) { With(m.frame.clone()) } else { Sent };
     "overtaken" None, "sends every 50th frame after the next one",
         "hardware offloading changed the order of UDP packets (openwrt/openwrt#18214)", "after a later frame",
         |m| if m.count % 50 == 25 { Overtaken } else { Sent };
     }
-    "time" {
+    "time" of NAT44 {
     "late" None, "sends all frames 200 ms late", "", "of an earlier trial", |_| Late;
+    "first-frame-late" Some(Customer), "sends the first frame of each flow 200 ms late", "", "of an earlier trial",
+        |m| if m.nth == 1 { Late } else { Sent };
     }
-    "size" {
+    "size" of NAT44 {
     "trailer" None, "adds a trailer of four octets",
         "octets behind the packet were sent as part of the frame (OpenFastPath/ofp#197)", "with octets behind their end",
         |m| { m.frame.extend([0xde, 0xad, 0xbe, 0xef]); Sent };
+    "mtu" None, "drops frames of more than 100 octets", "", "did not arrive",
+        |m| if m.frame.len() > 100 { Lost } else { Sent };
     "truncated" None, "cuts the last octet off", "", "of wrong length", |m| { m.frame.pop(); Sent };
     "truncated-to-60" None, "cuts frames off after 60 octets", "", "of wrong length", |m| { m.frame.truncate(60); Sent };
     "payload-bit" None, "turns one bit of the last octet", "", "with a changed payload", |m| {
@@ -153,17 +202,72 @@ pub const FAULTS: &[KnownFault] = faults! {
     };
     "fragmented" None, "sends packets in two fragments", "", "fragments", fragment;
     }
-    "ICMP" {
+    "ICMP" of NAT44 {
     "icmp-error" None, "drops frames, and sends an ICMP error about each", "", "ICMP errors", |m| Back(icmp_error(m.before));
     "icmp-error-of-some-flows" None, "drops frames of 2 % of the flows, and sends an ICMP error about each", "", "ICMP errors",
         |m| if m.flow.is_multiple_of(50) { Back(icmp_error(m.before)) } else { Sent };
     }
-    "link" {
+    "link" of NAT44 {
     "vlan-tag" None, "sends frames with a VLAN tag",
         "a packet that had a tag got a second one (ipdk-io/networking-recipe#374)", "with a wrong VLAN tag",
         |m| { m.frame.splice(12..12, [0x81, 0x00, 0x00, 0xc8]); Sent };
+    "priority-tag" None, "sends frames with the tag of VLAN 0", "", "with a wrong VLAN tag",
+        |m| { m.frame.splice(12..12, [0x81, 0, 0, 0]); Sent };
     "returned" Some(Customer), "sends frames back to where they came from", "", "came back on the left",
         |m| Back(m.before.to_vec());
+    }
+    "NAT64" of NAT64 {
+    "nat64-udp-checksum-zero" Some(Internet), "sends UDP checksum 0 over IPv6", "", "with a bad checksum", |m| m.write16(60, 0);
+    "nat64-udp-checksum-unchanged" Some(Customer), "keeps the UDP checksum over IPv6", "", "with a bad checksum",
+        |m| m.write16(UDP_CHECKSUM, u16::from_be_bytes([m.before[60], m.before[61]]));
+    "nat64-traffic-class" Some(Internet), "sets the traffic class to 0xb8", "", "with another TOS or traffic class",
+        |m| m.write16(14, 0x6b80);
+    "nat64-flow-label" Some(Internet), "writes a flow label", "", "with a wrong flow label", |m| m.write16(16, 7);
+    "nat64-hop-limit-kept" Some(Internet), "copies the TTL to the hop limit", "", "no router forwarded them",
+        |m| m.write(21, m.before[22]);
+    "nat64-payload-length" Some(Internet), "writes a payload length that is 1 too large", "", "with a wrong header",
+        |m| m.raise_in_header(18);
+    "nat64-df" Some(Customer), "sets DF in small packets", "", "with another DF than RFC 7915", |m| m.write16(20, 0x4000);
+    "nat64-prefix" Some(Internet), "embeds IPv4 addresses in another prefix", "", "with a wrong address",
+        |m| m.raise_in_header(24);
+    "nat64-atomic-fragment" Some(Internet), "adds a fragment header to packets that are whole", "", "fragments",
+        |m| {
+            m.frame.splice(54..54, [17, 0, 0, 0, 0, 0, 0, 9]);
+            m.frame[20] = 44;
+            m.write16(18, m.read16(18) + 8)
+        };
+    "nat64-mtu" Some(Internet), "drops packets of more than 100 octets to IPv6", "", "frames right to left were right",
+        |m| if m.frame.len() > 100 { Lost } else { Sent };
+    }
+    "tunnel" of AFTR {
+    "outer-source" Some(Internet), "sends from the next outer address", "", "with a wrong address", |m| m.raise_in_header(36);
+    "outer-destination" Some(Internet), "sends to the next outer address", "", "with a wrong address", |m| m.raise_in_header(52);
+    "outer-length" Some(Internet), "writes an outer payload length that is 1 too large", "", "with a wrong header",
+        |m| m.raise_in_header(18);
+    "outer-hop-limit" Some(Internet), "sends every fourth packet with another outer hop limit", "",
+        "with another hop limit than most", |m| m.write(21, m.frame[21].wrapping_sub(m.count.is_multiple_of(4).into()));
+    "outer-traffic-class" Some(Internet), "sets the outer traffic class", "", "with another TOS or traffic class",
+        |m| m.write16(14, 0x6b80);
+    "inner-ttl-kept" Some(Internet), "does not decrement the inner TTL", "", "no router forwarded them",
+        |m| m.write16(62, m.read16(62) + 0x0100);
+    "inner-df" Some(Internet), "turns DF of the inner header", "", "with a wrong DF", |m| m.write16(60, m.read16(60) ^ 0x4000);
+    "inner-checksum" Some(Internet), "sends a wrong checksum in the inner IPv4 header", "", "with a bad checksum",
+        |m| m.write(64, m.frame[64] ^ 1);
+    "inner-destination" Some(Internet), "sends to the next inner address", "", "with a wrong address", |m| m.raise(72);
+    "not-encapsulated" Some(Internet), "sends packets without the outer header", "", "with a wrong header",
+        |m| { m.frame.drain(14..54); m.frame[12..14].copy_from_slice(&[8, 0]); Sent };
+    }
+    "lw4o6" of LWB4 {
+    "softwire-address" Some(Customer), "sends from the next softwire's address", "", "with a wrong address",
+        |m| m.raise_in_header(36);
+    "softwire-port" Some(Customer), "translates to ports of another softwire", "", "from outside the pool",
+        |m| m.write_sum(74, m.read16(74) ^ 0x8000);
+    }
+    "MAP-E" of MAP_E_CE {
+    "interface-identifier" Some(Customer), "sends with another interface identifier", "", "with a wrong address",
+        |m| m.raise_in_header(36);
+    "port-set" Some(Customer), "translates to ports of another set", "", "from outside the pool",
+        |m| m.write_sum(74, m.read16(74) ^ 0x8000);
     }
 };
 
@@ -184,28 +288,46 @@ impl Meeting<'_> {
         Sent
     }
 
-    /// The checksum of the IPv4 header follows.
+    /// The checksum of an IPv4 header around it follows.
     fn write16(&mut self, at: usize, new: u16) -> Fate {
         let old = self.read16(at);
         self.frame[at..at + 2].copy_from_slice(&new.to_be_bytes());
-        if (14..34).contains(&at) {
-            let sum = sum_in_header(sum_after(self.read16(24), old, new));
-            self.frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        let udp = udp_at(self.frame).unwrap_or(0);
+        if (udp.saturating_sub(20)..udp).contains(&at) && self.frame[udp - 20] == 0x45 {
+            let sum = sum_in_header(sum_after(self.read16(udp - 10), old, new));
+            self.frame[udp - 10..udp - 8].copy_from_slice(&sum.to_be_bytes());
         }
         Sent
     }
 
     /// As [`Meeting::write16`]; the UDP checksum follows, too.
     fn write_sum(&mut self, at: usize, new: u16) -> Fate {
-        let sum = sum_after(self.read16(UDP_CHECKSUM), self.read16(at), new);
-        self.write16(UDP_CHECKSUM, sum);
+        if let Some(udp) = udp_at(self.frame) {
+            let sum = sum_after(self.read16(udp + 6), self.read16(at), new);
+            self.write16(udp + 6, sum);
+        }
         self.write16(at, new)
+    }
+
+    fn raise_in_header(&mut self, at: usize) -> Fate {
+        self.write16(at, self.read16(at).wrapping_add(1))
     }
 
     /// One higher: a port, or the low half of an address.
     fn raise(&mut self, at: usize) -> Fate {
         self.write_sum(at, self.read16(at).wrapping_add(1))
     }
+}
+
+/// Offset of UDP behind IPv4, IPv6, or IPv4 in IPv6.
+fn udp_at(frame: &[u8]) -> Option<usize> {
+    let at = match (frame.get(12..14)?, frame.get(20)?) {
+        ([8, 0], _) => 34,
+        ([0x86, 0xdd], 4) => 74,
+        ([0x86, 0xdd], _) => 54,
+        _ => return None,
+    };
+    (frame.len() >= at + 8).then_some(at)
 }
 
 fn untranslate(m: &mut Meeting<'_>) -> Fate {
@@ -215,7 +337,7 @@ fn untranslate(m: &mut Meeting<'_>) -> Fate {
 }
 
 /// Payload of the first fragment.
-const PIECE: usize = 32;
+const PIECE: usize = 16;
 
 fn fragment(m: &mut Meeting<'_>) -> Fate {
     let mut second = m.frame[..34].to_vec();
@@ -291,19 +413,17 @@ impl Faulty {
 
     /// `frame` is as it is sent, and `before` as it came in.
     fn fate(&mut self, from: Side, frame: &mut Vec<u8>, before: &[u8]) -> Fate {
-        if frame.len() < UDP_CHECKSUM + 2
-            || before.len() < UDP_CHECKSUM + 2
-            || self.fault.from.is_some_and(|s| s != from)
-        {
+        let (Some(udp), Some(udp_before)) = (udp_at(frame), udp_at(before)) else { return Sent };
+        if self.fault.from.is_some_and(|s| s != from) {
             return Sent;
         }
         let side = usize::from(from == Internet);
         self.count[side] += 1;
         let known = self.flows[side].len();
-        let (flow, nth) = self.flows[side].entry(before[26..38].to_vec()).or_insert((known, 0));
+        let (flow, nth) = self.flows[side].entry(before[udp_before - 8..udp_before + 4].to_vec()).or_insert((known, 0));
         *nth += 1;
         if from == Customer && *nth == 1 {
-            self.ports.push(u16::from_be_bytes([frame[SOURCE_PORT], frame[SOURCE_PORT + 1]]));
+            self.ports.push(u16::from_be_bytes([frame[udp], frame[udp + 1]]));
         }
         self.met += 1;
         if !self.met.is_multiple_of(self.every) {
@@ -376,12 +496,24 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), FAULTS.len());
         for fault in FAULTS {
-            let (mut before, from) = (vec![0x11; 80], fault.from.unwrap_or(Customer));
+            let from = fault.from.unwrap_or(Customer);
+            let [ipv4, ipv6] = [[8, 0, 0x45], [0x86, 0xdd, 0x60]];
+            let is_ipv6_inside = [NAT64, AFTR].contains(&fault.device);
+            let (came, left) = match (fault.device == NAT44, is_ipv6_inside == (from == Customer)) {
+                (true, _) => (ipv4, ipv4),
+                (false, true) => (ipv6, ipv4),
+                (false, false) => (ipv4, ipv6),
+            };
+            let mut before = vec![0x11; 130];
+            before[12..15].copy_from_slice(&came);
             before[20..22].fill(0);
             let mut faulty = Faulty::new(fault, 1);
             let changes = (0..300u16).any(|n| {
-                before[34..36].copy_from_slice(&(n / 2 % 150).to_be_bytes());
+                for source_port in [34, 54] {
+                    before[source_port..source_port + 2].copy_from_slice(&(n / 2 % 150).to_be_bytes());
+                }
                 let mut sent = before.clone();
+                sent[12..15].copy_from_slice(&left);
                 sent[34] ^= 0x80;
                 sent[UDP_CHECKSUM] ^= 0x80;
                 let right = sent.clone();

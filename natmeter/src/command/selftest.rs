@@ -7,8 +7,10 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::selftest::{self, SelfTestRecord};
 use crate::term::err;
+use gateway::KnownFault;
 use record::folder::{SelfTest, SelfTestCheck};
 use record::store::Dir;
+use std::fmt::Write;
 use std::path::Path;
 
 pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit> {
@@ -33,7 +35,7 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
         keep(&tested, folder)?;
     }
     let verdict = tested.verdict;
-    show(output, &verdict, || text(&verdict));
+    show(output, &verdict, || if args.faults { by_kind(&verdict) } else { text(&verdict) });
     Ok(exit(&verdict))
 }
 
@@ -85,6 +87,29 @@ fn text(verdict: &SelfTest) -> String {
         (true, 0) => "passed: every check measured the injected truth".to_owned(),
         (true, n) => format!("{n} inconclusive, because the host is too busy; all other checks passed"),
         (false, _) => "failed: do not use results of this tester on this machine".to_owned(),
+    };
+    format!("{lines}{summary}\n")
+}
+
+/// The gallery of faults: a line for each kind, and what was printed of faults that were not named.
+fn by_kind(verdict: &SelfTest) -> String {
+    let kind = |check: &&SelfTestCheck| KnownFault::named(&check.name).map_or("", |fault| fault.kind);
+    let mut lines = String::new();
+    for (kind, checks) in document::grouped_by(&verdict.checks, kind) {
+        let named = checks.iter().filter(|check| check.passed).count();
+        let _ = writeln!(lines, "{kind:<9} {named:>2} of {:>2} faults named", checks.len());
+        for SelfTestCheck { name, truth, measured, inconclusive, .. } in
+            checks.into_iter().filter(|check| !check.passed)
+        {
+            let mark = if *inconclusive { "?" } else { "FAIL" };
+            let _ = writeln!(lines, "  {mark} {name}: must print {truth}; printed {measured}");
+        }
+    }
+    let open = verdict.named("inconclusive").len();
+    let summary = match (verdict.passed, open) {
+        (true, 0) => "passed: natmeter names each fault; docs/faults.md says what each one is".to_owned(),
+        (true, n) => format!("{n} inconclusive, because the host is too busy; natmeter names all others"),
+        (false, _) => "failed: natmeter does not name each fault here".to_owned(),
     };
     format!("{lines}{summary}\n")
 }

@@ -1,11 +1,11 @@
-//! The known-truth device of a scenario: a NAT44 with the faults that its keys inject.
+//! Faults and limits that keys inject: of the known-truth device of a scenario, and of the gateway as a program.
 
 use super::RigError;
 use gateway::{Faulty, KnownFault, Truth, TruthConfig, WhenFull};
-use plane::{AnyFunction, Wrapper};
+use plane::{AnyFunction, Packet, Wrapper};
 use port::Frame;
 use scenario::quantity::WrittenRate;
-use scenario::{KnownTruth, Scenario};
+use scenario::{InjectedFault, KnownTruth, Scenario};
 
 pub(super) fn around(
     keys: &KnownTruth,
@@ -13,14 +13,20 @@ pub(super) fn around(
     functions: Vec<AnyFunction<Frame>>,
 ) -> Result<Vec<AnyFunction<Frame>>, RigError> {
     let config = config(keys, scenario.widest_frame());
+    let functions = faulty(&keys.injected, functions).map_err(RigError::Gateway)?;
+    Ok(functions.into_iter().map(|function| Truth::new(config).around(function)).collect())
+}
+
+/// Gives each function the fault that the keys name.
+pub(crate) fn faulty<P: Packet>(
+    keys: &InjectedFault,
+    functions: Vec<AnyFunction<P>>,
+) -> Result<Vec<AnyFunction<P>>, String> {
+    let Some(name) = &keys.fault else { return Ok(functions) };
     let unknown =
-        |name| RigError::Gateway(format!("no fault has the name `{name}`; `natmeter selftest --faults` prints all"));
-    let fault = keys.fault.as_ref().map(|name| KnownFault::named(name).ok_or_else(|| unknown(name))).transpose()?;
-    let faulty = |function| match fault {
-        Some(fault) => Faulty::new(fault, every(keys.fault_ppm)).around(function),
-        None => function,
-    };
-    Ok(functions.into_iter().map(|function| Truth::new(config).around(faulty(function))).collect())
+        || format!("no fault has the name `{name}`; docs/faults.md and `natmeter selftest --faults` name all");
+    let fault = KnownFault::named(name).ok_or_else(unknown)?;
+    Ok(functions.into_iter().map(|function| Faulty::new(fault, every(keys.fault_ppm)).around(function)).collect())
 }
 
 /// Rates in bits per second are those of frames of `frame` octets.

@@ -14,7 +14,7 @@ pub(crate) mod external;
 pub mod files;
 pub(crate) mod guest;
 mod here;
-mod known_truth;
+pub(crate) mod known_truth;
 pub(crate) mod loops;
 pub(crate) mod machine;
 pub(crate) mod management;

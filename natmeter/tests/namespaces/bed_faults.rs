@@ -3,7 +3,7 @@
 
 use super::beds::{Bed, LEFT, RIGHT, folder_of, quick, scenario};
 use super::program::NATMETER;
-use super::{run, said};
+use super::{config, run, said};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -58,6 +58,60 @@ faults! {
         run(&bed.device, "nft add chain ip block forward { type filter hook forward priority 0; }");
         run(&bed.device, "nft add rule ip block forward iifname d-right drop");
     }, "frames right to left were right";
+}
+
+/// The box is a `natmeter gateway` with a fault, started by natmeter. Its check and a short run name the fault.
+#[test]
+#[ignore = "needs root"]
+fn a_gateway_with_a_fault_of_the_gallery() {
+    let bed = Bed::new();
+    let start = |fault: &str| {
+        let gateway = config(
+            "pe",
+            ("left", "198.18.0.1", "02:00:c6:12:00:02"),
+            ("right", "198.19.0.1", "02:00:c6:13:00:02"),
+            &format!(
+                "[gateway.known-truth]\nfault = \"{fault}\"\n[technology.nat44]\ninside = \"198.18.0.0/24\"\n\
+                 pool = \"198.19.0.1\"\nmapping = \"address-and-port-dependent\"\n"
+            ),
+        );
+        let socket = bed.folder.path().join("fault.sock");
+        std::fs::write(bed.folder.path().join("g.toml"), gateway.replace("SOCKET", socket.to_str().unwrap())).unwrap();
+        let clear = format!("{NATMETER} gateway clear --socket {}", socket.display());
+        bed.file(
+            "silence = \"10 ms\"",
+            "",
+            &format!(
+                "on = \"namespace\"\nstart = \"{NATMETER} gateway --quiet --config g.toml\"\nclear = \"{clear}\"\n"
+            ),
+        );
+    };
+    // With the words of the report, if they are others than those of the check.
+    for (name, says) in [
+        ("udp-checksum-zero", ""),
+        ("identification-constant", ""),
+        ("ttl-kept", ""),
+        ("tos-changed", ""),
+        ("mapping-shared", ""),
+        ("duplicated", ""),
+        ("overtaken", "Frames arrived out of order"),
+        ("trailer", ""),
+        ("fragmented", ""),
+        ("icmp-error", ""),
+        ("vlan-tag", ""),
+        ("returned", "left port: 1000 never sent"),
+    ] {
+        let prints = gateway::KnownFault::named(name).unwrap().prints;
+        start(name);
+        let check = bed.check(&[]);
+        assert!(check.iter().any(|(.., words)| words.contains(prints)), "{name}: {check:?}");
+        bed.nat44_ends();
+        let run = folder_of(&bed).unwrap();
+        let report = bed.natmeter(&["report", run.to_str().unwrap()]);
+        let report = String::from_utf8_lossy(&report.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(report.contains(if says.is_empty() { prints } else { says }), "{name}: {report}");
+        std::fs::remove_dir_all(run).unwrap();
+    }
 }
 
 /// Starts natmeter in the tester's namespace, with a `/run` of the bed's own: other runs on this machine do not count.

@@ -1,4 +1,5 @@
-//! A device of known truth: the embedded NAT44 with exactly injected faults and limits, on the tester's thread.
+//! A device of known truth: the embedded NAT44 with exactly injected faults and limits, or any technology with a fault of the
+//! gallery, on the tester's thread.
 
 use super::gateway::RESERVED;
 use super::{Absence, Device, DeviceKind, DeviceTables, Dut, Setup, TestBed};
@@ -9,7 +10,7 @@ use tech::{Plays, Technology};
 
 pub(super) const KIND: DeviceKind = DeviceKind { table: KNOWN_TRUTH, keys: Chapter::of::<KnownTruth>, read };
 
-/// A NAT44 with faults and limits.
+/// A gateway with faults and limits.
 #[derive(Clone, Debug)]
 struct TruthGateway {
     technology: Box<dyn Technology>,
@@ -20,10 +21,12 @@ struct TruthGateway {
 fn read(given: &mut DeviceTables<'_, '_>) -> Vec<Option<Dut>> {
     let truth = given.sections.table::<KnownTruth>(&KIND.path());
     let (Some(truth), Some(Some(technology))) = (truth, given.technologies.pop()) else { return vec![None] };
-    if technology.name() != "nat44" {
+    if technology.name() != "nat44" && truth.injected.fault.is_none() {
         let refusal = given.sections.refuse("a device of known truth is a NAT44");
         let refusal = refusal.at(At::key(format!("technology.{}", technology.name())), "another technology");
-        refusal.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
+        refusal.instead(
+            "remove this table, or give the device a `fault`; [technology.nat44] may stand beside [dut.known-truth]",
+        );
         return vec![None];
     }
     vec![Some(TruthGateway { technology, truth }.into())]
@@ -34,10 +37,10 @@ impl Device for TruthGateway {
         KIND.table
     }
     fn function(&self) -> &'static str {
-        self.technology.names().words(Plays::Dual)
+        self.technology.names().words(self.truth.plays)
     }
     fn setup(&self) -> Setup<'_> {
-        Setup::Gateway { plays: Plays::Dual, technology: &*self.technology }
+        Setup::Gateway { plays: self.truth.plays, technology: &*self.technology }
     }
     fn place(&self, _: &Scenario) -> TestBed {
         TestBed::SameProcess
@@ -49,10 +52,10 @@ impl Device for TruthGateway {
         true
     }
     fn technology(&self) -> Option<(Plays, &dyn Technology)> {
-        Some((Plays::Dual, &*self.technology))
+        Some((self.truth.plays, &*self.technology))
     }
     fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
-        Some((Plays::Dual, &mut *self.technology))
+        Some((self.truth.plays, &mut *self.technology))
     }
     fn injected(&self) -> Option<&KnownTruth> {
         Some(&self.truth)
