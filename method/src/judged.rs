@@ -197,7 +197,9 @@ impl<T: Trials> TrialJudge<T> {
             let again = match spoiler {
                 Spoiler::Tester => in_time && more(&mut by_tester) < TESTER_TRIALS,
                 Spoiler::Host => in_time && !only_wrong && more(&mut by_host) <= HOST_REPEATS,
-                Spoiler::Phase1 if !in_time && patience == Patience::Repeat => return Err(phase1_fails(&reason)),
+                Spoiler::Phase1 if !in_time && patience == Patience::Repeat => {
+                    return Err(phase1_fails(&attempts, &reason));
+                }
                 Spoiler::Phase1 => {
                     // This trial left an incomplete table.
                     spec.keep_table = false;
@@ -207,7 +209,9 @@ impl<T: Trials> TrialJudge<T> {
                     }
                     if more(&mut by_phase1) >= PHASE1_TRIALS {
                         by_phase1 = 0;
-                        self.lower_phase1(&mut spec, more(&mut lowered), &reason)?;
+                        if !self.lower_phase1(&mut spec, more(&mut lowered)) {
+                            return Err(phase1_fails(&attempts, &reason));
+                        }
                     }
                     true
                 }
@@ -244,22 +248,39 @@ impl<T: Trials> TrialJudge<T> {
         }
     }
 
-    fn lower_phase1(&mut self, spec: &mut TrialSpec, times: u32, reason: &Invalid) -> Result<(), TrialError> {
+    /// Returns false if it has been lowered as often as is allowed.
+    fn lower_phase1(&mut self, spec: &mut TrialSpec, times: u32) -> bool {
         let nine_tenths = Ratio::from_ppm(900_000);
         let lower = spec.phase1_rate.map(|rate| nine_tenths.of(rate)).filter(|rate| rate.0 > 0);
-        match lower {
-            Some(rate) if times <= PHASE1_LOWERINGS => {
-                spec.phase1_rate = Some(rate);
-                self.phase1_cap = Some(rate);
-                Ok(())
-            }
-            _ => Err(phase1_fails(reason)),
-        }
+        let Some(rate) = lower.filter(|_| times <= PHASE1_LOWERINGS) else { return false };
+        spec.phase1_rate = Some(rate);
+        self.phase1_cap = Some(rate);
+        true
     }
 }
 
-fn phase1_fails(reason: &Invalid) -> TrialError {
-    TrialError::Phase1(format!("{reason}; {}", reason.advice()))
+/// Quotes the best of the attempts whose phase 1 stayed incomplete.
+fn phase1_fails(attempts: &[Attempt], reason: &Invalid) -> TrialError {
+    let learned = |attempt: &&Attempt| attempt.outcome.store.as_ref().map_or(0, |store| store.learned);
+    let whole = attempts.iter().filter(|at| matches!(at.verdict, Verdict::Invalid(Invalid::Phase1Incomplete { .. })));
+    let whole: Vec<&Attempt> = whole.collect();
+    let Some(best) = whole.iter().copied().max_by_key(learned) else { return TrialError::Phase1(reason.to_string()) };
+    let alike: Vec<Option<Rate>> =
+        whole.iter().filter(|at| learned(at) == learned(&best)).map(|at| at.spec.phase1_rate).collect();
+    let words = format!(
+        "phase 1 established at best {} of {} connections, in {} of {} attempts",
+        learned(&best),
+        best.spec.connections,
+        alike.len(),
+        whole.len()
+    );
+    let at_all_rates = alike.len() == whole.len() && alike.first() != alike.last();
+    let advice = if at_all_rates {
+        "the same at each rate: check the DUT's table, port pool and timeouts"
+    } else {
+        reason.advice()
+    };
+    TrialError::Phase1(witness::with_advice(&words, &best.spec, &best.outcome, advice))
 }
 
 fn more(count: &mut u32) -> u32 {

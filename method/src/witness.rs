@@ -14,6 +14,24 @@ pub fn has_only_wrong_frames(outcome: &TrialOutcome) -> bool {
     legs(outcome).any(|(_, leg)| leg.sent > 0 && leg.received == 0 && wrong(leg) > 0)
 }
 
+/// Whether frames of the trial arrived wrong, in whatever direction: no rate makes a frame wrong.
+pub fn has_wrong_frames(outcome: &TrialOutcome) -> bool {
+    legs(outcome).any(|(_, leg)| leg.faults.iter().any(|(fault, _)| fault.is_of_device()))
+}
+
+/// These words, what arrived, and what helps unless frames were wrong.
+pub fn with_advice(words: &str, spec: &TrialSpec, outcome: &TrialOutcome, advice: &str) -> String {
+    let all = [words, &in_words(spec, outcome), if has_wrong_frames(outcome) { "" } else { advice }];
+    all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// Why a sample of the connections does not answer in reverse after phase 1.
+pub fn unanswered(spec: &TrialSpec, outcome: &TrialOutcome, advice: &str) -> String {
+    let (lost, all) = (spec.frames().saturating_sub(outcome.reverse.received), spec.frames());
+    let words = format!("{lost} of {all} connections, a sample, do not answer in reverse after phase 1");
+    with_advice(&words, spec, outcome, advice)
+}
+
 /// What arrived at each port, with an example of each kind of wrong frame.
 pub fn in_words(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
     let mut words: Vec<String> = legs(outcome).filter_map(|(port, leg)| leg_in_words(port, leg)).collect();

@@ -8,8 +8,8 @@ use crate::metric::TotalOf;
 use crate::prelude::*;
 use document::number;
 use key::kind::number;
-use method::Criteria;
 use method::search::keep::sample;
+use method::{Criteria, witness};
 
 use method::search::{BelowResolution, Leak, probe};
 use method::stats::fills::Fills;
@@ -308,11 +308,7 @@ fn filled(
                 return Ok((result.nothing_measured(reason), Vec::new()));
             }
             Decision::Fail(_) => {
-                return Err(TrialError::Phase1(format!(
-                    "{} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate",
-                    outcome.reverse.lost(),
-                    spec.frames()
-                )));
+                return Err(TrialError::Phase1(witness::unanswered(&spec, outcome, "lower phase1-rate")));
             }
         }
     }

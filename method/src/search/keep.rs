@@ -3,9 +3,10 @@
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
-use crate::trial::{Claim, Direction, Load, TrialError, TrialOptions, TrialSpec};
+use crate::trial::{Claim, Direction, Load, TrialError, TrialOptions, TrialOutcome, TrialSpec};
 use crate::units::{Count, Rate};
 use crate::validity::Invalid;
+use crate::witness;
 
 const SAMPLE: Count = 10_000;
 /// Highest rate of the sample, at most that of phase 1.
@@ -16,12 +17,10 @@ const SAMPLE_RATE: Rate = Rate(10_000);
 /// # Errors
 /// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
 pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, TrialError> {
-    let (lost, entries) = lost_in_sample(decider, trial)?;
+    let (lost, entries, outcome) = lost_in_sample(decider, trial)?;
     if lost > 0 {
-        return Err(TrialError::Phase1(format!(
-            "{lost} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate, or remove keep-table",
-            sample(trial).frames()
-        )));
+        let advice = "lower phase1-rate, or remove keep-table";
+        return Err(TrialError::Phase1(witness::unanswered(&sample(trial), &outcome, advice)));
     }
     decider.keep(true);
     Ok(KeptTable {
@@ -41,7 +40,7 @@ pub fn close(
     before: KeptTable,
     result: &mut SearchResult,
 ) -> Result<(), TrialError> {
-    let (lost_after, entries_after) = lost_in_sample(decider, trial)?;
+    let (lost_after, entries_after, _) = lost_in_sample(decider, trial)?;
     let kept = KeptTable { lost_after, entries_after, phases1: decider.phases1, ..before };
     result.evidence.kept_table = Some(kept);
     if !kept.is_proven() {
@@ -69,14 +68,14 @@ pub fn sample(trial: &TrialSpec) -> TrialSpec {
 }
 
 /// Runs a sample trial. Returns its lost frames, and the entries in the DUT's table if they are known.
-fn lost_in_sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
+fn lost_in_sample(
+    decider: &mut Decider<'_>,
+    trial: &TrialSpec,
+) -> Result<(Count, Option<Count>, TrialOutcome), TrialError> {
     let spec = sample(trial);
-    let judgement = decider.decide(&spec, &spec, Patience::Repeat)?;
-    let outcome = &judgement.last().outcome;
-    let store = outcome.store.as_ref();
+    let outcome = decider.decide(&spec, &spec, Patience::Repeat)?.last().outcome.clone();
     // A frame that was not sent has no answer either.
-    Ok((
-        spec.frames().saturating_sub(outcome.reverse.received),
-        store.and_then(|store| store.dut_entries_after.or(store.dut_entries)),
-    ))
+    let lost = spec.frames().saturating_sub(outcome.reverse.received);
+    let entries = outcome.store.as_ref().and_then(|store| store.dut_entries_after.or(store.dut_entries));
+    Ok((lost, entries, outcome))
 }

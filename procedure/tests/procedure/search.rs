@@ -6,7 +6,7 @@ mod spoiled;
 use crate::fixture::{altered, establish, listening, within};
 use method::search::{Phase2, StepVerdict, Verify};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
-use method::trial::Leg;
+use method::trial::{Fault, Leg};
 use method::{
     Criteria, Direction, Loop, Nanos, Precision, Progress, Rate, Ratio, ResultKind, SearchResult, SearchSettings,
     TrialError, TrialOutcome, TrialSpec, Trials,
@@ -376,9 +376,23 @@ fn an_incomplete_phase_1_is_repeated_and_then_slowed_down() {
 
 #[test]
 fn a_phase_1_that_never_completes_is_an_error() {
-    let mut dut = SimulatedDut::new(Truth { table_size: N - 1, ..truth() }, 1);
-    let error = throughput::measure(&mut dut, &settings(), Some(phase2(1_000)), &mut |_| ()).unwrap_err();
-    assert!(matches!(error, TrialError::Phase1(_)));
+    for is_wrong in [false, true] {
+        let mut dut = altered(SimulatedDut::new(Truth { table_size: N - 1, ..truth() }, 1), |trial, _, outcome| {
+            if is_wrong {
+                // The first attempt is the best.
+                outcome.store.as_mut().unwrap().learned -= u64::from(trial > 1);
+                let mut leg = Leg { planned: N, sent: N, received: N - 1, ..Leg::default() };
+                leg.faults.add(Fault::WrongPort);
+                outcome.phase1 = Some(leg);
+            }
+        });
+        let error = throughput::measure(&mut dut, &settings(), Some(phase2(1_000)), &mut |_| ()).unwrap_err();
+        let TrialError::Phase1(words) = error else { panic!("{error}") };
+        let attempts = if is_wrong { "in 1 of 33 attempts" } else { "in 33 of 33 attempts" };
+        assert!(words.contains(&format!("at best {} of {N} connections, {attempts}", N - 1)), "{words}");
+        let (fault, advice) = (words.contains("1 with a wrong port"), words.contains("the same at each rate: check"));
+        assert_eq!((fault, advice, words.contains("lower")), (is_wrong, !is_wrong, false), "{words}");
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", "),
-            if j.by_host > 0 { "; an idle machine has fewer" } else { "" }
+            if j.by_host * 2 > j.invalid { "; an idle machine has fewer" } else { "" }
         ));
     }
     if phase1_lost > 0 && j.invalid * 10 <= j.trials {
@@ -84,8 +84,10 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
             grouped(found.of)
         ));
     }
-    let validation = "limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.";
-    doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), validation));
+    let is_wrong = j.faults.keys().any(|fault| fault.is_of_device());
+    let alpha = if is_wrong { "" } else { ": a smaller alpha may give a higher rate" };
+    let validation = format!("limited by the validation, not by connection set-up{alpha}.");
+    doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), &validation));
     wrong_frames(report, &mut doubts);
     different_frames(report, &mut doubts);
     doubts.extend(ways::doubt(&j.ways));
