@@ -7,7 +7,7 @@ use super::room::{PROTOCOLS, Room};
 use super::session::{addr, port, protocol};
 use arena::{ArenaError, Array};
 
-/// Taken, freed in this epoch, freed in the last one.
+/// Taken, freed in even epochs, freed in odd ones.
 const LAYERS: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -42,6 +42,8 @@ pub(super) struct PortMap {
     rest: u32,
     /// The last tick and its epoch.
     clock: (u32, u32),
+    /// Addresses and protocols that have come into another epoch, each of which costs 8 kB of memory.
+    pub turns: u32,
 }
 
 impl PortMap {
@@ -66,6 +68,7 @@ impl PortMap {
             generation: 1,
             rest,
             clock: (0, 0),
+            turns: 0,
         })
     }
 
@@ -175,7 +178,7 @@ impl PortMap {
         let epoch = self.epoch(tick);
         self.room.freed(place_of(protocol), address, epoch, self.rest > 0);
         if self.rest > 0 {
-            let at = self.word(slot, 1, place / CHUNK);
+            let at = self.word(slot, freed_in(epoch), place / CHUNK);
             self.words[at] |= bit;
         }
     }
@@ -212,16 +215,14 @@ impl PortMap {
         let chunks = self.chunks as usize;
         let at = slot * LAYERS * chunks;
         let layers = &mut self.words[at..at + LAYERS * chunks];
-        if s.generation == self.generation {
-            if epoch.wrapping_sub(s.epoch) == 1 {
-                layers.copy_within(chunks..2 * chunks, 2 * chunks);
-            } else {
-                layers[2 * chunks..].fill(0);
-            }
-            layers[chunks..2 * chunks].fill(0);
-        } else {
+        self.turns = self.turns.wrapping_add(1);
+        if s.generation != self.generation {
             layers.fill(0);
             self.reserve(slot);
+        } else if epoch.wrapping_sub(s.epoch) == 1 {
+            layers[freed_in(epoch) * chunks..][..chunks].fill(0);
+        } else {
+            layers[chunks..].fill(0);
         }
         self.slots[slot] = Slot { generation: self.generation, epoch };
         slot
@@ -237,6 +238,11 @@ impl PortMap {
             self.mark(slot, place);
         }
     }
+}
+
+/// The layer of the ports that are freed in this epoch.
+fn freed_in(epoch: u32) -> usize {
+    1 + (epoch & 1) as usize
 }
 
 fn place_of(protocol: u8) -> usize {

@@ -20,8 +20,9 @@ const PROBES: u32 = 256;
 const FURTHER_ADDRESSES: usize = 15;
 /// Looks for an expired session in a full table.
 const RECLAIM: u32 = 512;
-/// Looks that take as long as the end of a session.
+/// Looks that take as long as the end of a session, and as an address that comes into another epoch.
 const END: u32 = 3;
+const TURN: u32 = 20;
 
 /// Part of the table for unanswered sessions from outside.
 const OUTSIDE_SHARE: u32 = 4;
@@ -502,6 +503,10 @@ impl Nat44 {
         }
     }
 
+    fn turns(&self) -> u32 {
+        self.mappings.as_ref().map_or(0, |m| m.ports.turns)
+    }
+
     /// Ends sessions that are due, with so many looks.
     #[inline]
     pub(super) fn end_due(&mut self, mut looks: u32) {
@@ -511,8 +516,9 @@ impl Nat44 {
                 continue;
             }
             if self.lifetimes.expired(s, self.tick) {
+                let turns = self.turns();
                 self.expire(e);
-                looks = looks.saturating_sub(END);
+                looks = looks.saturating_sub(END + TURN * self.turns().wrapping_sub(turns));
             } else {
                 self.deadlines.note(e, self.lifetimes.deadline(s, self.tick));
             }
