@@ -106,8 +106,7 @@ pub const FAULTS: &[KnownFault] = faults! {
     "version-nibble" None, "writes IP version 5", "", "with a wrong header", |m| m.write(14, 0x55);
     "tos-changed" None, "sets the TOS to 0xb8",
         "a relay set the DSCP of all packets to 0 (coturn/coturn#9)", "with another TOS", |m| m.write16(14, 0x45b8);
-    "df-turned" None, "sets DF where it is clear, and clears it where it is set",
-        "a translator set DF in all packets (apalrd/tayga#7)", "with a wrong DF", |m| m.write16(20, m.read16(20) ^ 0x4000);
+    "df-turned" None, "sets DF where it is clear, and clears it where it is set", "", "with a wrong DF", |m| m.write16(20, m.read16(20) ^ 0x4000);
     "identification-constant" None, "sends the same identification in all packets",
         "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "with one and the same identification", |m| m.write16(18, 7);
     "ttl-kept" None, "does not decrement the TTL",
@@ -213,24 +212,29 @@ pub const FAULTS: &[KnownFault] = faults! {
         |m| { m.frame.splice(12..12, [0x81, 0x00, 0x00, 0xc8]); Sent };
     "priority-tag" None, "sends frames with the tag of VLAN 0", "", "with a wrong VLAN tag",
         |m| { m.frame.splice(12..12, [0x81, 0, 0, 0]); Sent };
-    "returned" Some(Customer), "sends frames back to where they came from", "", "came back on the left",
+    "returned" Some(Customer), "sends frames back to where they came from",
+        "a NAT64 sent copies of packets on the interface that they came from (FDio/vpp#3575)", "came back on the left",
         |m| Back(m.before.to_vec());
     }
     "NAT64" of NAT64 {
-    "nat64-udp-checksum-zero" Some(Internet), "sends UDP checksum 0 over IPv6", "", "with a bad checksum", |m| m.write16(60, 0);
+    "nat64-udp-checksum-zero" Some(Internet), "sends UDP checksum 0 over IPv6",
+        "MAP border relays left a zero checksum as it was (ayourtch/nat46#18)", "with a bad checksum", |m| m.write16(60, 0);
     "nat64-udp-checksum-unchanged" Some(Customer), "keeps the UDP checksum over IPv6", "", "with a bad checksum",
         |m| m.write16(UDP_CHECKSUM, u16::from_be_bytes([m.before[60], m.before[61]]));
-    "nat64-traffic-class" Some(Internet), "sets the traffic class to 0xb8", "", "with another TOS or traffic class",
+    "nat64-traffic-class" Some(Internet), "sets the traffic class to 0xb8",
+        "a translator set the TOS of all packets to 0 (ayourtch/nat46#56)", "with another TOS or traffic class",
         |m| m.write16(14, 0x6b80);
     "nat64-flow-label" Some(Internet), "writes a flow label", "", "with a wrong flow label", |m| m.write16(16, 7);
     "nat64-hop-limit-kept" Some(Internet), "copies the TTL to the hop limit", "", "no router forwarded them",
         |m| m.write(21, m.before[22]);
     "nat64-payload-length" Some(Internet), "writes a payload length that is 1 too large", "", "with a wrong header",
         |m| m.raise_in_header(18);
-    "nat64-df" Some(Customer), "sets DF in small packets", "", "with another DF than RFC 7915", |m| m.write16(20, 0x4000);
+    "nat64-df" Some(Customer), "sets DF in small packets",
+        "a translator set DF in all packets (apalrd/tayga#7)", "with another DF than RFC 7915", |m| m.write16(20, 0x4000);
     "nat64-prefix" Some(Internet), "embeds IPv4 addresses in another prefix", "", "with a wrong address",
         |m| m.raise_in_header(24);
-    "nat64-atomic-fragment" Some(Internet), "adds a fragment header to packets that are whole", "", "fragments",
+    "nat64-atomic-fragment" Some(Internet), "adds a fragment header to packets that are whole",
+        "packets with DF clear got a fragment header, as RFC 6145 wanted (NICMx/Jool#120)", "fragments",
         |m| {
             m.frame.splice(54..54, [17, 0, 0, 0, 0, 0, 0, 9]);
             m.frame[20] = 44;
@@ -240,7 +244,8 @@ pub const FAULTS: &[KnownFault] = faults! {
         |m| if m.frame.len() > 100 { Lost } else { Sent };
     }
     "tunnel" of AFTR {
-    "outer-source" Some(Internet), "sends from the next outer address", "", "with a wrong address", |m| m.raise_in_header(36);
+    "outer-source" Some(Internet), "sends from the next outer address",
+        "encapsulated packets came from the address :: (oxidecomputer/dendrite#323)", "with a wrong address", |m| m.raise_in_header(36);
     "outer-destination" Some(Internet), "sends to the next outer address", "", "with a wrong address", |m| m.raise_in_header(52);
     "outer-length" Some(Internet), "writes an outer payload length that is 1 too large", "", "with a wrong header",
         |m| m.raise_in_header(18);
