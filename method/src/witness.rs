@@ -49,7 +49,7 @@ pub fn hop_in_words(sent: u8, received: u8) -> Option<String> {
     let why = match sent.saturating_sub(received) {
         0 => "no router forwarded them, because a router decrements it".to_owned(),
         1..=MOST => return None,
-        by => format!("a router takes 1 away for each second that it holds a packet, not {by}"),
+        by => format!("a router decrements it by 1 for each second that it holds a packet, not by {by}"),
     };
     Some(format!("hop limit {received}, sent with {sent}: {why} (RFC 1812, section 5.3.1)"))
 }

@@ -192,7 +192,7 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
     let net = of_full.saturating_sub(of_empty);
     if of_full < of_empty || net + spread == 0 {
         return Err(TrialError::NotMeasurable(format!(
-            "the full table took {} to empty, and the empty one {} ({} to {}): no time of the connections is seen; use more connections",
+            "the full table took {} to empty, and the empty one {} ({} to {}): the connections took no measurable time; use more connections",
             number::duration(of_full),
             number::duration(of_empty),
             number::duration(*empty.first().unwrap_or(&0)),
@@ -223,14 +223,14 @@ fn memory(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     let (result, mut observed) = filled(context, options, context.keys.get::<Filling>().fills, trials, watch)?;
     let read: Option<Vec<TableMemory>> = observed.iter().map(|observed| observed.memory.clone()).collect();
     let Some(observed) = observed.pop() else { return Ok(result) };
-    let read = read.ok_or_else(|| TrialError::NotMeasurable("this device does not tell its memory".to_owned()))?;
+    let read = read.ok_or_else(|| TrialError::NotMeasurable("this device does not report its memory".to_owned()))?;
     of_memory(&read, SearchResult { observed, ..result })
 }
 
 fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchResult, TrialError> {
     let readings: Vec<[u64; 2]> = read.iter().map(|read| [read.filled, read.emptied]).collect();
     let (Some(Fills { used, growth }), Some(last)) = (Fills::of(&readings), read.last()) else {
-        return Err(TrialError::Tester("memory needs two fills".to_owned()));
+        return Err(TrialError::Tester("the memory of a connection needs at least two fills".to_owned()));
     };
     let [least, most] = growth.ends().map(|bytes| bytes.round() as u64);
     let (fills, entries) = (read.len() as u64, last.entries);

@@ -51,7 +51,7 @@ pub fn tag_in(frame: &[u8]) -> Option<usize> {
     frame.windows(tag::MAGIC.len()).position(|octets| octets == tag::MAGIC)
 }
 
-/// Who asks for an Ethernet address: the sender of an ARP request (RFC 826) or neighbor solicitation (RFC 4861).
+/// The IP address that asks for an Ethernet address: the sender of an ARP request (RFC 826) or neighbor solicitation (RFC 4861).
 pub fn asker(frame: &[u8]) -> Option<IpAddr> {
     let packet = LaxSlicedPacket::from_ethernet(frame).ok()?;
     match (&packet.net, &packet.transport) {
@@ -103,7 +103,7 @@ impl Display for FrameLine<'_> {
 }
 
 fn packet_line(f: &mut Formatter<'_>, packet: &LaxSlicedPacket<'_>, depth: usize) -> fmt::Result {
-    let Some(payload) = packet.ip_payload() else { return write!(f, "a cut IP header") };
+    let Some(payload) = packet.ip_payload() else { return write!(f, "a truncated IP header") };
     let (from, to, about) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
@@ -167,7 +167,9 @@ fn icmp_line(
 fn about_line(f: &mut Formatter<'_>, quoted: &[u8], depth: usize) -> fmt::Result {
     let Ok(inner) = LaxSlicedPacket::from_ip(quoted) else { return write!(f, ", without the packet it is about") };
     write!(f, ", about ")?;
-    let (Some(ends), Some(payload)) = (ends(&inner), inner.ip_payload()) else { return write!(f, "a cut packet") };
+    let (Some(ends), Some(payload)) = (ends(&inner), inner.ip_payload()) else {
+        return write!(f, "a truncated packet");
+    };
     match (payload.ip_number.0, payload.payload) {
         (PROTO_UDP | TCP, [a, b, c, d, ..]) if !payload.fragmented => {
             let [from, to] = [[*a, *b], [*c, *d]].map(u16::from_be_bytes);

@@ -237,7 +237,7 @@ fn way_out(fault: Fault, is_all: bool) -> &'static str {
             "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
         }
         Fault::WrongMac => {
-            "they are addressed to another port: look at the box's neighbour entry for the tester's address"
+            "their Ethernet destination is not the tester's: look at the box's neighbour entry for the tester's address"
         }
         Fault::WrongTrafficClass => "a translator to IPv6 writes flow label 0 (RFC 7915, section 4.1)",
         Fault::WrongIdentification => "a router or NAT keeps DF (RFC 791)",

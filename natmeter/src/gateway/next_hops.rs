@@ -68,14 +68,14 @@ pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
 pub(super) struct Watches {
     began: Instant,
     sides: [Watch; 2],
-    /// Messages that told our own Ethernet address.
+    /// Messages that announced our own Ethernet address.
     ours: [u64; 2],
-    /// What the operator is to know, and what was said last.
+    /// Lines for the operator, and the last one printed.
     events: Vec<String>,
     said: Option<(Instant, String)>,
 }
 
-/// The same event is not repeated within this time.
+/// The gateway does not repeat an event within this time.
 const REPEAT: Duration = Duration::from_secs(60);
 
 impl Watches {
@@ -89,7 +89,7 @@ impl Watches {
         std::mem::take(&mut self.events)
     }
 
-    /// Sends the questions that are due.
+    /// Sends the requests that are due.
     pub(super) fn step(&mut self, gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &ControlQueue) {
         for (i, (name, side)) in [("left", &gateway.left), ("right", &gateway.right)].into_iter().enumerate() {
             let Some(next_hop) = next_hops.on(SIDES[i]) else { continue };
@@ -102,9 +102,9 @@ impl Watches {
             }
             if let Some(found) = found {
                 self.tell(match found {
-                    Finding::Moved(mac) => format!("{name}: the next hop {ip} is at {mac} now, and not at its former address\n"),
+                    Finding::Moved(mac) => format!("{name}: the next hop {ip} has moved from {known} to {mac}\n"),
                     Finding::Claimed(mac) => format!(
-                        "warning: {name}: {mac} claims to be the next hop {ip}, which still answers at {known}: not believed\n"
+                        "warning: {name}: {mac} claims the address of the next hop {ip}, which still answers at {known}; ignored\n"
                     ),
                     Finding::Silent => format!("warning: {name}: the next hop {ip} does not answer at {known}; asking again\n"),
                 });
@@ -112,8 +112,8 @@ impl Watches {
             let ours = next_hop.ours();
             if std::mem::replace(&mut self.ours[i], ours) != ours {
                 self.tell(format!(
-                    "warning: {name}: a message says that the next hop {ip} has the gateway's own Ethernet address {own}: not \
-                     believed; look for a loop, or a station with the same address\n"
+                    "warning: {name}: a message announces the gateway's own Ethernet address {own} for the next hop {ip}; \
+                     ignored; look for a loop, or a station with the same address\n"
                 ));
             }
         }

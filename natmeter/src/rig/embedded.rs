@@ -203,7 +203,7 @@ impl Device for Gateway {
     }
     fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
         Err(TrialError::NotMeasurable(
-            "the embedded gateway marks its whole table as empty in constant time, which is no rate of removing connections"
+            "the embedded gateway marks its whole table as empty in constant time, so it has no tear-down rate"
                 .to_owned(),
         ))
     }

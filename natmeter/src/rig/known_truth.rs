@@ -23,8 +23,7 @@ pub(crate) fn faulty<P: Packet>(
     functions: Vec<AnyFunction<P>>,
 ) -> Result<Vec<AnyFunction<P>>, String> {
     let Some(name) = &keys.fault else { return Ok(functions) };
-    let unknown =
-        || format!("no fault has the name `{name}`; docs/faults.md and `natmeter selftest --faults` name all");
+    let unknown = || format!("no fault has the name `{name}`; docs/faults.md lists all faults");
     let fault = KnownFault::named(name).ok_or_else(unknown)?;
     Ok(functions.into_iter().map(|function| Faulty::new(fault, every(keys.fault_ppm)).around(function)).collect())
 }
