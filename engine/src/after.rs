@@ -58,7 +58,7 @@ impl Engine {
         Ok(EmptyingTimes { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// By the device's count, or else by frames in reverse, which pass on connections that are left.
+    /// Checks the device's count, or else sends frames in reverse, which pass only on connections that are left.
     fn prove_tear_down(&mut self, entries: Option<Count>, connections: Count) -> Result<(), TrialError> {
         let (left, all, what) = if let (Some(entries), Some(left)) = (entries, self.entries()?) {
             (left, entries, "entries in the table of the device")

@@ -1,4 +1,4 @@
-//! Whether `clear` empties the table of a device: believed once its count shows it.
+//! Whether `clear` empties the table of a device: the device's count must show it once.
 
 use crate::clear_proof::ClearProof;
 use crate::engine::Engine;
@@ -10,7 +10,7 @@ const REMOVED_WITHIN: Duration = Duration::from_secs(2);
 const ROUND: Duration = Duration::from_millis(20);
 
 impl Engine {
-    /// Reads what a `clear` left, until one has been seen to work.
+    /// Reads the count after a `clear`, until one `clear` is known to have worked.
     pub(crate) fn prove_clear(&mut self) -> Result<(), TrialError> {
         if self.clear_proof == ClearProof::Shown || !self.device.is_cleared_by_command() {
             return Ok(());
@@ -20,7 +20,7 @@ impl Engine {
             self.clear_proof = ClearProof::Others(left);
             return Ok(());
         };
-        // A tenth: others may open connections meanwhile.
+        // A tenth is tolerated: other hosts may open connections meanwhile.
         let most = others + (all - others) / 10;
         let end = Instant::now() + REMOVED_WITHIN;
         while left > most && Instant::now() < end {

@@ -7,7 +7,7 @@ use wire::{Flow, View};
 
 /// Four-tuples in memory at once: 256 MiB.
 const AT_ONCE: Count = 1 << 24;
-/// Parts that are compared at most, so that it takes seconds; equal four-tuples are in one part.
+/// Most parts that are compared, so that the comparison takes seconds. Equal four-tuples are in the same part.
 const MOST_PARTS: Count = 4;
 
 /// Compares the four-tuples that `trial` learned of the first `connections`. `None` if the view does not show the outside

@@ -16,13 +16,13 @@ pub struct Findings {
     pub reordered: u64,
     /// Frames with a fault.
     pub faults: FaultCounts,
-    /// Right frames with each [`Difference`] of a frame by itself, in the order of [`DIFFERENCES`].
+    /// Right frames with each [`Difference`] that one frame shows by itself, in the order of [`DIFFERENCES`].
     pub differences: [u64; DIFFERENCES.len()],
     /// Identifications of right frames.
     pub identifications: Identifications,
     /// The first frame of each fault.
     pub first_wrong: FirstWrong,
-    /// The same in words, after the phase.
+    /// These frames in words, once the phase has ended.
     pub examples: Vec<Example>,
     /// Connections learned.
     pub learned: u64,
@@ -30,7 +30,7 @@ pub struct Findings {
     pub hop_limit: Option<u8>,
     /// Outer hop limit of the first right frame, 0 without an outer header.
     pub outer_hop_limit: u8,
-    /// Right frames with other ones.
+    /// Right frames with other hop limits.
     pub other_hops: HopTally,
     /// Findings on native frames, with a background.
     pub native: Option<Box<Findings>>,
@@ -40,21 +40,21 @@ pub struct Findings {
     pub backend: Ticks,
 }
 
-/// Differences of a frame by itself.
+/// Differences that one frame shows by itself.
 pub const DIFFERENCES: [Difference; 3] = [Difference::TrafficClass, Difference::FlowLabel, Difference::DontFragment];
 
-/// Whether frames with clear DF between the same two addresses have one identification.
+/// Whether all frames with clear DF between the same two addresses have the same identification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identifications {
     /// Both addresses, and the identification, of the first frame that was looked at.
     first: Option<(u64, u16)>,
-    /// Later ones with the same.
+    /// Later frames with the same addresses and identification.
     same: u64,
     vary: bool,
 }
 
 impl Identifications {
-    /// Fewer say nothing: a device may count each flow for itself.
+    /// Fewer frames prove nothing: a device may count the identifications of each flow separately.
     const ENOUGH: u64 = 32;
 
     #[inline(always)]
@@ -75,13 +75,13 @@ impl Identifications {
         }
     }
 
-    /// Adds those of another receiver.
+    /// Adds the identifications of another receiver.
     pub(crate) fn add(&mut self, other: &Identifications) {
         self.compare(other.first);
         (self.same, self.vary) = (self.same + other.same, self.vary || other.vary);
     }
 
-    /// All had the same identification.
+    /// Whether all frames had the same identification.
     pub(crate) fn are_constant(&self) -> bool {
         !self.vary && self.same >= Identifications::ENOUGH
     }

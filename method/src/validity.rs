@@ -220,7 +220,7 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     Ok(())
 }
 
-/// Whether every connection of the trial answered, of as many as phase 1 opened and the device counts: no waiting makes
+/// Whether every connection of the trial answered, and phase 1 opened and the device counts as many: no delay makes
 /// a missing connection answer.
 fn is_proof(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> bool {
     let holds_all = |store: &StoreFacts| {

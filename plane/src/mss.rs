@@ -1,6 +1,5 @@
-//! A limit for the maximum segment size that TCP hosts announce (RFC 9293, section 3.7.1): the
-//! option of SYN segments becomes smaller before another function gets the packet, with or without
-//! tunnel.
+//! MSS clamping: limits the maximum segment size that TCP hosts announce (RFC 9293, section 3.7.1).
+//! Lowers the option of SYN segments, inside a tunnel too, before another function gets the packet.
 
 use crate::function::{Drops, Input, Packet, Spare};
 use crate::ip4::Head4;

@@ -363,7 +363,7 @@ fn section(results: &Results<'_>) -> Option<Section> {
     )
 }
 
-/// Actions that left no trace: a command may succeed and do nothing.
+/// Doubts about actions that left no trace: a command may succeed without effect.
 fn without_effect(results: &Results<'_>) -> Vec<String> {
     let in_words = |result: &&MetricResult<'_>| {
         let no_trace: Vec<&Observed> =

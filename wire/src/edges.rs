@@ -1,6 +1,6 @@
-//! The edges of ones' complement arithmetic: the first frames of a sender make a device write
-//! checksums beside zero, where devices err that lose a carry (RFC 1624) or write 0 for 0xffff (RFC
-//! 768), so that a short trial meets them, too.
+//! The edges of ones' complement arithmetic. The first frames of a sender make a device write
+//! checksums next to zero, so that a short trial, too, finds a device that loses a carry (RFC 1624) or
+//! writes 0 instead of 0xffff (RFC 768).
 
 use crate::checksum::{Sum, update16};
 use crate::expect::Expect;

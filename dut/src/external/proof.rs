@@ -1,4 +1,4 @@
-//! What shows that hooks did what their exit code claims.
+//! Checks that hooks had the effect that their exit code claims.
 
 use super::hook::Hook;
 use super::hook_host::On;
@@ -26,7 +26,7 @@ impl External {
     pub(super) fn read_cores_back(&mut self, ran: &Ran) -> Result<(), DutError> {
         let Some(asked) = self.cores else { return Ok(()) };
         let printed = last_number(&ran.output.stdout);
-        // The cores of this machine are also those of others.
+        // Other programs use the cores of this machine, too.
         let has_own = matches!(self.config.on, On::Ssh(_) | On::Guest(_));
         let stat = if printed.is_none() && has_own { self.proc_stat()? } else { None };
         let online = stat.map(|stat| core_times(&stat).len() as u64).filter(|online| *online > 0);
@@ -49,10 +49,10 @@ impl External {
         if output.ok() { last_number(&output.stdout) } else { None }
     }
 
-    /// Entries that the hook `restore` left beside those of others.
+    /// Says how many entries the hook `restore` left, if they are more than before the hook `prepare`.
     pub(super) fn left_by_restore(&mut self) -> Option<String> {
         let [before, most] = self.entries?;
-        // A tenth: others may open connections meanwhile.
+        // A tenth is tolerated: other hosts may open connections meanwhile.
         let at_most = before + (most - before) / 10;
         let end = Instant::now() + REMOVED_WITHIN;
         let mut left = self.count_quietly()?;

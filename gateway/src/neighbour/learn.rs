@@ -17,10 +17,10 @@ pub struct NextHop {
     current: AtomicU64,
     /// Messages from the current address.
     answers: AtomicU64,
-    /// Another address that messages tell, or 0, and their number.
+    /// Another address that messages announce, or 0, and the number of these messages.
     claim: AtomicU64,
     claims: AtomicU64,
-    /// Messages that tell our own address.
+    /// Messages that announce our own address.
     ours: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ impl NextHop {
         self.ours.load(Ordering::Acquire)
     }
 
-    /// Another Ethernet address that messages tell, and their number.
+    /// Another Ethernet address that messages announce, and the number of these messages.
     pub fn claim(&self) -> Option<(Mac, u64)> {
         let claim = self.claim.load(Ordering::Acquire);
         (claim != 0).then(|| (mac(claim), self.claims.load(Ordering::Acquire)))

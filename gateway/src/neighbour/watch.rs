@@ -1,5 +1,5 @@
-//! Checks what a link says about a next hop before it is believed: asks by unicast where the next
-//! hop is known to be and where it is said to be now. Asks again a next hop that does not answer.
+//! Checks a newly announced address of a next hop before the gateway uses it: asks the known and the
+//! announced address by unicast. Repeats the request if the next hop does not answer.
 
 use super::learn::NextHop;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use wire::Mac;
 
 /// Time between two checks of a next hop that answers (RFC 4861, section 10: `REACHABLE_TIME`).
 const CHECK: Duration = Duration::from_secs(30);
-/// How long an answer is waited for.
+/// Time to wait for an answer.
 const WAIT: Duration = Duration::from_millis(300);
-/// After so many questions without an answer, everybody is asked (RFC 4861: `MAX_UNICAST_SOLICIT`).
+/// Unicast requests without an answer before the first broadcast (RFC 4861: `MAX_UNICAST_SOLICIT`).
 const UNICASTS: u32 = 3;
-/// Then, at most one question in this time.
+/// Time between two requests from then on.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A question for a next hop: to one Ethernet address, or to all.
@@ -41,17 +41,17 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The next hop answered at this time.
+    /// A watch on a next hop that answered at this time.
     pub fn new(now: Duration) -> Watch {
         Watch { due: now + CHECK, asked: None, unanswered: 0 }
     }
 
-    /// Whether the next hop answers, as far as is known, and nobody claims its address.
+    /// Whether the next hop answered the last request, and no request is open.
     pub fn is_settled(&self) -> bool {
         self.asked.is_none() && self.unanswered == 0
     }
 
-    /// What an earlier question has found, and whom to ask now.
+    /// Returns what an earlier request has found, and the requests to send now.
     pub fn step(&mut self, now: Duration, next_hop: &NextHop) -> (Option<Finding>, Vec<Question>) {
         let found = match &self.asked {
             Some(asked) => {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum NoRate {
     /// A share of the frames is lost or wrong at every rate; the stream with the largest share first.
     FlatLoss(Vec<FlatLoss>),
-    /// The device holds fewer connections than were opened, as many at every rate.
+    /// The device holds fewer connections than were opened, the same number at every rate.
     SmallTable(SmallTable),
 }
 

@@ -11,23 +11,23 @@ use crate::validity::{FailReason, Failure, Stream, Verdict};
 
 /// Most trials after a search.
 pub const MOST_TRIALS: u32 = 5;
-/// Their length, in trials of the search, where it is a time.
+/// Length of these trials, if it is a time, in lengths of the trials of the search.
 pub const LONGER: u64 = 4;
 /// Failed trials after a search that confirm a share.
 const CONFIRMED_BY: u32 = 2;
-/// A share that is this many times another one is another share.
+/// Two shares differ if one is this many times the other.
 const APART: f64 = 4.0;
-/// A part that passed is another one from this factor on. Above an edge it falls as the rate rises.
+/// Two shares of frames that passed differ from this factor on. Above an edge this share falls as the rate rises.
 const PASSING_APART: f64 = 1.25;
 /// An equal share is seen from one rate to this many times that rate, or at every rate tried.
 const SPAN: f64 = 1.5;
 /// A trial that passed where so many wrong frames are expected has another share: by chance 1 in 1,000 pass.
 const EXPECTED: f64 = 7.0;
-/// From this share on, the part that passes must show that it does not fall.
+/// If at least this share is lost, the trials must show that the share that passes does not fall.
 const LARGE: f64 = 0.1;
-/// Frames that passed, from which on their part is known well enough.
+/// From this number of passed frames on, the share that passes is known well enough.
 const PASSING: Count = 5;
-/// Of trials with equal numbers of frames, more than this part must pass: full queues may pass as many at every rate.
+/// Of trials with equal numbers of frames, more than one in this many must pass: full queues may pass the same number at every rate.
 const MORE_THAN_QUEUES: u64 = 10;
 /// Rates with one number of connections that show the size of a table, and that number's least difference from all:
 /// random losses agree so with a probability below 1 in 1,000.

@@ -1,4 +1,4 @@
-//! What the memory of a device tells over several fills of a table: that of its entries, and what each fill leaves behind.
+//! Memory of a device over several fills of a table: separates the memory of the entries from what each fill leaves behind.
 
 use super::student;
 

@@ -1,6 +1,6 @@
 //! When entries of the session table may be due: the earliest tick of each 64 successive entries,
-//! and of each 64 of such groups. So what is due is found within a tick, with a few looks at a time.
-//! A tick may be too early, never too late.
+//! and of each 64 of such groups. A worker finds the due entries within a tick, a few looks at a time.
+//! A noted tick may be too early, never too late.
 
 use arena::{ArenaError, Array};
 
@@ -26,12 +26,12 @@ impl Deadlines {
         4 * (entries.div_ceil(GROUP) + entries.div_ceil(TOP))
     }
 
-    /// The entry may be due at this tick.
+    /// Notes that the entry may be due at this tick.
     #[inline]
     pub(super) fn note(&mut self, e: u32, due: u32) {
         let e = u64::from(e);
         let group = &mut self.groups[(e / GROUP) as usize];
-        // Mostly, the neighbours are due earlier.
+        // Usually another entry of the group is due earlier.
         if due < *group {
             *group = due;
             let top = &mut self.tops[(e / TOP) as usize];

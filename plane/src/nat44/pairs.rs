@@ -1,5 +1,5 @@
 //! The outside address of each customer that has mappings (RFC 4787, REQ-2), known to all workers.
-//! A customer whose cells are all taken is not noted: it keeps its first choice while that has room.
+//! If other customers have taken all cells of a customer, it keeps its first choice while that has room.
 
 use super::config::{Config, Mapping, Pooling};
 use crate::hash::Hasher;

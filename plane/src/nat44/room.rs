@@ -1,5 +1,5 @@
-//! Which outside addresses may have a free port. A search marks an address as full; the mark goes
-//! when a port of the address is free again, so that refused customers cost no search.
+//! Which outside addresses may have a free port. A search marks an address as full; a freed port
+//! of the address removes the mark. So a refused customer costs no search.
 
 use std::array::from_fn;
 

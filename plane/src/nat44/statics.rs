@@ -45,7 +45,7 @@ fn find(lines: &[Line], e: u64) -> Option<(u64, Line)> {
     Some((endpoint(addr(line.to), port, protocol(line.to)), line))
 }
 
-/// The address that a whole one becomes: all ports of TCP, UDP and ICMP stay what they are.
+/// The address to which static mappings translate all ports of TCP, UDP and ICMP of `address`, unchanged.
 fn whole(lines: &[Line], address: u32) -> Option<u32> {
     let host = |protocol| {
         let (first, line) = find(lines, endpoint(address, 1, protocol))?;
@@ -74,7 +74,7 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
-    /// With the alias that last opened a session: packets from unknown senders go there.
+    /// The inside end point, with the alias that last opened a session, to which packets from unknown senders go.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
         find(&self.by_outside, outside).map(|(inside, line)| inside | u64::from(line.alias))
     }
@@ -90,7 +90,7 @@ impl Statics {
         whole(&self.by_inside, inside)
     }
 
-    /// With the alias of [`Self::inside`].
+    /// The inside host, with the alias of [`Self::inside`].
     pub(super) fn whole_inside(&self, outside: u32) -> Option<u32> {
         whole(&self.by_outside, outside)
     }

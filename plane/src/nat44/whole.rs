@@ -1,5 +1,5 @@
-//! Protocols whose ports a NAT does not know (GRE, ESP, SCTP, ...), of hosts that have a whole outside
-//! address, as in a Basic NAT (RFC 3022): only addresses change, without sessions, in fragments too.
+//! Protocols whose ports a NAT does not translate (GRE, ESP, SCTP, …), of hosts with a whole outside
+//! address, as in a Basic NAT (RFC 3022): translates only addresses, also in fragments, without sessions.
 
 use super::Nat44;
 use super::counters::Event;

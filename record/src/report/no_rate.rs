@@ -75,7 +75,7 @@ pub(super) fn sentences(result: &PointResult) -> Vec<String> {
     (n < all && !result.has_no_rate()).then_some(some).into_iter().chain(way_out(result, why)).collect()
 }
 
-/// What tolerates twice the largest share that the interval has.
+/// The setting that tolerates twice the upper end of the largest interval.
 fn way_out(result: &PointResult, why: &NoRate) -> Option<String> {
     let NoRate::FlatLoss(flat) = why else { return None };
     let largest = flat.iter().map(|of| of.interval()[1]).fold(0.0, f64::max);

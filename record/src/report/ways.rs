@@ -47,7 +47,7 @@ fn legs(outcome: &TrialOutcome) -> [Vec<(Stream, &Leg)>; 2] {
     [vec![(Stream::Forward, &outcome.forward)], reverse.into_iter().flatten().collect()]
 }
 
-/// Left to right, and right to left, of all trials.
+/// Counts of all trials, left to right and right to left.
 pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
     let mut ways = [WayCounts::default(); 2];
     for trial in trials {
@@ -60,7 +60,7 @@ pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
     ways
 }
 
-/// Of a trial.
+/// Counts of one trial, left to right and right to left.
 pub(super) fn of_trial(outcome: &TrialOutcome) -> [WayCounts; 2] {
     legs(outcome).map(|legs| {
         let mut way = WayCounts::default();
@@ -71,7 +71,7 @@ pub(super) fn of_trial(outcome: &TrialOutcome) -> [WayCounts; 2] {
     })
 }
 
-/// A stream as the end of a sentence has it.
+/// A stream in words, for the end of a sentence.
 pub(super) fn way(stream: Stream) -> &'static str {
     match stream {
         Stream::Forward => "left to right",
@@ -89,7 +89,7 @@ pub(super) fn in_words(ways: &[WayCounts; 2]) -> String {
     each.collect::<Vec<_>>().concat()
 }
 
-/// For the end screen: directions with reordered or late frames. Duplicates are among the faulty ones.
+/// For the end screen: directions with reordered or late frames. Duplicates count as faulty frames.
 pub(super) fn doubt(ways: &[WayCounts; 2]) -> Option<String> {
     let is_uneven = |counts: &WayCounts| counts.reordered > 0 || counts.late > 0;
     let each = WAYS.iter().zip(ways).filter(|(_, counts)| is_uneven(counts));

@@ -317,7 +317,7 @@ impl Expect {
         Some(open != 0)
     }
 
-    /// What of a right frame differs although nothing is wrong.
+    /// Returns the fields of a right frame that differ from the sent ones where an RFC permits it.
     pub fn open(&self, frame: &[u8]) -> Open {
         by_head!(self.layout.head(), self.open_in(frame))
     }

@@ -1,5 +1,5 @@
-//! The path of a correct frame: compares everything that is fixed without a branch, and notes what
-//! differs in the bits that an RFC leaves to the device.
+//! The path of a correct frame: compares all fixed bits without a branch, and notes differences in
+//! the bits that an RFC leaves to the device.
 
 use crate::checksum::Sum;
 use crate::fields::{FrameWords, place};
