@@ -14,8 +14,8 @@ use scenario::{Point, Scenario, WarmStart};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Share of the calibrated ceiling up to which natmeter attributes a rate to the device (METHODOLOGY.md, the tester's own
-/// ceiling), in tenths.
+/// Share of the calibrated ceiling, and of the rate of the null device, up to which natmeter attributes a rate to the device
+/// (METHODOLOGY.md, the tester's own ceiling), in tenths.
 const USABLE_TENTHS: u64 = 9;
 
 /// One measurement with the settings of its procedure.
@@ -278,8 +278,8 @@ fn null(calibration: &Calibration, m: &Measurement) -> Option<Rate> {
     calibration.null_of(&m.metric, |point| *point == m.point)
 }
 
-/// Returns the highest rate of a search: the lowest of the scenario's limit, the usable share of the tester ceiling at this
-/// number of connections, and what the null device on the path of the device reaches.
+/// Returns the highest rate of a search: the lower of the scenario's limit and the usable share of the tester ceiling at this
+/// number of connections, or of what the null device on the path of the device reaches.
 fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
     let connections = m.point.connections;
     let unknown = || TrialError::Tester(format!("the tester was not calibrated at {connections} connections"));
@@ -290,8 +290,8 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
         let at_point = calibration.at(&m.point.of(scenario), connections, &m.point.axes);
         at_point.and_then(|c| c.of_trials(&m.metric)).ok_or_else(unknown)?
     };
-    let most = usable(ceiling).min(null(calibration, m).unwrap_or(Rate(u64::MAX)));
-    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(most.0).max(1)))
+    let least = ceiling.min(null(calibration, m).unwrap_or(ceiling));
+    Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(least).0).max(1)))
 }
 
 fn usable(ceiling: Rate) -> Rate {
@@ -301,13 +301,8 @@ fn usable(ceiling: Rate) -> Rate {
 /// Whether the upper end of a search is that of the tester or of the null device, and not the scenario's `max-rate`. Without a
 /// ceiling (simulated device) it is, unless the scenario has a `max-rate`.
 pub fn is_upper_end_the_testers(max_rate: Option<u64>, ceiling: Option<Rate>, null: Option<Rate>) -> bool {
-    let least = ceiling.map(usable).into_iter().chain(null).min();
-    max_rate.is_none_or(|max| least.is_some_and(|least| max > least.0))
-}
-
-/// Whether the null device reaches less than the usable share of the ceiling.
-pub(crate) fn is_null_lower(ceiling: Option<Rate>, null: Option<Rate>) -> bool {
-    null.is_some_and(|null| ceiling.map(usable).is_none_or(|usable| null < usable))
+    let least = ceiling.into_iter().chain(null).min();
+    max_rate.is_none_or(|max| least.is_some_and(|least| max > usable(least).0))
 }
 
 #[cfg(test)]
@@ -320,6 +315,6 @@ mod tests {
         assert!(ends(None, Some(1_000)) && ends(Some(901), Some(1_000)) && ends(None, None));
         assert!(!ends(Some(900), Some(1_000)) && !ends(Some(1), None));
         let with_null = |null| is_upper_end_the_testers(Some(900), Some(Rate(2_000)), Some(Rate(null)));
-        assert!(with_null(899) && !with_null(900));
+        assert!(with_null(999) && !with_null(1_000));
     }
 }

@@ -5,7 +5,7 @@ use super::Report;
 use super::number::{self, grouped, si};
 use super::ways::{self, WayCounts};
 use crate::folder::{Calibration, Ceiling, Header, Over};
-use crate::search::{is_null_lower, is_upper_end_the_testers};
+use crate::search::is_upper_end_the_testers;
 use document::Pairs;
 use method::trial::{Difference, Fault, Leg, SharedTuples, TrialOutcome};
 use method::validity::{Rule, Spoiler};
@@ -432,8 +432,8 @@ fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let (ceiling, null) = testers_ends(report, result);
     match is_testers_limit(report, result) {
         false => "the scenario's highest rate",
-        true if is_null_lower(ceiling, null) => {
-            "what the null device on its path reaches, the highest rate that natmeter tries,"
+        true if null.is_some() && null < ceiling => {
+            "90 % of the rate of the null device on its path, the highest rate that natmeter tries,"
         }
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
