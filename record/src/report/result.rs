@@ -266,6 +266,10 @@ impl PointResult {
             lost as f64 / sent.max(1) as f64
         };
         let shares = || valid().map(share);
+        // A search that ended because no frame came back right has no bound.
+        if self.repetitions.is_empty() && shares().all(|lost| lost >= 1.0) {
+            return None;
+        }
         Some(FailedRates {
             lowest: valid().map(|trial| trial.rate).min()?,
             least: shares().min_by(f64::total_cmp)?,

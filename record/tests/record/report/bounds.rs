@@ -293,6 +293,9 @@ fn a_lossy_device_has_an_upper_bound_and_its_loss() {
     alone.trials.retain(|t| t.measurement.contains("/throughput/"));
     let first = super::report(&alone).sentences[0].clone();
     assert!(first.starts_with("The device loses 0.1 % at every rate tried; throughput < "), "{first}");
+    // Without a right frame there is no bound.
+    alone.trials.iter_mut().for_each(|t| (t.outcome.forward.received, t.outcome.reverse.received) = (0, 0));
+    assert!(super::report(&alone).results.iter().all(|cell| cell.upper().is_none()));
 }
 
 #[test]
