@@ -145,7 +145,7 @@ fn is_honest(result: &SearchResult, settings: &SearchSettings, log: &[(TrialSpec
     let strict = result.kind == ResultKind::Strict;
     let passed = |(spec, outcome): &&(TrialSpec, TrialOutcome)| {
         let valid = judge(spec, outcome, &settings.criteria) == Verdict::Pass;
-        spec.rate == result.rate && (valid || strict && lost_any(spec, outcome, &settings.criteria) == Some(false))
+        spec.rate == result.rate && (valid || strict && lost_any(spec, outcome) == Some(false))
     };
     let (spec, outcome) = log.iter().find(passed).expect("a rate that never passed");
     // What a pass means, said another way.
