@@ -1,7 +1,7 @@
 //! The commands that would set up the kernel devices of a plan at each point.
 
 use crate::rig::place::{connections, delivery, ends, network};
-use crate::rig::{boxes, dns};
+use crate::rig::{self, boxes, dns};
 use clap::ValueEnum;
 use dut::{DutError, Step, Target};
 use record::plan::Plan;
@@ -9,6 +9,7 @@ use scenario::axis::more_in_words;
 use scenario::bed::Bed;
 use scenario::{Point, Scenario, show_ends};
 use std::fmt::Write;
+use wire::{Address6, Octets16, Prefix6, Template};
 
 /// How `natmeter plan --steps` prints scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,20 +81,45 @@ fn routes(scenario: &Scenario, bed: &Bed, point: &Point) -> String {
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
     let tested = match six {
         Some(networks) if flows.networks > 1 => {
-            networks.map(|network| format!("{network} and to the next {} of this length", flows.networks - 1))
+            networks.map(|network| (true, format!("{network} and to the next {} of this length", flows.networks - 1)))
         }
-        Some(networks) => networks.map(|network| network.to_string()),
-        None => show_ends(flows),
+        Some(networks) => networks.map(|network| (true, network.to_string())),
+        None => tested(scenario, point),
     };
-    let native = scenario.native_networks().map(|networks| (true, networks.map(|network| network.to_string())));
-    for (is_ipv6, tested) in [(six.is_some(), tested)].into_iter().chain(native) {
-        for ((side, port), tested) in bed.ports().into_iter().zip(tested) {
+    let native = scenario.native_networks().map(|networks| networks.map(|network| (true, network.to_string())));
+    for tested in std::iter::once(tested).chain(native) {
+        for ((side, port), (is_ipv6, tested)) in bed.ports().into_iter().zip(tested) {
             let own = port.addresses.iter().map(|(own, _)| own).find(|own| own.is_ipv6() == is_ipv6);
             let through = own.map_or_else(String::new, |own| format!(" through {own}"));
             let _ = writeln!(text, "# the box needs a route on the {side}: to {tested}{through}");
         }
     }
     text
+}
+
+/// Sources of the frames that each side sends, and whether they are of IPv6.
+fn tested(scenario: &Scenario, point: &Point) -> [(bool, String); 2] {
+    // The steps of a technology whose file cannot be read fail later.
+    let view = rig::view_of(scenario, Default::default(), point).ok();
+    let [left, right] = view.map_or_else(Default::default, |view| [&view.left, &view.right].map(sources6));
+    let side = |six: Option<Prefix6>, four| six.map_or((false, four), |six| (true, six.to_string()));
+    let [left4, right4] = show_ends(&scenario.traffic.flows);
+    [side(left, left4), side(right, right4)]
+}
+
+/// The longest prefix that holds all IPv6 sources of these frames.
+fn sources6(frames: &Template) -> Option<Prefix6> {
+    let (first, differ) = match &frames.layout().ends()?.src {
+        Address6::Constant(row) => (*row, 0),
+        Address6::BySubscriber(rows) | Address6::ByRemote(_, rows) => {
+            let first = *rows.first()?;
+            let bits = |row: &Octets16| u128::from_be_bytes(row.0);
+            (first, rows.iter().fold(0, |differ, row| differ | (bits(row) ^ bits(&first))))
+        }
+        Address6::ByOuter(prefix) => (*prefix, u128::from(u32::MAX)),
+    };
+    let prefix = Prefix6 { addr: u128::from_be_bytes(first.0).into(), len: differ.leading_zeros() as u8 };
+    Some(Prefix6 { addr: prefix.first().into(), ..prefix })
 }
 
 /// What steps and hooks run on the boxes of a bed at a point.

@@ -122,7 +122,7 @@ fn setting<'a>(scenario: &Scenario, [left, right]: [Hop; 2], flows: &'a Flows, c
 const MTU: usize = 1500;
 
 /// Frames of both sides at a point. Fails if the flows are inconsistent, or the frames do not fit the links.
-fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
+pub(crate) fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
     let dut = &scenario.duts[point.dut];
     let ipv6 = dut.forwarded_ipv6();
     let technology = dut.technology().or(ipv6.as_deref().map(|ipv6| (Plays::Dual, ipv6)));

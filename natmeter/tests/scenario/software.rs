@@ -10,6 +10,7 @@ use record::plan::Plan;
 use scenario::bed::BedText;
 use scenario::bed::software::{Function, KNOWN, Software, TechnologyPart};
 use scenario::{Options, Scenario};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -213,4 +214,19 @@ fn steps_name_what_they_leave_out() {
     insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"));
     let full = of(Steps::Full);
     assert!(full.contains("remove() { nft delete table ip natmeter; }") && !full.contains("more lines"), "{full}");
+}
+
+/// Each technology needs routes to the sources of the tester's frames, of IPv6 where the tester plays an edge.
+#[test]
+fn steps_name_the_routes_of_each_technology() {
+    let of = |(software, does): (&Software, &Function)| {
+        let (scenario, _) = scenario(software, does, HOSTS[2]);
+        let text = steps::steps(&scenario, &Plan::new(&scenario), Steps::Full).unwrap();
+        let routes: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("# the box needs a route on the ")).collect();
+        format!("{} {}\n  {}\n", does.technology, does.part.name(), routes.join("\n  "))
+    };
+    let all = KNOWN.iter().flat_map(|software| software.does.iter().map(move |does| (software, does)));
+    let routes: BTreeSet<String> = all.map(of).collect();
+    insta::assert_snapshot!(String::from_iter(routes));
 }
