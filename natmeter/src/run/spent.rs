@@ -89,7 +89,7 @@ mod tests {
         let rows: [(&[&Verdict], Option<u64>, &str); 4] = [
             (&[&host, &host, &tester, &Verdict::Pass], None, "3 of 4 trials were invalid, 2 of them as this: a tester"),
             (&[&tester, &Verdict::Pass], None, "1 of 2 trials were invalid, 1 of them as this: the tester's own"),
-            (&[&Verdict::Pass], Some(1_000), "phase 1 took 10 s of it, at 1,000 connections/s"),
+            (&[&Verdict::Pass], Some(1_000), "phase 1 took 10.0 s of it, at 1,000 connections/s"),
             (&[&Verdict::Pass, &Verdict::Pass], Some(100_000), "the search needed 2 trials"),
         ];
         for (verdicts, opened, said) in rows {
