@@ -1,10 +1,11 @@
 //! Counters of a receiver: each frame counts once, as right or by its fault.
 
-use crate::first_wrong::{FirstWrong, fault_of_stray};
+use crate::first_wrong::FirstWrong;
 use crate::seen::Arrivals;
 use method::trial::Difference;
 use method::{Example, Fault, FaultCounts};
 use port::Ticks;
+use wire::decode::{self, Stray};
 use wire::{Expect, Hops, Mismatch};
 
 /// Counters of one receiver.
@@ -81,15 +82,18 @@ impl Identifications {
         (self.same, self.vary) = (self.same + other.same, self.vary || other.vary);
     }
 
-    /// Whether all frames had the same identification.
-    pub(crate) fn are_constant(&self) -> bool {
-        !self.vary && self.same >= Identifications::ENOUGH
+    /// The frames that were looked at, if all had the same identification.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        (!self.vary && self.same >= Identifications::ENOUGH).then_some(self.same + 1)
     }
 }
 
-/// Frames by inner and outer hop limits, of four pairs at most.
+/// Frames by inner and outer hop limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HopTally([(Hops, u64); 4]);
+pub struct HopTally {
+    first: [(Hops, u64); 4],
+    more: u64,
+}
 
 impl Findings {
     #[inline(always)]
@@ -105,7 +109,7 @@ impl Findings {
     /// Counts a wrong frame, and keeps the first of its kind.
     #[cold]
     pub(crate) fn count_wrong(&mut self, fault: Fault, frame: &[u8]) {
-        let is_fragment = fault == Fault::WrongHeader && fault_of_stray(frame) == Fault::Fragment;
+        let is_fragment = fault == Fault::WrongHeader && decode::stray(frame) == Stray::Fragment;
         let fault = if is_fragment { Fault::Fragment } else { fault };
         self.faults.add(fault);
         self.first_wrong.keep(fault, frame);
@@ -136,23 +140,26 @@ impl Findings {
 impl HopTally {
     #[cold]
     fn add(&mut self, hops: Hops, frames: u64) {
-        if let Some(kind) = self.0.iter_mut().find(|(known, n)| *n == 0 || *known == hops) {
-            *kind = (hops, kind.1 + frames);
+        match self.first.iter_mut().find(|(known, n)| *n == 0 || *known == hops) {
+            Some(kind) => *kind = (hops, kind.1 + frames),
+            None => self.more += frames,
         }
     }
 
     /// Adds a receiver's counters.
     pub fn count(&mut self, found: &Findings) {
-        let others = found.other_hops.0.iter().filter(|(_, n)| *n > 0);
+        let HopTally { first, more } = found.other_hops;
+        let others = first.iter().filter(|(_, n)| *n > 0);
         if let Some(hops) = found.hops() {
-            self.add(hops, found.received - others.clone().map(|(_, n)| n).sum::<u64>());
+            self.add(hops, found.received - more - others.clone().map(|(_, n)| n).sum::<u64>());
         }
+        self.more += more;
         others.for_each(|&(hops, n)| self.add(hops, n));
     }
 
     /// Most frequent hop limits, and the number of their frames.
     pub fn most(&self) -> (Hops, u64) {
-        self.0.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
+        self.first.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
     }
 }
 

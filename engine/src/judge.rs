@@ -8,9 +8,10 @@ use crate::native::NativeJudge;
 use crate::observe::FrameStamps;
 pub use crate::seen::Arrivals;
 use crate::service::{Desk, Service};
+use method::Fault;
 use port::{BATCH, Burst, Clock, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
-use wire::{Expect, Sizes, StreamId};
+use wire::{Expect, Sizes, StreamId, Tag, decode};
 
 /// A receiver.
 pub struct Judge<'a> {
@@ -164,7 +165,10 @@ impl<'a> Judge<'a> {
         }
         let foreign = desk.handle(frames, untagged, pool);
         for (_, frame) in frames.iter().enumerate().filter(|(bit, _)| foreign & 1 << bit != 0) {
-            findings.count_wrong(fault_of_stray(frame.bytes()), frame.bytes());
+            let frame = frame.bytes();
+            let tag = decode::tag_in(frame).and_then(|at| Tag::read(frame, at));
+            let is_late = tag.is_some_and(|tag| tag.trial != plan.trial);
+            findings.count_wrong(if is_late { Fault::Late } else { fault_of_stray(frame) }, frame);
         }
         let before = clock.now();
         let sent = desk.send(port, pool);

@@ -461,8 +461,8 @@ impl Stage {
             add_native(leg, &native);
         }
         for (leg, identifications) in [&mut out.forward, &mut out.reverse].into_iter().zip(identifications) {
-            if identifications.are_constant() {
-                leg.differences.insert(Difference::ConstantIdentification, leg.received);
+            if let Some(frames) = identifications.constant() {
+                leg.differences.insert(Difference::ConstantIdentification, frames);
             }
         }
         out

@@ -197,7 +197,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if let Some(reason) = parts.iter().find_map(|part| sent_too_few(part, outcome)) {
         return invalid(reason);
     }
-    let is_late = |part: &&StreamPart<'_>| spec.claim == Claim::Rate && part.late();
+    let asks_all = |part: &StreamPart<'_>| spec.claim == Claim::State && part.leg.sent >= part.planned();
+    let is_late = |part: &&StreamPart<'_>| part.late() && !asks_all(part);
     let noise = match parts.iter().find(is_late).map(|part| late(part, &parts, outcome)) {
         Some(Verdict::Invalid(reason)) if reason.spoiler() == Spoiler::Host => Some(reason),
         Some(verdict) => return Err(verdict),

@@ -282,7 +282,7 @@ pub(crate) struct SelftestArgs {
     /// Run only the self-test that precedes every run, in a few seconds
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Show that natmeter names each fault of the gallery (docs/faults.md) when a device has it
+    /// Show that natmeter prints the words of each fault of the gallery (docs/faults.md) when a device has it
     #[arg(long, conflicts_with = "quick")]
     pub(crate) faults: bool,
     /// Write the verdict, and all trials of the checks that did not pass, into this folder

@@ -91,7 +91,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         relative @ Precision::Relative(_) => relative,
     };
     let ends = (Rate(0), Rate(most));
-    let result = binary::search(None, ends, (Rate(least), Rate(least)), precision, decide, watch)?;
+    let result = binary::search(None, ends, (Rate(least), Rate(least)), (precision, binary::never), decide, watch)?;
     let parts = if has_value(&result) { parts(result.rate.0, throughput, line) } else { BTreeMap::new() };
     Ok(SearchResult { parts, ..result })
 }

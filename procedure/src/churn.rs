@@ -185,7 +185,8 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         Ok(judgement)
     };
     let ends = (settings.lo.min(Rate(highest.0 - 1)), highest);
-    let mut result = binary::search(None, ends, (Rate(1), Rate(1)), settings.precision, decide, watch)?;
+    let mut result =
+        binary::search(None, ends, (Rate(1), Rate(1)), (settings.precision, binary::never), decide, watch)?;
     if result.rate.0 > 0 {
         let mut part =
             |key: &str, value: Count| result.parts.insert(key.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));

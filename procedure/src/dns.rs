@@ -158,7 +158,8 @@ fn search(
     };
     let least = Rate::at_least(1, settings.duration);
     let ends = (settings.lo, settings.hi);
-    let result = binary::search(settings.warm, ends, (least, least), settings.precision, decide, watch)?;
+    let result =
+        binary::search(settings.warm, ends, (least, least), (settings.precision, binary::never), decide, watch)?;
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
 }
 

@@ -5,7 +5,7 @@ use crate::known;
 use crate::prelude::*;
 use crate::validation::Validation;
 use method::judged::probe_connections;
-use method::search::LossLog;
+use method::search::{LossLog, no_rate};
 use method::validity::check_buffers;
 
 /// Entry in the list.
@@ -84,7 +84,7 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
         losses.learn(rate, &judgement);
         Ok(judgement)
     };
-    let result = binary::search(settings.warm, ends, least, settings.precision, learned, watch)?;
+    let result = binary::search(settings.warm, ends, least, (settings.precision, no_rate::ends), learned, watch)?;
     let again = |rate| Ok((decide(rate, Patience::Repeat)?, None));
     let result = losses.conclude(result, settings.lo, again, watch)?;
     Ok(limit.beside(context, result.rate, result))

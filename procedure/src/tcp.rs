@@ -265,7 +265,7 @@ fn find(
     };
     let ends = (settings.lo.min(Rate(most.0 - 1)), most);
     let least = Rate::of(1, settings.duration).max(Rate(1));
-    let mut result = binary::search(None, ends, (least, least), settings.precision, decide, watch)?;
+    let mut result = binary::search(None, ends, (least, least), (settings.precision, binary::never), decide, watch)?;
     let best = best.filter(|(rate, _)| *rate == result.rate).map(|(_, outcome)| outcome);
     result.observed = best.as_ref().map(|outcome| outcome.observed.clone()).unwrap_or_default();
     Ok((result, best))

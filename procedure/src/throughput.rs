@@ -75,7 +75,7 @@ pub fn measure(
     let ends = (settings.lo, settings.hi);
     let result = if settings.goals.is_empty() {
         let decide = |rate, patience| decide(rate, settings.duration, patience);
-        binary::search(settings.warm, ends, (least, least), settings.precision, decide, watch)?
+        binary::search(settings.warm, ends, (least, least), (settings.precision, no_rate::ends), decide, watch)?
     } else {
         let measure = |rate, duration| decide(rate, duration, Patience::Repeat);
         mlr::search((ends.0.max(least), ends.1), &settings.goals, measure, watch)?

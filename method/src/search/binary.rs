@@ -1,9 +1,8 @@
 //! Binary search for the highest rate that passes; RFC 2544, section 26.1, prescribes no method.
 
-use super::no_rate;
 use super::strict::Literal;
 use super::warm::{Gallop, Warm};
-use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict, Strict};
+use super::{Precision, Progress, ResultKind, SearchResult, SearchStep, StepVerdict, Strict};
 use crate::judged::{Decision, Judgement, Patience};
 use crate::trial::TrialError;
 use crate::units::Rate;
@@ -11,6 +10,14 @@ use crate::validity::{Failure, Invalid, Spoiler, Stream};
 
 /// Equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
+
+/// Whether the steps of a search show that no rate will pass: [`no_rate::ends`](super::no_rate::ends) or [`never()`].
+pub type Ends = fn(&[SearchStep]) -> bool;
+
+/// For searches that need no reason for having no rate.
+pub fn never(_: &[SearchStep]) -> bool {
+    false
+}
 
 /// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed; or from
 /// the bounds of an earlier search. `decide` decides one rate; `watch` receives the progress before.
@@ -23,7 +30,7 @@ pub fn search(
     warm: Option<Warm>,
     (lo, hi): (Rate, Rate),
     (least, least_strict): (Rate, Rate),
-    precision: Precision,
+    (precision, ends): (Precision, Ends),
     mut decide: impl FnMut(Rate, Patience) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
@@ -53,14 +60,14 @@ pub fn search(
         && bracket.hi > least
         && (bracket.bound.is_none() || bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0)
         && bracket.stopped.is_none()
-        && !no_rate::ends(&result.trace)
+        && !ends(&result.trace)
     {
         let rate = bracket.next().max(least);
         ask((rate, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
     }
     result.one_sided = one_sided(&result.trace[before..]);
     let lowest = bracket.lo.max(least);
-    let is_open = bracket.passed.is_none() && bracket.stopped.is_none() && !no_rate::ends(&result.trace);
+    let is_open = bracket.passed.is_none() && bracket.stopped.is_none() && !ends(&result.trace);
     if is_open && bracket.lo.0 > 0 && lowest < bracket.hi {
         ask((lowest, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
     }

@@ -18,7 +18,7 @@ pub enum NoRate {
     SmallTable(SmallTable),
 }
 
-/// Frames of one stream that were lost or wrong, the same share at every rate.
+/// Frames of one stream that were lost or wrong at every rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlatLoss {
     /// The stream.
@@ -34,6 +34,10 @@ pub struct FlatLoss {
     pub lowest: Rate,
     /// The highest.
     pub highest: Rate,
+    /// The least and the most frames of a trial, if their number follows neither the length of the trials nor the rate
+    /// as a share would: there is no share of all frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_each_trial: Option<[Count; 2]>,
 }
 
 /// The connections that a device holds.
@@ -43,6 +47,9 @@ pub struct SmallTable {
     pub holds: Count,
     /// Connections that were opened.
     pub opened: Count,
+    /// The device counts as many.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub counted: bool,
     /// The lowest rate of these trials.
     pub lowest: Rate,
     /// The highest.

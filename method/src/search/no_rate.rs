@@ -25,12 +25,14 @@ const SPAN: f64 = 1.5;
 const EXPECTED: f64 = 7.0;
 /// If at least this share is lost, the trials must show that the share that passes does not fall.
 const LARGE: f64 = 0.1;
+/// Logarithm of a ratio of likelihoods from which on a loss is no share of all frames.
+const BETTER: f64 = 5.0;
 /// From this number of passed frames on, the share that passes is known well enough.
 const PASSING: Count = 5;
 /// Of trials with equal numbers of frames, more than one in this many must pass: full queues may pass the same number at every rate.
 const MORE_THAN_QUEUES: u64 = 10;
 /// Rates with one number of connections that show the size of a table, and that number's least difference from all:
-/// random losses agree so with a probability below 1 in 1,000.
+/// random losses agree at three rates with a probability below 1 in 1,000.
 const EQUAL_RATES: usize = 3;
 const LEAST_MISSING: Count = 100;
 /// From one rate to this many times that rate, with so many wrong frames, an equal share needs no trial after the search.
@@ -53,6 +55,8 @@ struct TrialLoss {
     passed: bool,
     /// The sender was late, which depends on the rate.
     is_late: bool,
+    /// Connections that the device counts.
+    counted: Option<Count>,
     streams: Vec<StreamLoss>,
 }
 
@@ -95,17 +99,22 @@ impl Loss {
 }
 
 impl TrialLoss {
-    fn of(rate: Rate, attempt: &Attempt, allowed: Ratio) -> Option<TrialLoss> {
+    fn from(rate: Rate, attempt: &Attempt, allowed: Ratio) -> Option<TrialLoss> {
         let is_late = match &attempt.verdict {
             Verdict::Pass => false,
             Verdict::Fail(Failure { reason, .. }) => matches!(reason, FailReason::Late { .. }),
             Verdict::Invalid(_) => return None,
         };
         let streams = streams(&attempt.outcome);
-        let mut trial = TrialLoss { rate, passed: true, is_late, streams };
+        let counted = attempt.outcome.store.as_ref().and_then(|store| store.dut_entries);
+        let mut trial = TrialLoss { rate, passed: true, is_late, counted, streams };
         let Loss { wrong, sent } = trial.loss();
         trial.passed = attempt.verdict == Verdict::Pass || !is_late && wrong <= allowed.floor_of(sent);
         Some(trial)
+    }
+
+    fn of(&self, stream: Stream) -> Option<Loss> {
+        self.streams.iter().find(|own| own.stream == stream).map(|own| own.lost)
     }
 
     fn loss(&self) -> Loss {
@@ -142,7 +151,8 @@ impl LossLog {
     }
 
     pub fn learn(&mut self, rate: Rate, judgement: &Judgement) {
-        self.trials.extend(judgement.attempts.iter().filter_map(|attempt| TrialLoss::of(rate, attempt, self.allowed)));
+        self.trials
+            .extend(judgement.attempts.iter().filter_map(|attempt| TrialLoss::from(rate, attempt, self.allowed)));
     }
 
     /// Looks for a loss that no rate causes, and if there is one, takes the rate from the result. `again` runs a trial
@@ -169,7 +179,13 @@ impl LossLog {
         let is_certain = suspicion.is_certain();
         let (found, rate) = (self.trials.len(), suspicion.rate_after().max(least).max(Rate(1)));
         let (mut seen, mut hits) = (Loss::default(), 0);
-        for left in (1..=MOST_TRIALS).rev().take_while(|_| !is_certain) {
+        // Where the loss is certain, one longer trial shows whether it is a share of all frames.
+        let most = match (is_certain, are_as_long(&suspicion.alike)) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => MOST_TRIALS,
+        };
+        for left in (1..=most).rev() {
             watch(&Progress { lo: rate, hi: rate, rate, steps_left: left });
             let (judgement, duration) = again(rate)?;
             result.note(rate, &judgement);
@@ -189,7 +205,8 @@ impl LossLog {
         let alike = self.trials[..found].iter().filter(|trial| !trial.passed && trial.rate <= highest);
         let is_lower = alike.map(TrialLoss::loss).any(|loss| loss.grows_from(seen, seen));
         let is_higher = seen.grows_from(Loss { wrong: (share * seen.sent as f64) as Count, ..seen }, seen);
-        if is_certain || hits >= CONFIRMED_BY && !is_lower && !is_higher {
+        let is_absent = seen.wrong == 0 && share * seen.sent as f64 > EXPECTED;
+        if is_certain && !is_absent || hits >= CONFIRMED_BY && !is_lower && !is_higher {
             let flat = self.flat_losses(found, highest);
             return Ok(result.without_rate(NoRate::FlatLoss(flat)));
         }
@@ -235,13 +252,18 @@ impl LossLog {
         };
         let failed = self.failed();
         let lowest = failed.first()?;
-        let equal: Vec<_> = failed.iter().take_while(|trial| kept(trial) == kept(lowest)).collect();
         let (_, holds, opened) = kept(lowest)?;
+        let is_full = |trial: &&&TrialLoss| {
+            let arrived_wrong = trial.streams.iter().any(|stream| stream.faults.of_device().next().is_some());
+            kept(trial) == kept(lowest) && !arrived_wrong && trial.counted.is_none_or(|counted| counted == holds)
+        };
+        let equal: Vec<_> = failed.iter().take_while(is_full).collect();
         let rates = equal.windows(2).filter(|pair| pair[0].rate < pair[1].rate).count() + 1;
         let passed = self.trials.iter().any(|trial| trial.passed);
         let kept_enough = Loss { wrong: opened - holds, sent: opened }.exceeds_queues();
         let is_shown = rates >= EQUAL_RATES && opened - holds >= LEAST_MISSING && kept_enough && !passed;
-        is_shown.then_some(SmallTable { holds, opened, lowest: lowest.rate, highest: equal.last()?.rate })
+        let counted = equal.iter().all(|trial| trial.counted.is_some());
+        is_shown.then_some(SmallTable { holds, opened, counted, lowest: lowest.rate, highest: equal.last()?.rate })
     }
 
     /// By stream, of the trials up to the rate `highest` and of those after the search, which begin at `found`.
@@ -259,7 +281,9 @@ impl LossLog {
             let fault =
                 faults.of_device().filter(|(fault, _)| *fault != Fault::Duplicate).max_by_key(|(_, frames)| *frames);
             let fault = fault.filter(|(_, frames)| frames.saturating_mul(2) >= wrong).map(|(fault, _)| fault);
-            FlatLoss { stream, fault, wrong, sent, lowest, highest }
+            let each: Vec<(Rate, Loss)> =
+                trials.iter().filter_map(|trial| Some((trial.rate, trial.of(stream)?))).collect();
+            FlatLoss { stream, fault, wrong, sent, lowest, highest, of_each_trial: of_each_trial(&each) }
         };
         let mut flat: Vec<FlatLoss> = [Stream::Forward, Stream::Reverse, Stream::Validation].map(of).into();
         flat.sort_by(|a, b| b.share().total_cmp(&a.share()));
@@ -267,6 +291,19 @@ impl LossLog {
         flat.retain(|of| of.wrong > 0 && of.share() >= least);
         flat
     }
+}
+
+/// The least and the most wrong frames of a trial, if the same number, or the same time, of each trial explains them better than
+/// a share does, by the likelihood of Poisson counts.
+fn of_each_trial(trials: &[(Rate, Loss)]) -> Option<[Count; 2]> {
+    let fit = |exposure: &dyn Fn(&(Rate, Loss)) -> f64| -> f64 {
+        let all: f64 = trials.iter().map(exposure).sum();
+        trials.iter().map(|trial| trial.1.wrong as f64 * (exposure(trial).max(1e-9) / all).ln()).sum()
+    };
+    let share = fit(&|(_, loss)| loss.sent as f64);
+    let other = fit(&|_| 1.0).max(fit(&|(rate, _)| rate.0 as f64));
+    let wrong = || trials.iter().map(|(_, loss)| loss.wrong);
+    (other - share > BETTER).then_some([wrong().min()?, wrong().max()?])
 }
 
 /// Whether all trials had as many frames.
@@ -314,7 +351,7 @@ impl Suspicion<'_> {
 /// Whether the failed steps of a search in which no rate passed show that none will: all frames of the last ones arrived,
 /// some wrong, down to an eighth of a rate; or trials of as many frames lost as many, at several rates, or an equal share,
 /// at more.
-pub(super) fn ends(trace: &[SearchStep]) -> bool {
+pub fn ends(trace: &[SearchStep]) -> bool {
     let Some(last) = trace.last().filter(|step| step.verdict == StepVerdict::Fail && step.lost > 0) else {
         return false;
     };
@@ -352,6 +389,20 @@ mod tests {
             connections: None,
             after: false,
         }
+    }
+
+    #[test]
+    fn a_number_of_frames_of_each_trial_is_no_share() {
+        let trials = |wrong: &dyn Fn(Rate, Count) -> Count| -> Vec<(Rate, Loss)> {
+            let rates = [64_000, 16_000, 4_000, 1_000].map(Rate);
+            let longer = (Rate(1_000), 4_000);
+            let all = rates.map(|rate| (rate, rate.0)).into_iter().chain([longer]);
+            all.map(|(rate, sent)| (rate, Loss { wrong: wrong(rate, sent), sent })).collect()
+        };
+        assert_eq!(of_each_trial(&trials(&|_, _| 3)), Some([3, 3]));
+        assert_eq!(of_each_trial(&trials(&|rate, _| rate.0 / 200)), Some([5, 320]), "the first 5 ms");
+        assert_eq!(of_each_trial(&trials(&|_, sent| sent / 500)), None);
+        assert_eq!(of_each_trial(&trials(&|_, sent| sent / 500 + sent % 7)), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum Difference {
     FlowLabel,
     /// DF behind a translator (RFC 7915, section 5.1; RFC 6145 sets it always).
     DontFragment,
-    /// One identification in all frames, although DF is clear (RFC 6864, section 4.1; RFC 7915, section 5.1).
+    /// One identification in all frames, although DF is clear (RFC 6864, section 4.3; RFC 7915, section 5.1).
     ConstantIdentification,
     /// TTL or hop limit differs from that of most frames of the trial (RFC 1812, section 5.3.1, wants 1 less, or more).
     HopLimit,
@@ -32,7 +32,7 @@ impl Difference {
             Difference::FlowLabel => "with another flow label than was sent",
             Difference::DontFragment => "with another DF than RFC 7915, section 5.1, says",
             Difference::ConstantIdentification => {
-                "with one and the same identification, although DF is clear (RFC 6864, section 4.1)"
+                "with one and the same identification, although DF is clear (RFC 6864, section 4.3)"
             }
             Difference::HopLimit => "with another hop limit than most",
         }

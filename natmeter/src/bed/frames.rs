@@ -166,7 +166,8 @@ fn asks_at_the_wrong_port(outcome: &TrialOutcome, bed: &Bed) -> Option<(&'static
 /// The most frequent outcome of the frames that are not right, with an example. ICMP errors about them come back.
 fn leg_in_words((from, leg): (&str, &Leg), (to, back): (&str, &Leg), disturbed: Option<&Invalid>) -> String {
     let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
-    let missing = leg.planned.saturating_sub(leg.received + leg.faults.total());
+    let wrong: u64 = leg.faults.iter().filter(|(fault, _)| fault.is_of_device()).map(|(_, n)| n).sum();
+    let missing = leg.planned.saturating_sub(leg.received + wrong);
     let (n, fault) = Fault::ALL
         .into_iter()
         .filter(|fault| *fault != Fault::IcmpError)

@@ -107,7 +107,7 @@ fn by_kind(verdict: &SelfTest) -> String {
     }
     let open = verdict.named("inconclusive").len();
     let summary = match (verdict.passed, open) {
-        (true, 0) => "passed: natmeter names each fault; docs/faults.md says what each one is".to_owned(),
+        (true, 0) => "passed: natmeter prints the words of each fault; docs/faults.md has them".to_owned(),
         (true, n) => format!("{n} inconclusive, because the host is too busy; natmeter names all others"),
         (false, _) => "failed: natmeter does not name each fault here".to_owned(),
     };

@@ -225,7 +225,8 @@ fn a_table_smaller_than_n_ends_the_search() {
     let replaces = Truth { when_full: WhenFull::ReplaceOldest, ..truth.clone() };
     for (truth, alpha) in [(truth, None), (replaces, Ratio::new(1, 2))] {
         let result = set_up(truth, 30_000, alpha);
-        let expected = SmallTable { holds: 29_000, opened: 30_000, lowest: Rate(62_500), highest: Rate(250_000) };
+        let expected =
+            SmallTable { holds: 29_000, opened: 30_000, counted: true, lowest: Rate(62_500), highest: Rate(250_000) };
         assert_eq!(result.evidence.no_rate, Some(NoRate::SmallTable(expected)));
         assert_eq!((result.kind, result.trials), (ResultKind::NoRate, 5));
     }

@@ -121,7 +121,7 @@ proptest! {
             Ok(judgement(rate, (verdicts >> (rate.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)) & 1 == 1))
         };
         let how = Precision::Absolute(Rate(error));
-        let result = binary::search(None, (lo, hi), (Rate(0), Rate(0)), how, decide, &mut |_| ()).unwrap();
+        let result = binary::search(None, (lo, hi), (Rate(0), Rate(0)), (how, binary::never), decide, &mut |_| ()).unwrap();
         is_honest(&result)?;
         prop_assert!(result.trace.len() <= 2 + (u64::BITS - (above / error).leading_zeros()) as usize + 1);
     }

@@ -19,9 +19,13 @@ pub fn in_words(why: &NoRate) -> String {
             let kinds = document::grouped_by(flat, |of| of.fault);
             kinds.into_iter().map(|(fault, alike)| of_kind(fault, &alike)).collect::<Vec<_>>().join("; ")
         }
-        NoRate::SmallTable(SmallTable { holds, opened, lowest, highest }) => {
-            let (holds, opened) = (grouped(*holds), grouped(*opened));
-            format!("the table holds {holds} of {opened} connections{}", at_rates(*lowest, *highest))
+        NoRate::SmallTable(SmallTable { holds, opened, counted, lowest, highest }) => {
+            let (holds, opened, at) = (grouped(*holds), grouped(*opened), at_rates(*lowest, *highest));
+            if *counted {
+                format!("the table holds {holds} of {opened} connections{at}")
+            } else {
+                format!("{holds} of {opened} connections work{at}, as of a table of that size")
+            }
         }
     }
 }
@@ -30,6 +34,10 @@ pub fn in_words(why: &NoRate) -> String {
 fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
     let what = fault.map_or_else(|| "are lost".to_owned(), |fault| format!("arrive {}", as_what(fault)));
     let shares = alike.iter().map(|of| {
+        if let Some([least, most]) = of.of_each_trial {
+            let frames = if least == most { grouped(least) } else { format!("{}–{}", grouped(least), grouped(most)) };
+            return format!("{frames} {}", way(of.stream));
+        }
         let [low, high] = of.interval();
         let (factor, unit) = if of.share() < IN_PPM { (1e6, "ppm") } else { (1e2, "%") };
         let [low, share, high] = [low, of.share(), high].map(|share| significant(share * factor, 2));
@@ -37,7 +45,8 @@ fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
     });
     let shares = shares.collect::<Vec<_>>().join(" and ");
     let at = alike.first().map_or_else(String::new, |of| at_rates(of.lowest, of.highest));
-    format!("{shares} of the frames {what}{at}")
+    let frames = if alike.iter().any(|of| of.of_each_trial.is_some()) { "each trial's frames" } else { "the frames" };
+    format!("{shares} of {frames} {what}{at}")
 }
 
 /// A fault behind "arrived".
@@ -78,6 +87,9 @@ pub(super) fn sentences(result: &PointResult) -> Vec<String> {
 /// The setting that tolerates twice the upper end of the largest interval.
 fn way_out(result: &PointResult, why: &NoRate) -> Option<String> {
     let NoRate::FlatLoss(flat) = why else { return None };
+    if flat.iter().any(|of| of.of_each_trial.is_some()) {
+        return Some("a longer trial has a smaller share of such frames".to_owned());
+    }
     let largest = flat.iter().map(|of| of.interval()[1]).fold(0.0, f64::max);
     let tolerated = tolerated(2.0 * largest).filter(|share| *share <= MOST_TOLERATED)?;
     let accepted = significant(100.0 * (1.0 - tolerated), 7);
@@ -122,15 +134,22 @@ mod tests {
             sent: 1_000_000,
             lowest: Rate(1_000),
             highest: Rate(1_000_000),
+            of_each_trial: None,
         };
         let half =
             FlatLoss { stream: Stream::Forward, fault: None, wrong: 500, sent: 1_000, highest: Rate(1_000), ..lost };
         assert_eq!(
-            in_words(&NoRate::FlatLoss(vec![half, lost])),
+            in_words(&NoRate::FlatLoss(vec![half, lost.clone()])),
             "50 % (47–53) left to right of the frames are lost at 1 k/s; \
              20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 1 M/s"
         );
-        let table = SmallTable { holds: 29_000, opened: 30_000, lowest: Rate(62_500), highest: Rate(250_000) };
+        let edges = FlatLoss { wrong: 18, of_each_trial: Some([3, 4]), fault: Some(Fault::BadChecksum), ..lost };
+        assert_eq!(
+            in_words(&NoRate::FlatLoss(vec![edges])),
+            "3–4 right to left of each trial's frames arrive with a bad checksum at every rate from 1 k to 1 M/s"
+        );
+        let table =
+            SmallTable { holds: 29_000, opened: 30_000, counted: true, lowest: Rate(62_500), highest: Rate(250_000) };
         assert_eq!(
             in_words(&NoRate::SmallTable(table)),
             "the table holds 29,000 of 30,000 connections at every rate from 63 k to 250 k/s"

@@ -333,7 +333,7 @@ impl Expect {
     }
 
     /// IPv4 addresses and identification of a frame with clear DF, for which it must differ from
-    /// frame to frame (RFC 6864, section 4.1).
+    /// frame to frame (RFC 6864, section 4.3).
     #[inline(always)]
     pub fn identification(&self, frame: &[u8]) -> Option<(u64, u16)> {
         let ip = frame.get(self.tag_at() - header::UDP - header::IPV4..)?;

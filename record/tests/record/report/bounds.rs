@@ -419,7 +419,7 @@ fn without_rate(repetitions: usize) -> Run {
     let mut run = fixture::quickstart();
     let (stream, fault) = (Stream::Reverse, Some(Fault::WrongPort));
     let [lowest, highest] = [Rate(1_000), Rate(500_000)];
-    let flat = vec![FlatLoss { stream, fault, wrong: 20, sent: 1_000_000, lowest, highest }];
+    let flat = vec![FlatLoss { stream, fault, wrong: 20, sent: 1_000_000, lowest, highest, of_each_trial: None }];
     let is_of = |o: &&mut record::folder::Outcome| {
         o.measurement.metric == "throughput" && o.measurement.repetition as usize <= repetitions
     };
