@@ -1,6 +1,7 @@
 //! What a trial does after its phases: surveys the connections after a disruption, empties the
 //! table, and reads its memory.
 
+use crate::clear_proof::most_left;
 use crate::device::{Clearing, MemoryNow};
 use crate::engine::{Engine, validation_phase};
 use crate::phase::Phase;
@@ -60,14 +61,19 @@ impl Engine {
 
     /// Checks the device's count, or else sends frames in reverse, which pass only on connections that are left.
     fn prove_tear_down(&mut self, entries: Option<Count>, connections: Count) -> Result<(), TrialError> {
-        let (left, all, what) = if let (Some(entries), Some(left)) = (entries, self.entries()?) {
-            (left, entries, "entries in the table of the device")
-        } else {
-            let sample = connections.min(SAMPLE);
-            let phase = validation_phase(SAMPLE_RATE, sample, self.settings.phase1_drain);
-            (self.phase(&phase)?.reverse.received, sample, "connections: frames in reverse still pass on them")
+        let others = self.clear_proof.others();
+        let (left, all, most, what) = match (entries, self.entries()?) {
+            (Some(all), Some(left)) if all > others => {
+                (left, all, most_left(others, all), "entries in the table of the device")
+            }
+            _ => {
+                let sample = connections.min(SAMPLE);
+                let phase = validation_phase(SAMPLE_RATE, sample, self.settings.phase1_drain);
+                let left = self.phase(&phase)?.reverse.received;
+                (left, sample, most_left(0, sample), "connections: frames in reverse still pass on them")
+            }
         };
-        if left > all / 2 {
+        if left > most {
             return Err(TrialError::NotMeasurable(format!("`clear` left {left} of {all} {what}")));
         }
         Ok(())
@@ -82,8 +88,8 @@ impl Engine {
             return Ok(Some(TableMemory { filled: used, emptied: 0, entries, buckets, source }));
         }
         self.clear()?;
-        let left = self.entries()?.unwrap_or(0);
-        let entries = before.map_or(connections, |before| before.saturating_sub(left));
+        let counted = before.zip(self.entries()?);
+        let entries = counted.map_or(connections, |(before, left)| before.saturating_sub(left));
         let emptied = self.settled_memory()?;
         Ok(Some(TableMemory { filled: used, emptied, entries, buckets, source }))
     }

@@ -12,8 +12,13 @@ pub(crate) enum ClearProof {
     Others(Count),
     /// After a phase 1 it had more: the entries of others, and all.
     Filled(Count, Count),
-    /// A `clear` has removed them.
-    Shown,
+    /// A `clear` has left the entries of others.
+    Shown(Count),
+}
+
+/// Most entries that a `clear` may leave. A tenth is tolerated: other hosts may open connections meanwhile.
+pub(crate) fn most_left(others: Count, all: Count) -> Count {
+    others + (all - others) / 10
 }
 
 impl ClearProof {
@@ -23,6 +28,13 @@ impl ClearProof {
             && entries > others
         {
             *self = ClearProof::Filled(others, entries);
+        }
+    }
+
+    pub(crate) fn others(self) -> Count {
+        match self {
+            ClearProof::Open => 0,
+            ClearProof::Others(others) | ClearProof::Filled(others, _) | ClearProof::Shown(others) => others,
         }
     }
 }

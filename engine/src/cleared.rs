@@ -1,6 +1,6 @@
 //! Whether `clear` empties the table of a device: the device's count must show it once.
 
-use crate::clear_proof::ClearProof;
+use crate::clear_proof::{ClearProof, most_left};
 use crate::engine::Engine;
 use method::TrialError;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const ROUND: Duration = Duration::from_millis(20);
 impl Engine {
     /// Reads the count after a `clear`, until one `clear` is known to have worked.
     pub(crate) fn prove_clear(&mut self) -> Result<(), TrialError> {
-        if self.clear_proof == ClearProof::Shown || !self.device.is_cleared_by_command() {
+        if matches!(self.clear_proof, ClearProof::Shown(_)) || !self.device.is_cleared_by_command() {
             return Ok(());
         }
         let Some(mut left) = self.entries()? else { return Ok(()) };
@@ -20,19 +20,19 @@ impl Engine {
             self.clear_proof = ClearProof::Others(left);
             return Ok(());
         };
-        // A tenth is tolerated: other hosts may open connections meanwhile.
-        let most = others + (all - others) / 10;
+        let most = most_left(others, all);
         let end = Instant::now() + REMOVED_WITHIN;
         while left > most && Instant::now() < end {
             self.rest(ROUND.into())?;
-            left = self.entries()?.unwrap_or(0);
+            let Some(now) = self.entries()? else { return Ok(()) };
+            left = now;
         }
         if left > most {
             return Err(TrialError::NotMeasurable(format!(
                 "`clear` left {left} of {all} entries in the table of the device: its command does not empty the table"
             )));
         }
-        self.clear_proof = ClearProof::Shown;
+        self.clear_proof = ClearProof::Shown(others);
         Ok(())
     }
 }

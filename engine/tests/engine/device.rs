@@ -102,25 +102,37 @@ impl Device for Known {
 }
 
 /// Its `clear` removes a part of the entries, which are those of others at first.
+#[derive(Default)]
 struct Uncleared {
+    others: u64,
     left: u64,
     entries: u64,
-    asked: u64,
+    is_asked: bool,
+    /// Whether its next count after a `clear` that left entries is none.
+    is_silent: bool,
 }
 
 impl Device for Uncleared {
     fn clear(&mut self) -> Result<(), TrialError> {
         self.entries = self.entries.min(self.left);
-        self.asked = 0;
+        self.is_asked = false;
         Ok(())
+    }
+    fn clear_timed(&mut self) -> Result<Clearing, TrialError> {
+        self.clear()?;
+        Ok(Clearing { took: EMPTY.into(), how: "a part".to_owned(), clock: ClockAt::Device })
     }
     fn is_cleared_by_command(&self) -> bool {
         true
     }
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         // The second reading after a `clear` is that after phase 1.
-        if std::mem::replace(&mut self.asked, 1) == 1 && self.entries <= 7 {
-            self.entries += N;
+        if std::mem::replace(&mut self.is_asked, true) {
+            if self.entries <= self.others {
+                self.entries += N;
+            } else if std::mem::take(&mut self.is_silent) {
+                return Ok(None);
+            }
         }
         Ok(Some(self.entries))
     }
@@ -128,18 +140,34 @@ impl Device for Uncleared {
 
 #[test]
 fn a_clear_that_leaves_entries_is_no_clear() {
-    let run = |left| {
-        let bed = bed(64);
-        let lanes = lanes((1, 8192), 128, || Steer::First, |left| left, |right| right);
-        let device = Uncleared { left, entries: 7, asked: 0 };
-        let mut engine = common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, device, settings());
-        let spec = TrialSpec::establish(Rate(1_000_000), N);
-        engine.run(&spec).unwrap();
-        engine.run(&spec)
+    let run = |left, is_silent| {
+        let mut engine = engine_of(Uncleared { others: 7, left, entries: 7, is_silent, ..Uncleared::default() });
+        (0..3).try_for_each(|_| engine.run(&TrialSpec::establish(Rate(1_000_000), N)).map(drop))
     };
-    run(7).unwrap();
-    let error = run(u64::MAX).unwrap_err().to_string();
-    assert!(error.contains("`clear` left 10007 of 10007 entries"), "{error}");
+    run(7, false).unwrap();
+    for is_silent in [false, true] {
+        let error = run(u64::MAX, is_silent).unwrap_err().to_string();
+        assert!(error.contains("`clear` left 10007 of 10007 entries"), "{error}");
+    }
+}
+
+fn engine_of(device: impl Device + 'static) -> Engine {
+    let bed = bed(64);
+    let lanes = lanes((1, 8192), 128, || Steer::First, |left| left, |right| right);
+    common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, device, settings())
+}
+
+#[test]
+fn a_tear_down_removes_nine_tenths_of_what_phase_1_added() {
+    let run = |others, left| {
+        let mut engine = engine_of(Uncleared { others, left, entries: others, ..Uncleared::default() });
+        let options = TrialOptions { tear_down: Some(TearDown { empty: 1 }), ..TrialOptions::default() };
+        engine.run(&TrialSpec { load: Load::For(Nanos::from_millis(10)), ..spec(options) })
+    };
+    run(50_000, 50_000).unwrap();
+    run(0, N / 10).unwrap();
+    let error = run(0, N / 10 + 1).unwrap_err().to_string();
+    assert!(error.contains("`clear` left 1001 of 10000 entries"), "{error}");
 }
 
 /// Its command does nothing, and nothing counts its entries.
@@ -159,11 +187,9 @@ impl Device for Uncounted {
 
 #[test]
 fn without_a_count_frames_show_that_a_clear_left_the_connections() {
-    let bed = bed(64);
-    let lanes = lanes((1, 8192), 128, || Steer::First, |left| left, |right| right);
-    let mut engine = common::engine(Arc::new(nat44(&bed, any_port(&bed))), lanes, Uncounted, settings());
     let tear_down = Some(TearDown { empty: 3 });
-    let error = engine.run(&spec(TrialOptions { tear_down, ..TrialOptions::default() })).unwrap_err().to_string();
+    let error =
+        engine_of(Uncounted).run(&spec(TrialOptions { tear_down, ..TrialOptions::default() })).unwrap_err().to_string();
     assert!(error.contains("`clear` left 100 of 100 connections"), "{error}");
 }
 
