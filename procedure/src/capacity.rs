@@ -13,7 +13,7 @@ use document::number;
 use key::kind::{number, share};
 use key::quantity::show_grouped;
 use method::judged::probe_connections;
-use method::search::{CapacityRates, Precision};
+use method::search::{CapacityRates, Precision, SlowTester};
 use method::simulated::WhenFull;
 use method::trial::Claim;
 use method::validity::Invalid;
@@ -28,6 +28,7 @@ pub static PROCEDURE: Procedure = Procedure {
     check,
     conditions,
     search,
+    doubts: slow_testers,
     known: KNOWN,
     ..Procedure::of(&CONN_TABLE_CAPACITY)
 };
@@ -175,6 +176,9 @@ struct Pair {
 
 /// The result of a search for a rate.
 struct RateResult {
+    /// The highest rate that passed.
+    passed: Rate,
+    /// That rate as the tester offered it.
     rate: Rate,
     /// Why higher rates are undecided.
     undecided: Option<Invalid>,
@@ -184,7 +188,7 @@ impl Search<'_, '_> {
     fn run(mut self) -> Result<SearchResult, TrialError> {
         let from = self.from;
         let first = self.rate(from, self.settings.hi, Rate(self.settings.hi.0 / LOWEST_PART))?;
-        if first.rate.0 == 0 {
+        if first.passed.0 == 0 {
             let kind = if first.undecided.is_some() { ResultKind::NothingMeasured } else { ResultKind::NothingPassed };
             (self.result.kind, self.result.tester_limit) = (kind, first.undecided);
             return Ok(self.result);
@@ -200,15 +204,19 @@ impl Search<'_, '_> {
             let floor = share.of(safe.rate).max(Rate(1));
             let found = self.rate(connections, safe.rate, floor)?;
             let pair = Pair { connections, rate: found.rate };
-            if found.rate >= floor {
-                safe = pair;
+            if found.passed >= floor {
+                // A slow tester makes no table full, but a rate of its own is no reference for more connections.
+                let slow = SlowTester { asked: found.passed, offered: found.rate };
+                self.result.evidence.slow_tester = (found.rate < floor).then_some(slow);
+                rates.safe = found.rate;
+                safe = Pair { connections, rate: if found.rate < floor { safe.rate } else { found.rate } };
             } else if found.undecided.is_some() {
                 undecided = found.undecided;
             } else {
                 broken = Some(pair);
             }
         }
-        (rates.safe, rates.broken) = (safe.rate, broken.map(|pair| pair.rate));
+        rates.broken = broken.map(|pair| pair.rate);
         Ok(self.conclude(safe, broken, undecided, rates))
     }
 
@@ -226,7 +234,7 @@ impl Search<'_, '_> {
 
     /// Searches for a rate: tries `top` first; ends below `floor`.
     fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<RateResult, TrialError> {
-        let (mut passed, mut held_at, mut failed) = (Rate(0), Rate(0), None::<Rate>);
+        let (mut passed, mut passed_at, mut failed) = (Rate(0), Rate(0), None::<Rate>);
         let mut undecided = None;
         loop {
             let rate = match failed {
@@ -234,14 +242,15 @@ impl Search<'_, '_> {
                 Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.width(passed).0 => {
                     passed.halfway(failed)
                 }
-                Some(_) => return Ok(RateResult { rate: held_at, undecided }),
+                Some(_) => return Ok(RateResult { passed, rate: passed_at, undecided }),
             };
             let (decision, offered) = self.decide(connections, rate, (passed, failed.unwrap_or(top)))?;
-            // A slow tester lowers the rate, but makes no table full.
-            let held = offered.max(floor).min(rate);
+            let offered = offered.min(rate);
             match decision {
-                Decision::Pass if rate == top => return Ok(RateResult { rate: held, undecided: None }),
-                Decision::Pass => (passed, held_at) = (rate, held),
+                Decision::Pass if rate == top => {
+                    return Ok(RateResult { passed: rate, rate: offered, undecided: None });
+                }
+                Decision::Pass => (passed, passed_at) = (rate, offered),
                 Decision::Fail(_) => (failed, undecided) = (Some(rate), None),
                 Decision::TesterBound(reason) | Decision::HostBound(reason) => {
                     (failed, undecided) = (Some(rate), Some(reason));
@@ -287,6 +296,20 @@ impl Search<'_, '_> {
             ..self.result
         }
     }
+}
+
+fn slow_testers(results: &Results<'_>) -> Vec<String> {
+    let slowest = |result: &&MetricResult<'_>| {
+        let slow = result.repetitions.iter().filter_map(|of| of.evidence.slow_tester);
+        let slow = slow.min_by_key(|slow| slow.offered)?;
+        let [asked, offered] = [slow.asked, slow.offered].map(|rate| show_grouped(rate.0));
+        Some(format!(
+            "The table of the device ({}) held all connections, but the tester opened them at {offered} connections/s instead \
+             of {asked}: the rate with the capacity is a limit of the tester.",
+            result.place
+        ))
+    };
+    results.of(&[CONN_TABLE_CAPACITY.key]).iter().filter_map(slowest).collect()
 }
 
 fn known_point(when_full: WhenFull) -> KnownPoint {

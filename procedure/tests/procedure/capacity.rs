@@ -102,6 +102,23 @@ fn a_slow_tester_does_not_change_the_capacity() {
     assert!(first <= Rate(SETUP.0 / 3 + 1), "{first}");
 }
 
+/// All of 200,000 connections answer, and the tester sent them in 4 s instead of 0.2 s.
+#[test]
+fn a_rate_that_nobody_offered_is_not_recorded() {
+    let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
+        if spec.connections > 100_000 {
+            let timing = &mut outcome.forward.timing;
+            timing.finished_late = Nanos(Nanos::from_secs(4).0 - outcome.forward.send_time.0);
+            outcome.forward.send_time = Nanos::from_secs(4);
+        }
+    });
+    let result = measure(&mut device, (200_000, 1, 0)).unwrap();
+    assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(200_000)));
+    assert_eq!(result.capacity.unwrap().safe, Rate(50_000));
+    let slow = result.evidence.slow_tester.unwrap();
+    assert!(slow.offered == Rate(50_000) && slow.asked.0 > 900_000, "{slow:?}");
+}
+
 /// A tester that drops frames at many connections gives a lower bound, and never a size of the table.
 #[test]
 fn a_tester_that_drops_frames_gives_a_lower_bound() {
