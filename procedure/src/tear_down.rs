@@ -6,6 +6,7 @@
 use crate::known;
 use crate::metric::TotalOf;
 use crate::prelude::*;
+use crate::results::Repetition;
 use document::number;
 use key::kind::number;
 use method::search::keep::sample;
@@ -217,7 +218,7 @@ fn of_times(connections: Count, all: &[EmptyingTimes], mut result: SearchResult)
 /// Measures the memory of one connection once, in bytes, with that of all connections and of the hash table as parts.
 ///
 /// # Errors
-/// The errors of [`search`]; [`TrialError::NotMeasurable`] if the regression over the fills shows no memory that emptying frees.
+/// The errors of [`search`]; [`TrialError::NotMeasurable`] if the fills show no memory that emptying frees.
 fn memory(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
     let options = TrialOptions { memory: true, ..TrialOptions::default() };
     let (result, mut observed) = filled(context, options, context.keys.get::<Filling>().fills, trials, watch)?;
@@ -247,7 +248,7 @@ fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchRes
                     number::plural(entries, "connection")
                 )
             },
-            in_words,
+            |leak| format!("{}, and did not fall after `clear`", in_words(leak)),
         );
         return Err(TrialError::NotMeasurable(format!("the memory in use ({}) {seen}", last.source)));
     }
@@ -265,18 +266,20 @@ fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchRes
 fn in_words(leak: &Leak) -> String {
     let [bytes, least, most, each] =
         [leak.bytes, leak.least, leak.most, leak.bytes / leak.entries.max(1)].map(number::grouped);
-    format!(
-        "grew by {bytes} bytes ({least} to {most}) with each of {} fills and did not fall after `clear`: {each} bytes a connection",
-        leak.fills
-    )
+    format!("grew by {bytes} bytes ({least} to {most}) with each of {} fills, {each} bytes a connection", leak.fills)
+}
+
+/// The largest leak, if most repetitions show one.
+fn leak_of_most<'a>(repetitions: &[Repetition<'a>]) -> Option<&'a Leak> {
+    let leaks: Vec<&Leak> = repetitions.iter().filter_map(|of| of.evidence.leak.as_ref()).collect();
+    leaks.iter().max_by_key(|leak| leak.bytes).filter(|_| leaks.len() * 2 > repetitions.len()).copied()
 }
 
 /// Memory that the removal of connections did not free.
 fn leaks(results: &Results<'_>) -> Vec<String> {
     let largest = |result: &&MetricResult<'_>| {
-        let leak =
-            result.repetitions.iter().filter_map(|of| of.evidence.leak.as_ref()).max_by_key(|leak| leak.bytes)?;
-        Some(format!("The memory in use of the device ({}) {}.", result.place, in_words(leak)))
+        let leak = in_words(leak_of_most(&result.repetitions)?);
+        Some(format!("The memory in use of the device ({}) {leak}, which `clear` does not free.", result.place))
     };
     results.of(&[MEMORY_PER_CONNTRACK_ENTRY.key]).iter().filter_map(largest).collect()
 }
@@ -400,6 +403,21 @@ fn regression(fits: &[Fit<'_>]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::search::Evidence;
+
+    #[test]
+    fn a_leak_is_one_of_most_repetitions() {
+        let leak = Leak { bytes: 8_000_000, least: 7_000_000, most: 9_000_000, fills: 3, entries: 100_000 };
+        let [some, none] = [Some(leak), None].map(|leak| Evidence { leak, ..Evidence::default() });
+        let observed = Observed::default();
+        let said = |leaking: usize, of: usize| {
+            let evidence = |at| if at < leaking { &some } else { &none };
+            let repetition = |at| Repetition { observed: &observed, evidence: evidence(at), trace: &[] };
+            leak_of_most(&(0..of).map(repetition).collect::<Vec<_>>()).is_some()
+        };
+        assert_eq!([(0, 1), (1, 2), (2, 5), (2, 4)].map(|(leaking, of)| said(leaking, of)), [false; 4]);
+        assert_eq!([(1, 1), (2, 2), (3, 5)].map(|(leaking, of)| said(leaking, of)), [true; 3]);
+    }
 
     /// Microseconds of a table with 1,000 connections and of empty ones, and connections per second.
     #[test]

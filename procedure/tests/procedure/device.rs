@@ -91,7 +91,7 @@ fn fills_tell_use_from_a_leak_and_from_noise() {
         ((20_000, 20_000, 0), Err("grew by 2,000,000,000 bytes (2,000,000,000 to 2,000,000,000) with each of 8 fills")),
         (
             (20_000, 20_000, 10_000_000),
-            Err("with each of 8 fills and did not fall after `clear`: 19,996 bytes a connection"),
+            Err("with each of 8 fills, 19,992 bytes a connection, and did not fall after `clear`"),
         ),
         ((400, 80, 0), Ok((320, true))),
         ((400, 0, 1_000_000), Ok((400, false))),
