@@ -20,22 +20,29 @@ pub(super) fn cores_asked(config: &ExternalConfig) -> Option<u64> {
     config.values.iter().find(|(name, _)| name == "cores")?.1.parse().ok()
 }
 
+fn doubt_of_cores(asked: u64, printed: Option<u64>, online: Option<u64>) -> Option<String> {
+    match (printed, online) {
+        (Some(set), Some(online)) if set != online => {
+            Some(format!("it printed {set}, and the box has {online} online"))
+        }
+        (Some(set), _) | (None, Some(set)) if set == asked => None,
+        (Some(set), _) => Some(format!("it printed {set}")),
+        (None, Some(online)) if online < asked => Some(format!("the box has {online} online")),
+        _ => Some("nothing shows that it set them: let it print their number".to_owned()),
+    }
+}
+
 impl External {
-    /// Compares the cores that the hook `cores` was asked for with the number that it printed, or else with the cores that the
-    /// host has online.
+    /// Compares the cores that the hook `cores` was asked for with the number that it printed and with the cores that the host has
+    /// online, as far as they are known.
     pub(super) fn read_cores_back(&mut self, ran: &Ran) -> Result<(), DutError> {
         let Some(asked) = self.cores else { return Ok(()) };
         let printed = last_number(&ran.output.stdout);
         // Other programs use the cores of this machine, too.
         let has_own = matches!(self.config.on, On::Ssh(_) | On::Guest(_));
-        let stat = if printed.is_none() && has_own { self.proc_stat()? } else { None };
+        let stat = if has_own { self.proc_stat()? } else { None };
         let online = stat.map(|stat| core_times(&stat).len() as u64).filter(|online| *online > 0);
-        let doubt = match (printed, online) {
-            (Some(set), _) | (None, Some(set)) if set == asked => None,
-            (Some(set), _) => Some(format!("it printed {set}")),
-            (None, Some(online)) if online < asked => Some(format!("the box has {online} online")),
-            _ => Some("nothing shows that it set them: let it print their number".to_owned()),
-        };
+        let doubt = doubt_of_cores(asked, printed, online);
         let doubt =
             doubt.map(|what| format!("The hook `cores` of {} was asked for {asked} cores: {what}.", self.name()));
         self.facts.push(Fact { doubt, ..Fact::new("cores asked for", asked.to_string()) });
@@ -63,5 +70,28 @@ impl External {
         (left > at_most).then(|| {
             format!("{}: after `restore` the table has {left} entries; before `prepare` it had {before}", self.name())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doubt_of_cores;
+
+    /// What a hook printed that was asked for 4 cores, and what its box has online.
+    #[test]
+    fn what_the_hook_cores_prints_must_agree_with_the_box() {
+        let table = [
+            ((Some(4), None), None),
+            ((Some(4), Some(4)), None),
+            ((None, Some(4)), None),
+            ((Some(4), Some(16)), Some("it printed 4, and the box has 16 online")),
+            ((Some(4), Some(2)), Some("it printed 4, and the box has 2 online")),
+            ((Some(16), Some(16)), Some("it printed 16")),
+            ((None, Some(2)), Some("the box has 2 online")),
+            ((None, Some(16)), Some("nothing shows that it set them: let it print their number")),
+        ];
+        for ((printed, online), doubt) in table {
+            assert_eq!(doubt_of_cores(4, printed, online).as_deref(), doubt, "{printed:?} {online:?}");
+        }
     }
 }
