@@ -3,29 +3,38 @@
 use crate::store::StateTable;
 use method::Count;
 use method::trial::SharedTuples;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::{Flow, View};
 
 /// Four-tuples in memory at once: 256 MiB.
-const AT_ONCE: Count = 1 << 24;
-/// Most parts that are compared, so that the comparison takes seconds. Equal four-tuples are in the same part.
-const MOST_PARTS: Count = 4;
+pub(crate) const AT_ONCE: Count = 1 << 24;
+/// So many times [`AT_ONCE`] connections are compared at most, in parts, of which each reads all.
+const MOST: Count = 4;
 
-/// Compares the four-tuples that `trial` learned of the first `connections`. `None` if the view does not show the outside
-/// address of a connection.
-pub(crate) fn shared(view: &View, store: &StateTable, trial: u16, connections: Count) -> Option<SharedTuples> {
+/// Compares the four-tuples that `trial` learned of the first `connections`, until `interrupted`. `None` if the view does not
+/// show the outside address of a connection.
+pub(crate) fn shared(
+    view: &View,
+    (store, trial): (&StateTable, u16),
+    (connections, at_once): (Count, Count),
+    interrupted: &AtomicBool,
+) -> Option<SharedTuples> {
     if !view.expect_right.learns_address() {
         return None;
     }
-    let parts = connections.div_ceil(AT_ONCE).max(1);
+    let compared = connections.min(at_once * MOST);
+    // Equal four-tuples are in the same part. One more than needed leaves room for uneven parts.
+    let parts = if compared > at_once { compared.div_ceil(at_once) + 1 } else { 1 };
     let mut found = SharedTuples::default();
-    let mut tuples = Vec::new();
-    for part in 0..parts.min(MOST_PARTS) {
+    let mut tuples = Vec::with_capacity(compared.min(at_once) as usize);
+    for part in 0..parts {
         tuples.clear();
-        let known = (0..=u32::MAX).take(connections as usize).filter_map(|index| {
+        let indices = (0..compared as u32).take_while(|_| !interrupted.load(Ordering::Relaxed));
+        let known = indices.filter_map(|index| {
             let (addr, port) = store.get(index, trial)?;
             Some(four_tuple(addr, port, &view.flows.flow(view.order.get(index))))
         });
-        tuples.extend(known.filter(|tuple| mixed(*tuple) % parts == part));
+        tuples.extend(known.filter(|tuple| mixed(*tuple) % parts == part).take(at_once as usize));
         tuples.sort_unstable();
         found.of += tuples.len() as Count;
         found.shared +=
@@ -68,10 +77,17 @@ mod tests {
         for index in 0..1_000 {
             store.learn(index, 1, 0xc613_0001, 2_000 + index.max(3) as u16);
         }
-        assert_eq!(shared(&view, &store, 1, 1_000), Some(SharedTuples { shared: 4, of: 1_000 }));
+        let found = |at_once, is_interrupted: bool| {
+            let found = shared(&view, (&store, 1), (1_000, at_once), &is_interrupted.into()).unwrap();
+            (found.shared, found.of)
+        };
+        assert_eq!(found(AT_ONCE, false), (4, 1_000));
+        assert_eq!(found(250, false), (4, 1_000), "in parts");
+        assert_eq!(found(100, false), (4, 400), "the first that are at most compared");
+        assert_eq!(found(AT_ONCE, true), (0, 0));
         for index in 0..4 {
             store.learn(index, 1, 0xc613_0001, 2_000 + index as u16);
         }
-        assert_eq!(shared(&view, &store, 1, 1_000), Some(SharedTuples { shared: 0, of: 1_000 }));
+        assert_eq!(found(AT_ONCE, false), (0, 1_000));
     }
 }

@@ -3,7 +3,7 @@
 use crate::beside::{self, PhaseClock};
 use crate::clear_proof::ClearProof;
 use crate::device::{Device, DeviceStalls};
-use crate::lane::Lane;
+use crate::lane::{self, Lane};
 use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome};
 use crate::service;
@@ -214,7 +214,7 @@ impl Engine {
             }
             _ => None,
         };
-        store.shared = self.compare_once(&store, spec.frames());
+        store.shared = self.compare_once(&store, spec.frames())?;
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
@@ -254,7 +254,7 @@ impl Engine {
         }
         self.after(spec, &mut p.observed)?;
         if !spec.keep_table {
-            store.shared = self.compare_once(&store, spec.connections);
+            store.shared = self.compare_once(&store, spec.connections)?;
         }
         Ok(TrialOutcome {
             observed: Observed { warm_up, ..p.observed },
@@ -438,9 +438,9 @@ impl Engine {
     }
 
     /// Compares the four-tuples of the first complete phase 1, after the trial.
-    fn compare_once(&mut self, store: &StoreFacts, connections: Count) -> Option<SharedTuples> {
+    fn compare_once(&mut self, store: &StoreFacts, connections: Count) -> Result<Option<SharedTuples>, TrialError> {
         if self.compared || store.learned < connections {
-            return None;
+            return Ok(None);
         }
         self.compared = true;
         self.stage.shared(connections)
@@ -462,17 +462,7 @@ impl Engine {
     /// A port of a lane with a service fails.
     pub fn while_serving<T: Send>(&mut self, work: impl FnOnce(&mut dyn Device) -> T + Send) -> Result<T, TrialError> {
         let Engine { stage, device, .. } = self;
-        if !stage.has_service() {
-            return Ok(work(&mut **device));
-        }
-        std::thread::scope(|scope| {
-            let working = spawn_in(scope, || work(&mut **device)).map_err(|e| TrialError::Tester(e.to_string()))?;
-            while !working.is_finished() {
-                stage.serve()?;
-                std::thread::sleep(service::INTERVAL);
-            }
-            working.join().map_err(|panic| std::panic::resume_unwind(panic))
-        })
+        lane::while_serving(&mut stage.lanes, || work(&mut **device))
     }
 
     /// Waits for this time or an interrupt, while the services of the lanes answer.

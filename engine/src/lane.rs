@@ -6,7 +6,8 @@ use crate::judge::Judge;
 use crate::rounds::Rounds;
 use crate::sender::Sender;
 use crate::service::{self, Service};
-use method::{DirectionRatio, Leg, Nanos};
+use method::{DirectionRatio, Leg, Nanos, TrialError};
+use port::host::spawn_in;
 use port::link::Steer;
 use port::{Clock, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
@@ -84,6 +85,21 @@ impl Lane {
         }
         Ok(())
     }
+}
+
+/// Runs `work`, which may take seconds, while the services of the lanes answer.
+pub(crate) fn while_serving<T: Send>(lanes: &mut [Lane], work: impl FnOnce() -> T + Send) -> Result<T, TrialError> {
+    if lanes.iter().all(|lane| lane.service.is_none()) {
+        return Ok(work());
+    }
+    std::thread::scope(|scope| {
+        let working = spawn_in(scope, work).map_err(|e| TrialError::Tester(e.to_string()))?;
+        while !working.is_finished() {
+            lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))?;
+            std::thread::sleep(service::INTERVAL);
+        }
+        working.join().map_err(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Gives each lane its own frames: equal shares, and the sender frees them.

@@ -234,8 +234,11 @@ impl Stage {
     }
 
     /// Whether the first `connections` of the last phase 1 are distinct outside.
-    pub(crate) fn shared(&self, connections: Count) -> Option<SharedTuples> {
-        distinct::shared(&self.view, self.store.as_ref()?, self.learned_in, connections)
+    pub(crate) fn shared(&mut self, connections: Count) -> Result<Option<SharedTuples>, TrialError> {
+        let Stage { lanes, view, store: Some(store), learned_in, interrupted, .. } = self else { return Ok(None) };
+        let of = (connections, distinct::AT_ONCE);
+        let found = lane::while_serving(lanes, || distinct::shared(view, (store, *learned_in), of, interrupted))?;
+        if interrupted.load(Ordering::Relaxed) { Err(TrialError::Interrupted) } else { Ok(found) }
     }
 
     fn learned(&self) -> impl Iterator<Item = Option<u64>> {
