@@ -15,6 +15,8 @@ const LEAST_CELLS: u64 = 1 << 13;
 /// 32 MiB.
 const MOST_CELLS: u64 = 1 << 22;
 const GENERATIONS: u64 = 256;
+/// Generations by which one worker may be ahead of another.
+const AHEAD: u64 = 64;
 
 /// Of a cell, from the highest bit: 22 bits of the customer, 8 of the generation, 16 of the
 /// address's number, 18 of the number of mappings.
@@ -25,7 +27,7 @@ const OWNER_SHIFT: u32 = 34;
 pub(super) struct Pairs {
     cells: Arc<AtomicArray>,
     /// Whether several workers use the cells.
-    shared: bool,
+    pub shared: bool,
     salt: u32,
     generation: u64,
 }
@@ -95,7 +97,7 @@ impl Pairs {
                     known = Some((cell, is));
                     break;
                 }
-                if is & MAPPINGS == 0 || is >> OWNER_SHIFT & (GENERATIONS - 1) != self.generation {
+                if is & MAPPINGS == 0 || self.is_old(is) {
                     free = free.or(Some((cell, is)));
                 }
             }
@@ -124,11 +126,23 @@ impl Pairs {
         }
     }
 
-    /// Cells of older generations are free.
+    /// Another worker that has already cleared is ahead.
+    #[inline]
+    fn is_old(&self, cell: u64) -> bool {
+        (cell >> OWNER_SHIFT).wrapping_sub(self.generation) % GENERATIONS >= AHEAD
+    }
+
+    /// Cells of older generations are free, and emptied before they look new again.
     pub(super) fn clear(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
-        if self.generation == 0 {
-            (0..self.cells.len()).for_each(|i| self.cells.store(i, 0));
+        if self.generation.is_multiple_of(AHEAD) {
+            for cell in self.cells.words() {
+                let is = cell.load(Acquire);
+                if is & MAPPINGS != 0 && self.is_old(is) {
+                    // Failing, another worker has renewed it.
+                    let _ = self.set(cell, is, 0);
+                }
+            }
         }
     }
 }
@@ -198,11 +212,16 @@ mod tests {
         b.share(&a);
         a.join(4, 1);
         assert_eq!(b.join(4, 2), Place { address: 1, is_new: false });
-        for _ in 0..2 * GENERATIONS {
+        for n in 0..2 * GENERATIONS {
+            a.join(1000 + n as u32, 1);
             a.clear();
             assert_eq!(a.join(4, 3), new(3));
+            b.join(4, 2);
+            assert_eq!(a.join(4, 5), Place { address: 3, is_new: false }, "b has not cleared yet");
             b.clear();
-            assert_eq!(b.join(4, 2), if b.generation == 0 { new(2) } else { Place { address: 3, is_new: false } });
+            assert_eq!(b.join(4, 2), Place { address: 3, is_new: false });
         }
+        let used = (0..a.cells.len()).filter(|i| a.cells.load(*i) & MAPPINGS != 0).count();
+        assert!(used < 100, "{used}: old cells do not look new again");
     }
 }

@@ -60,7 +60,10 @@ impl Nat44 {
 
     /// Ends what does not remain, and counts anew what does.
     fn rebuild(&mut self, config: &Config, owners: Option<Arc<AtomicArray>>) -> Result<(), ArenaError> {
-        let (pool, statics) = (Pool::new(config.pool.clone()), Statics::new(config));
+        let (pool, mut statics) = (Pool::new(config.pool.clone()), Statics::new(config));
+        if let (Some(new), Some(before)) = (&mut statics, &self.statics) {
+            new.remember_like(before);
+        }
         let rest = timers::ticks(config.port_reuse_delay);
         let ports = self.mappings.is_some().then(|| PortMap::new(config, self.ports, rest)).transpose()?;
         let subscribers = Subscribers::new(config, self.workers.count as usize, self.ports, self.hasher)?;
@@ -74,16 +77,19 @@ impl Nat44 {
             ports.inherit(own, |number| pool.number(self.pool.addr(number)));
             *own = ports;
         }
+        // Other workers count in the same cells, before and after they change.
+        let keeps_numbers = (0..self.pool.len()).all(|n| pool.number(self.pool.addr(n)) == Some(n));
+        let stays_paired = keeps_numbers && self.pairs().is_some_and(|p| p.shared);
         (self.pool, self.subscribers, self.statics, self.owners) = (pool, subscribers, statics, owners);
-        if let Some(pairs) = &mut self.pairs {
-            pairs.clear();
-        }
-        self.count_again();
+        self.count_again(stays_paired);
         Ok(())
     }
 
-    /// Subscribers and their blocks, and the addresses of customers.
-    fn count_again(&mut self) {
+    /// Subscribers and their blocks, and the addresses of customers unless these stay.
+    fn count_again(&mut self, stays_paired: bool) {
+        if let Some(pairs) = self.pairs.as_mut().filter(|_| !stays_paired) {
+            pairs.clear();
+        }
         let mut subscribers = self.subscribers.take();
         if let Some(subscribers) = &mut subscribers {
             let answered = self.live().filter(|s| s.flags() & UNANSWERED == 0);
@@ -94,8 +100,12 @@ impl Nat44 {
             if let Some(subscribers) = &mut subscribers {
                 subscribers.keep_port(self.subscriber(m.inside()), number, port(m.outside));
             }
-            if let Some(pairs) = self.pairs() {
-                pairs.join(self.customer(m.inside()), number);
+            if let Some(pairs) = self.pairs().filter(|_| !stays_paired) {
+                let customer = self.customer(m.inside());
+                let place = pairs.join(customer, number);
+                if place.address != number {
+                    pairs.leave(customer, place.address);
+                }
             }
         }
         self.subscribers = subscribers;

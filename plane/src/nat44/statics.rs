@@ -79,6 +79,14 @@ impl Statics {
         find(&self.by_outside, outside).map(|(inside, line)| inside | u64::from(line.alias))
     }
 
+    /// What the same mappings of another configuration remember.
+    pub(super) fn remember_like(&mut self, before: &Statics) {
+        for own in &mut self.by_outside {
+            let same = line(&before.by_outside, own.first).map(|at| before.by_outside[at]);
+            own.alias = same.filter(|l| (l.first, l.to) == (own.first, own.to)).map_or(0, |l| l.alias);
+        }
+    }
+
     /// `aliases` are the bits of an alias.
     pub(super) fn used_by(&mut self, inside: u64, outside: u64, aliases: u64) {
         if let Some(at) = line(&self.by_outside, key(outside)) {

@@ -6,7 +6,7 @@ use plane::Function;
 use plane::Side::{Customer, Internet};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Blocks, Config};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::{AddrRange, PortRange};
@@ -139,6 +139,22 @@ fn addresses_mappings_quotas_and_blocks_are_added_to_a_running_nat() {
     })
     .unwrap();
     assert_ne!(g.map(([10, 0, 0, 210], first.1), (REMOTE, 80)), first, "it rests");
+}
+
+/// RFC 4787, REQ-2, also while only some workers have the new configuration.
+#[test]
+fn customers_keep_their_address_while_workers_change_one_after_the_other() {
+    let with = |count| Config { pool: vec![AddrRange { first: POOL4, count }], ..config() };
+    let (mut g, mut of) = (with_workers(&with(3), 2), HashMap::new());
+    for round in 0..8u16 {
+        for (host, port) in (0..100).flat_map(|host| (0..4).map(move |p| (host, 4000 + 4 * round + p))) {
+            let outside = g.map(([10, 0, 0, host], port), (REMOTE, 80)).0;
+            assert_eq!(*of.entry(host).or_insert(outside), outside, "host {host}, round {round}");
+        }
+        let sketch = Config { sessions: 1, sketch: true, ..with(4 + u32::from(round) / 2) };
+        let worker = usize::from(round % 2);
+        g.workers[worker].adopt(&mut Nat44::new(sketch, worker, 2, 42).unwrap()).unwrap();
+    }
 }
 
 #[test]

@@ -230,15 +230,16 @@ fn workers_and_subscribers_know_all_prefixes() {
     }
 }
 
+fn adopt(g: &mut Bed<Nat64>, c: &Config) -> Result<(), String> {
+    let mut sketch = c.clone();
+    (sketch.customers, sketch.nat.sessions, sketch.nat.sketch) = (1, 1, true);
+    g.workers[0].adopt(&mut Nat64::new(sketch, 0, 1, 42).unwrap())
+}
+
 #[test]
 fn prefixes_change_in_their_place_only() {
     let mut g = nat64(&three());
     let outside = g.seen_out(&udp((A, 5000), (by(1, global(1)), 80))).from;
-    let adopt = |g: &mut Bed<Nat64>, c: &Config| {
-        let mut sketch = c.clone();
-        (sketch.customers, sketch.nat.sessions, sketch.nat.sketch) = (1, 1, true);
-        g.workers[0].adopt(&mut Nat64::new(sketch, 0, 1, 42).unwrap())
-    };
     for fewer in [&["2001:db8:64::/96"][..], &["2001:db8:64::/96", "2001:db8:65::/96"]] {
         assert!(adopt(&mut g, &with(fewer)).unwrap_err().starts_with("pref64: "));
     }
@@ -279,6 +280,9 @@ fn a_static_entry_remembers_the_prefix_that_was_used_last() {
         assert_eq!(g.seen_back(&udp((global(9), 9), outside)).from.0, by(0, global(9)), "none was used yet");
         for (n, i) in [(10, 2), (11, 1), (12, 2), (13, 0)] {
             assert_eq!(g.seen_out(&udp(host, (by(i, global(1)), n))).from, outside);
+            let mut larger = c.clone();
+            larger.nat.pool[0].count = u32::from(n);
+            adopt(&mut g, &larger).unwrap();
             let stranger = (global(n as u8), 9);
             assert_eq!(g.seen_back(&udp(stranger, outside)).from, (by(i, stranger.0), 9));
             assert_eq!(g.seen_out(&udp(host, (by(i, stranger.0), 9))).to, stranger);
