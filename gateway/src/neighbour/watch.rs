@@ -9,7 +9,8 @@ use wire::Mac;
 const CHECK: Duration = Duration::from_secs(30);
 /// Time to wait for an answer.
 const WAIT: Duration = Duration::from_millis(300);
-/// Unicast requests without an answer before the first broadcast (RFC 4861: `MAX_UNICAST_SOLICIT`).
+/// Unicast requests without an answer before the first broadcast, and before another address is believed (RFC 4861:
+/// `MAX_UNICAST_SOLICIT`).
 const UNICASTS: u32 = 3;
 /// Time between two requests from then on.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -63,7 +64,8 @@ impl Watch {
                 }
                 let claimed = asked.claim.map(|(mac, _)| mac);
                 self.asked = None;
-                match (answered, moved) {
+                self.unanswered += 1;
+                match (answered, moved.filter(|_| self.unanswered >= UNICASTS)) {
                     (true, _) => {
                         next_hop.forget_claim();
                         self.settle(now);
@@ -74,10 +76,7 @@ impl Watch {
                         self.settle(now);
                         Some(Finding::Moved(mac))
                     }
-                    (false, None) => {
-                        self.unanswered += 1;
-                        (self.unanswered == UNICASTS).then_some(Finding::Silent)
-                    }
+                    (false, None) => (self.unanswered == UNICASTS).then_some(Finding::Silent),
                 }
             }
             None => None,
@@ -118,6 +117,8 @@ mod tests {
         watch: Watch,
         now: Duration,
         answer: Vec<Mac>,
+        /// So many further answers of the known address are lost.
+        lost: usize,
         found: Vec<Finding>,
         asked: Vec<Question>,
     }
@@ -126,7 +127,8 @@ mod tests {
         fn new(answer: &[Mac]) -> Bench {
             let next_hop = NextHop::new("198.51.100.2".parse().unwrap(), OWN, OLD);
             let now = Duration::from_secs(7);
-            Bench { next_hop, watch: Watch::new(now), now, answer: answer.to_vec(), found: vec![], asked: vec![] }
+            let (watch, answer) = (Watch::new(now), answer.to_vec());
+            Bench { next_hop, watch, now, answer, lost: 0, found: vec![], asked: vec![] }
         }
 
         fn run(&mut self, time: Duration) -> Vec<Finding> {
@@ -139,7 +141,11 @@ mod tests {
                 self.found.extend(found);
                 self.asked.extend(&asked);
                 for mac in self.answer.iter().filter(|mac| asked.contains(&Some(**mac)) || asked.contains(&None)) {
-                    self.next_hop.hear(&arp(*mac));
+                    if *mac == OLD && self.lost > 0 {
+                        self.lost -= 1;
+                    } else {
+                        self.next_hop.hear(&arp(*mac));
+                    }
                 }
             }
             self.found.clone()
@@ -157,6 +163,16 @@ mod tests {
             assert_eq!(b.run(SECOND), [Finding::Claimed(NEW)]);
             assert_eq!((b.next_hop.mac(), b.asked.contains(&None)), (OLD, false), "by unicast");
             assert!(b.run(20 * SECOND).is_empty());
+        }
+    }
+
+    /// RFC 4861, section 7.3.3: MAX_UNICAST_SOLICIT requests.
+    #[test]
+    fn a_forged_message_and_lost_answers_move_nothing() {
+        for (lost, finding) in [(1, Finding::Claimed(NEW)), (2, Finding::Claimed(NEW)), (3, Finding::Moved(NEW))] {
+            let mut b = Bench { lost, ..Bench::new(&[OLD, NEW]) };
+            b.next_hop.hear(&arp(NEW));
+            assert_eq!(b.run(SECOND), [finding], "{lost}");
         }
     }
 
