@@ -6,6 +6,8 @@ mod siitperf;
 
 use crate::published::{Conditions, PublishedFigure};
 use method::stats::median_of;
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -139,27 +141,49 @@ fn differences(tests: &[(String, Vec<(String, String)>)], title: &str, test: &[(
     test.iter().filter(differs).fold(String::new(), |words, (name, value)| words + ", " + name + " " + value)
 }
 
-/// Unpacks a gzip file of one member (RFC 1952).
+/// Unpacks a gzip file (RFC 1952); zeros may follow its last member.
 ///
 /// # Errors
 /// In words: the file is damaged, or longer than [`LONGEST`] unpacked.
 pub fn unpacked(gzip: &[u8]) -> Result<Vec<u8>, String> {
+    let (mut all, mut rest) = (Vec::new(), gzip);
+    loop {
+        rest = unpack_member(rest, &mut all).ok_or("is a damaged gzip file, or longer than 64 MiB unpacked")?;
+        if rest.iter().all(|octet| *octet == 0) {
+            return Ok(all);
+        }
+    }
+}
+
+/// Returns what follows.
+fn unpack_member<'a>(gzip: &'a [u8], all: &mut Vec<u8>) -> Option<&'a [u8]> {
     let [extra, name, comment, check] = [4, 8, 16, 2];
-    let damaged = || "is a damaged gzip file".to_owned();
-    let flags = *gzip.get(3).ok_or_else(damaged)?;
-    let mut rest = gzip.get(10..).ok_or_else(damaged)?;
+    let (head, mut rest) = gzip.split_at_checked(10)?;
+    let flags = head.strip_prefix(&[0x1f, 0x8b, 8])?[0];
     if flags & extra != 0 {
-        let len = rest.first_chunk().map(|&octets| usize::from(u16::from_le_bytes(octets))).ok_or_else(damaged)?;
-        rest = rest.get(2 + len..).ok_or_else(damaged)?;
+        let len = rest.first_chunk().map(|&octets| usize::from(u16::from_le_bytes(octets)))?;
+        rest = rest.get(2 + len..)?;
     }
     for _ in [name, comment].iter().filter(|of| flags & **of != 0) {
-        let end = rest.iter().position(|octet| *octet == 0).ok_or_else(damaged)?;
+        let end = rest.iter().position(|octet| *octet == 0)?;
         rest = &rest[end + 1..];
     }
     if flags & check != 0 {
-        rest = rest.get(2..).ok_or_else(damaged)?;
+        rest = rest.get(2..)?;
     }
-    miniz_oxide::inflate::decompress_to_vec_with_limit(rest, LONGEST).map_err(|_| damaged())
+    let (mut state, mut part) = (InflateState::new_boxed(DataFormat::Raw), vec![0; 1 << 15]);
+    loop {
+        let done = inflate(&mut state, rest, &mut part, MZFlush::None);
+        all.extend(&part[..done.bytes_written]);
+        rest = &rest[done.bytes_consumed..];
+        match done.status {
+            _ if all.len() > LONGEST => return None,
+            // Check value and length follow.
+            Ok(MZStatus::StreamEnd) => return rest.get(8..),
+            Ok(_) if done.bytes_consumed + done.bytes_written > 0 => {}
+            _ => return None,
+        }
+    }
 }
 
 fn one(text: &str) -> Result<Vec<ForeignResult>, ImportError> {

@@ -121,6 +121,12 @@ fn a_gzip_file_is_unpacked() {
     for cut in 0..end {
         assert!(super::unpacked(&gzip[..cut]).is_err(), "{cut}");
     }
+    // RFC 1952, section 2.2: a file is a series of members.
+    let several = gzip.repeat(3);
+    assert_eq!(super::unpacked(&several).unwrap(), ESTABLISHMENT.repeat(3).as_bytes());
+    assert!(super::unpacked(&several[..2 * gzip.len() + end - 1]).is_err());
+    assert!(super::unpacked(&[&gzip, ESTABLISHMENT.as_bytes()].concat()).is_err(), "no member");
+    assert!(super::unpacked(&[&gzip[..], &[0; 99]].concat()).is_ok(), "padding");
 }
 
 const LOG: &str = "#############################\nTested Implementation: lab-iptables\nN: 4000000\nM: 4000000\nT: 500\nD: 0\n\
