@@ -14,10 +14,10 @@ use crate::translate::is_global;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-/// Ports tried under address-and-port-dependent mapping.
+/// Ports tried at an address under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Addresses tried then, besides the first.
-const FURTHER_ADDRESSES: usize = 15;
+/// Ports tried then at addresses besides the first.
+const FURTHER_PROBES: u32 = 768;
 /// Looks for an expired session in a full table.
 const RECLAIM: u32 = 512;
 /// Looks that take as long as the end of a session, and as an address that comes into another epoch.
@@ -338,14 +338,20 @@ impl Nat44 {
         let (from, n) = (self.next_address(inside), self.pool.len());
         let others =
             (0..n).map(|k| (from + k) % n).filter(|&number| number != first && !self.is_all_static(number, inside));
-        let others: Vec<u32> = others.take(FURTHER_ADDRESSES).collect();
+        let others: Vec<u32> = others.take((FURTHER_PROBES / self.probes(inside)) as usize).collect();
         others.into_iter().find_map(|number| self.free_at(number, inside, remote))
+    }
+
+    /// The preserved port, and the others once.
+    #[inline]
+    fn probes(&self, inside: u64) -> u32 {
+        PROBES.min(self.ports.class(port(inside)).count().next_power_of_two() + 1)
     }
 
     #[inline]
     fn free_at(&mut self, number: u32, inside: u64, remote: u64) -> Option<u64> {
         for &parity in self.parities() {
-            for k in 0..PROBES {
+            for k in 0..self.probes(inside) {
                 let Some(outside) = self.outside_choice(number, inside, remote, k, parity) else { continue };
                 let hash = self.hash(outside, remote);
                 if self.find_outer(hash, outside, remote).is_none() && self.static_inside(outside).is_none() {

@@ -425,3 +425,15 @@ fn per_connection_mapping_refuses_when_no_port_is_left() {
     assert_eq!(icmp_type(&g.refused(Customer, &udp((A, 9), (REMOTE, 80)), "no-port")), (3, 1));
     g.map((A, 9), (REMOTE, 81));
 }
+
+#[test]
+fn per_connection_mapping_finds_the_only_address_with_a_port() {
+    for (count, ports) in [(30, 8), (12, 60), (4, 256)] {
+        let all = count as u16 * ports;
+        let (pool, ports) = (vec![AddrRange { first: POOL4, count }], PortRange { first: 3000, last: 2999 + ports });
+        let mut g = gateway(Config { pool, ports, ..config().per_connection() });
+        // One customer begins each search at the same address.
+        let taken: std::collections::HashSet<_> = (0..all).map(|n| g.map((A, 4001 + n), (REMOTE, 80))).collect();
+        assert_eq!(taken.len(), usize::from(all));
+    }
+}
