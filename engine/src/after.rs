@@ -1,7 +1,6 @@
 //! What a trial does after its phases: surveys the connections after a disruption, empties the
 //! table, and reads its memory.
 
-use crate::clear_proof::most_left;
 use crate::device::{Clearing, MemoryNow};
 use crate::engine::{Engine, validation_phase};
 use crate::phase::Phase;
@@ -61,17 +60,15 @@ impl Engine {
 
     /// Checks the device's count, or else sends frames in reverse, which pass only on connections that are left.
     fn prove_tear_down(&mut self, entries: Option<Count>, connections: Count) -> Result<(), TrialError> {
-        let others = self.clear_proof.others();
-        let (left, all, most, what) = match (entries, self.entries()?) {
-            (Some(all), Some(left)) if all > others => {
-                (left, all, most_left(others, all), "entries in the table of the device")
-            }
-            _ => {
-                let sample = connections.min(SAMPLE);
-                let phase = validation_phase(SAMPLE_RATE, sample, self.settings.phase1_drain);
-                let left = self.phase(&phase)?.reverse.received;
-                (left, sample, most_left(0, sample), "connections: frames in reverse still pass on them")
-            }
+        // A count that did not rise shows nothing.
+        let counted = entries.zip(self.entries()?).filter(|(all, _)| *all > self.clear_proof.most_left(*all));
+        let (all, left, most, what) = if let Some((all, left)) = counted {
+            (all, left, self.clear_proof.most_left(all), "entries in the table of the device")
+        } else {
+            let sample = connections.min(SAMPLE);
+            let phase = validation_phase(SAMPLE_RATE, sample, self.settings.phase1_drain);
+            let left = self.phase(&phase)?.reverse.received;
+            (sample, left, sample / 10, "connections: frames in reverse still pass on them")
         };
         if left > most {
             return Err(TrialError::NotMeasurable(format!("`clear` left {left} of {all} {what}")));

@@ -2,39 +2,26 @@
 
 use method::Count;
 
-/// What the counts of a device have shown of its `clear`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ClearProof {
-    /// Nothing was counted yet.
-    #[default]
-    Open,
-    /// After the first `clear` the device had these entries, which may be those of others.
-    Others(Count),
-    /// After a phase 1 it had more: the entries of others, and all.
-    Filled(Count, Count),
-    /// A `clear` has left the entries of others.
-    Shown(Count),
-}
-
-/// Most entries that a `clear` may leave. A tenth is tolerated: other hosts may open connections meanwhile.
-pub(crate) fn most_left(others: Count, all: Count) -> Count {
-    others + (all - others) / 10
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClearProof {
+    /// Entries after the first `clear`, which may be those of others.
+    pub others: Option<Count>,
+    /// All entries after a phase 1, if they were more.
+    pub filled: Option<Count>,
+    /// Whether a `clear` has removed those of the phase 1.
+    pub is_shown: bool,
 }
 
 impl ClearProof {
     /// Entries after a phase 1.
     pub(crate) fn filled(&mut self, entries: Option<Count>) {
-        if let (ClearProof::Others(others), Some(entries)) = (*self, entries)
-            && entries > others
-        {
-            *self = ClearProof::Filled(others, entries);
-        }
+        let more = entries.filter(|entries| self.others.is_some_and(|others| *entries > others));
+        self.filled = self.filled.or(more);
     }
 
-    pub(crate) fn others(self) -> Count {
-        match self {
-            ClearProof::Open => 0,
-            ClearProof::Others(others) | ClearProof::Filled(others, _) | ClearProof::Shown(others) => others,
-        }
+    /// Most entries that a `clear` may leave. A tenth is tolerated: other hosts may open connections meanwhile.
+    pub(crate) fn most_left(self, all: Count) -> Count {
+        let others = self.others.unwrap_or(0).min(all);
+        others + (all - others) / 10
     }
 }

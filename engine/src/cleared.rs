@@ -1,6 +1,5 @@
 //! Whether `clear` empties the table of a device: the device's count must show it once.
 
-use crate::clear_proof::{ClearProof, most_left};
 use crate::engine::Engine;
 use method::TrialError;
 use std::time::{Duration, Instant};
@@ -12,15 +11,15 @@ const ROUND: Duration = Duration::from_millis(20);
 impl Engine {
     /// Reads the count after a `clear`, until one `clear` is known to have worked.
     pub(crate) fn prove_clear(&mut self) -> Result<(), TrialError> {
-        if matches!(self.clear_proof, ClearProof::Shown(_)) || !self.device.is_cleared_by_command() {
+        if self.clear_proof.is_shown || !self.device.is_cleared_by_command() {
             return Ok(());
         }
         let Some(mut left) = self.entries()? else { return Ok(()) };
-        let ClearProof::Filled(others, all) = self.clear_proof else {
-            self.clear_proof = ClearProof::Others(left);
+        let Some(all) = self.clear_proof.filled else {
+            self.clear_proof.others = Some(left);
             return Ok(());
         };
-        let most = most_left(others, all);
+        let most = self.clear_proof.most_left(all);
         let end = Instant::now() + REMOVED_WITHIN;
         while left > most && Instant::now() < end {
             self.rest(ROUND.into())?;
@@ -32,7 +31,7 @@ impl Engine {
                 "`clear` left {left} of {all} entries in the table of the device: its command does not empty the table"
             )));
         }
-        self.clear_proof = ClearProof::Shown(others);
+        self.clear_proof.is_shown = true;
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn shared(
         return None;
     }
     let compared = connections.min(at_once * MOST);
-    // Equal four-tuples are in the same part. One more than needed leaves room for uneven parts.
+    // Equal four-tuples are in the same part; one more leaves room for uneven ones.
     let parts = if compared > at_once { compared.div_ceil(at_once) + 1 } else { 1 };
     let mut found = SharedTuples::default();
     let mut tuples = Vec::with_capacity(compared.min(at_once) as usize);
@@ -81,10 +81,8 @@ mod tests {
             let found = shared(&view, (&store, 1), (1_000, at_once), &is_interrupted.into()).unwrap();
             (found.shared, found.of)
         };
-        assert_eq!(found(AT_ONCE, false), (4, 1_000));
-        assert_eq!(found(250, false), (4, 1_000), "in parts");
-        assert_eq!(found(100, false), (4, 400), "the first that are at most compared");
-        assert_eq!(found(AT_ONCE, true), (0, 0));
+        let all = [found(AT_ONCE, false), found(250, false), found(100, false), found(AT_ONCE, true)];
+        assert_eq!(all, [(4, 1_000), (4, 1_000), (4, 400), (0, 0)], "at once, in parts, the first of them, none");
         for index in 0..4 {
             store.learn(index, 1, 0xc613_0001, 2_000 + index as u16);
         }

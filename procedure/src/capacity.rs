@@ -13,7 +13,7 @@ use document::number;
 use key::kind::{number, share};
 use key::quantity::show_grouped;
 use method::judged::probe_connections;
-use method::search::{CapacityRates, Precision, SlowTester};
+use method::search::{CapacityRates, Precision};
 use method::simulated::WhenFull;
 use method::trial::Claim;
 use method::validity::Invalid;
@@ -206,10 +206,9 @@ impl Search<'_, '_> {
             let pair = Pair { connections, rate: found.rate };
             if found.passed >= floor {
                 // A slow tester makes no table full, but a rate of its own is no reference for more connections.
-                let slow = SlowTester { asked: found.passed, offered: found.rate };
-                self.result.evidence.slow_tester = (found.rate < floor).then_some(slow);
-                rates.safe = found.rate;
-                safe = Pair { connections, rate: if found.rate < floor { safe.rate } else { found.rate } };
+                let slow = Some(found.rate).filter(|rate| *rate < floor);
+                (rates.safe, self.result.evidence.slow_tester) = (found.rate, slow);
+                safe = if slow.is_none() { pair } else { Pair { connections, ..safe } };
             } else if found.undecided.is_some() {
                 undecided = found.undecided;
             } else {
@@ -247,9 +246,7 @@ impl Search<'_, '_> {
             let (decision, offered) = self.decide(connections, rate, (passed, failed.unwrap_or(top)))?;
             let offered = offered.min(rate);
             match decision {
-                Decision::Pass if rate == top => {
-                    return Ok(RateResult { passed: rate, rate: offered, undecided: None });
-                }
+                Decision::Pass if rate == top => return Ok(RateResult { passed: top, rate: offered, undecided }),
                 Decision::Pass => (passed, passed_at) = (rate, offered),
                 Decision::Fail(_) => (failed, undecided) = (Some(rate), None),
                 Decision::TesterBound(reason) | Decision::HostBound(reason) => {
@@ -300,14 +297,9 @@ impl Search<'_, '_> {
 
 fn slow_testers(results: &Results<'_>) -> Vec<String> {
     let slowest = |result: &&MetricResult<'_>| {
-        let slow = result.repetitions.iter().filter_map(|of| of.evidence.slow_tester);
-        let slow = slow.min_by_key(|slow| slow.offered)?;
-        let [asked, offered] = [slow.asked, slow.offered].map(|rate| show_grouped(rate.0));
-        Some(format!(
-            "The table of the device ({}) held all connections, but the tester opened them at {offered} connections/s instead \
-             of {asked}: the rate with the capacity is a limit of the tester.",
-            result.place
-        ))
+        let rate = show_grouped(result.repetitions.iter().filter_map(|of| of.evidence.slow_tester).min()?.0);
+        let of_tester = "so the rate with the capacity is a limit of the tester";
+        Some(format!("The tester opened only {rate} connections/s ({}), {of_tester}.", result.place))
     };
     results.of(&[CONN_TABLE_CAPACITY.key]).iter().filter_map(slowest).collect()
 }

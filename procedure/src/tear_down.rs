@@ -238,18 +238,16 @@ fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchRes
     let leak = Leak { bytes: growth.value.round() as u64, least, most, fills, entries };
     let leak = growth.is_positive().then_some(leak);
     if !used.is_positive() || entries == 0 {
-        let seen = leak.as_ref().map_or_else(
-            || {
-                let [least, most] = used.ends().map(number::grouped_f64);
-                format!(
-                    "does not tell the connections from other memory: {} fills of {} show {least} to {most} bytes; use more \
-                     connections, and let nothing else change that memory",
-                    fills,
-                    number::plural(entries, "connection")
-                )
-            },
-            |leak| format!("{}, and did not fall after `clear`", in_words(leak)),
-        );
+        let seen = if let Some(leak) = leak {
+            format!("{}, and did not fall after `clear`", in_words(&leak))
+        } else {
+            let [least, most] = used.ends().map(number::grouped_f64);
+            let fills = format!("{fills} fills of {}", number::plural(entries, "connection"));
+            format!(
+                "does not tell the connections from other memory: {fills} show {least} to {most} bytes; use more \
+                 connections, and let nothing else change that memory"
+            )
+        };
         return Err(TrialError::NotMeasurable(format!("the memory in use ({}) {seen}", last.source)));
     }
     let of_all = used.value.round() as u64;
@@ -269,7 +267,6 @@ fn in_words(leak: &Leak) -> String {
     format!("grew by {bytes} bytes ({least} to {most}) with each of {} fills, {each} bytes a connection", leak.fills)
 }
 
-/// The largest leak, if most repetitions show one.
 fn leak_of_most<'a>(repetitions: &[Repetition<'a>]) -> Option<&'a Leak> {
     let leaks: Vec<&Leak> = repetitions.iter().filter_map(|of| of.evidence.leak.as_ref()).collect();
     leaks.iter().max_by_key(|leak| leak.bytes).filter(|_| leaks.len() * 2 > repetitions.len()).copied()
@@ -409,14 +406,12 @@ mod tests {
     fn a_leak_is_one_of_most_repetitions() {
         let leak = Leak { bytes: 8_000_000, least: 7_000_000, most: 9_000_000, fills: 3, entries: 100_000 };
         let [some, none] = [Some(leak), None].map(|leak| Evidence { leak, ..Evidence::default() });
-        let observed = Observed::default();
-        let said = |leaking: usize, of: usize| {
-            let evidence = |at| if at < leaking { &some } else { &none };
-            let repetition = |at| Repetition { observed: &observed, evidence: evidence(at), trace: &[] };
-            leak_of_most(&(0..of).map(repetition).collect::<Vec<_>>()).is_some()
-        };
-        assert_eq!([(0, 1), (1, 2), (2, 5), (2, 4)].map(|(leaking, of)| said(leaking, of)), [false; 4]);
-        assert_eq!([(1, 1), (2, 2), (3, 5)].map(|(leaking, of)| said(leaking, of)), [true; 3]);
+        let observed = &Observed::default();
+        for (leaking, of, is_said) in [(0, 1, false), (2, 4, false), (2, 5, false), (1, 1, true), (3, 5, true)] {
+            let of = (0..of).map(|at| if at < leaking { &some } else { &none });
+            let all: Vec<_> = of.map(|evidence| Repetition { observed, evidence, trace: &[] }).collect();
+            assert_eq!(leak_of_most(&all).is_some(), is_said, "{leaking} of {}", all.len());
+        }
     }
 
     /// Microseconds of a table with 1,000 connections and of empty ones, and connections per second.

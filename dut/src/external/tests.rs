@@ -286,6 +286,22 @@ fn the_hook_cores_is_believed_if_it_prints_the_number() {
     }
 }
 
+/// What a hook printed that was asked for 4 cores, and what its box has online.
+#[test]
+fn what_the_hook_cores_prints_must_agree_with_the_box() {
+    let table = [
+        ((Some(4), Some(4)), None),
+        ((None, Some(4)), None),
+        ((Some(4), Some(16)), Some("it printed 4, but 16 are online")),
+        ((Some(16), Some(16)), Some("it printed 16")),
+        ((None, Some(2)), Some("the box has 2 online")),
+        ((None, Some(16)), Some("nothing shows that it set them: let it print their number")),
+    ];
+    for ((printed, online), doubt) in table {
+        assert_eq!(proof::doubt_of_cores(4, printed, online).as_deref(), doubt, "{printed:?} {online:?}");
+    }
+}
+
 /// The table has 2 entries of others.
 #[test]
 fn a_restore_that_leaves_the_connections_is_named() {

@@ -31,9 +31,9 @@ pub struct Evidence {
     /// Why the time to remove connections is a bound only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_resolution: Option<BelowResolution>,
-    /// The tester was slow at the capacity of the table, which its rates do not show then.
+    /// The rate that a slow tester offered at the capacity of a table, in connections per second.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_tester: Option<SlowTester>,
+    pub slow_tester: Option<Rate>,
     /// Memory that each fill of the table left behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leak: Option<Leak>,
@@ -52,15 +52,6 @@ pub struct BelowResolution {
     pub net: Nanos,
     /// Longest minus shortest time to empty the empty table.
     pub spread: Nanos,
-}
-
-/// A rate that all connections passed, and which the tester did not reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowTester {
-    /// The rate of the trial, connections per second.
-    pub asked: Rate,
-    /// The rate at which the tester opened them.
-    pub offered: Rate,
 }
 
 /// Memory in bytes that each fill of a table adds and no removal of its entries frees, with the ends of its 95 % interval.

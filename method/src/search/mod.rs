@@ -14,7 +14,7 @@ mod warm;
 
 pub use bottleneck::Bottleneck;
 pub use cause::{FlatLoss, NoRate, SmallTable};
-pub use evidence::{BelowResolution, Evidence, KeptTable, Leak, SlowTester, ValidationCap};
+pub use evidence::{BelowResolution, Evidence, KeptTable, Leak, ValidationCap};
 pub use no_rate::LossLog;
 pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::{Strict, StrictMedian};

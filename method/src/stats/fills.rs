@@ -20,8 +20,7 @@ impl Estimate {
     }
 }
 
-/// Means over the fills. Each is of differences between successive readings, none of which has a reading's time in common
-/// with another, so that memory which drifts like a random walk makes them independent, too.
+/// Means over the fills of differences that do not overlap in time: they are independent even of memory that drifts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fills {
     /// What emptying removes: memory with the entries, less that after their removal.
@@ -43,11 +42,8 @@ fn mean(differences: &[f64]) -> Estimate {
     let n = differences.len() as f64;
     let value = differences.iter().sum::<f64>() / n;
     let squares: f64 = differences.iter().map(|difference| (difference - value).powi(2)).sum();
-    let half = match differences.len() - 1 {
-        0 => f64::INFINITY,
-        freedom => student::exceeded_with(0.05, freedom) * (squares / freedom as f64 / n).sqrt(),
-    };
-    Estimate { value, half }
+    let half = student::exceeded_with(0.05, differences.len() - 1) * (squares / (n - 1.0) / n).sqrt();
+    Estimate { value, half: if n > 1.0 { half } else { f64::INFINITY } }
 }
 
 #[cfg(test)]
@@ -73,9 +69,8 @@ mod tests {
             let mut is_leak = |_: &u32| {
                 let mut memory = 1e9;
                 let mut next = |used: f64| {
-                    let noise = 1e6 * rng.normal();
-                    memory += if drifts { noise } else { 0.0 };
-                    (memory + used + if drifts { 0.0 } else { noise }) as u64
+                    memory = 1e6 * rng.normal() + if drifts { memory } else { 1e9 };
+                    (memory + used) as u64
                 };
                 let readings: Vec<[u64; 2]> = (0..3).map(|_| [next(4e7), next(0.0)]).collect();
                 Fills::of(&readings).unwrap().growth.is_positive()

@@ -107,16 +107,13 @@ fn a_slow_tester_does_not_change_the_capacity() {
 fn a_rate_that_nobody_offered_is_not_recorded() {
     let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
         if spec.connections > 100_000 {
-            let timing = &mut outcome.forward.timing;
-            timing.finished_late = Nanos(Nanos::from_secs(4).0 - outcome.forward.send_time.0);
             outcome.forward.send_time = Nanos::from_secs(4);
         }
     });
     let result = measure(&mut device, (200_000, 1, 0)).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(200_000)));
     assert_eq!(result.capacity.unwrap().safe, Rate(50_000));
-    let slow = result.evidence.slow_tester.unwrap();
-    assert!(slow.offered == Rate(50_000) && slow.asked.0 > 900_000, "{slow:?}");
+    assert_eq!(result.evidence.slow_tester, Some(Rate(50_000)));
 }
 
 /// A tester that drops frames at many connections gives a lower bound, and never a size of the table.
