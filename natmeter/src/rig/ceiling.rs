@@ -12,6 +12,7 @@ use port::Mute;
 use scenario::Scenario;
 use scenario::bed::Bed;
 use std::sync::Arc;
+use wire::header::FCS;
 
 /// Number of windows, and length of each.
 const WINDOWS: usize = 5;
@@ -57,7 +58,13 @@ pub(crate) fn send_ceiling(
     process: &RunContext,
 ) -> Result<Rate, RigError> {
     let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
-    Ok(most_sent(&mut engine, cable)?)
+    match most_sent(&mut engine, cable)? {
+        Rate(0) => Err(RigError::Bed(format!(
+            "no frame of {} octets could be sent: see the MTU of the ports and of their far ends",
+            cable.view.left.len().max(cable.view.right.len()) + FCS
+        ))),
+        rate => Ok(rate),
+    }
 }
 
 /// No frame needs to be received.

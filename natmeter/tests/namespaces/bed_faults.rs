@@ -60,6 +60,20 @@ faults! {
     }, "frames right to left were right";
 }
 
+/// The far end of the right port accepts frames of 1,418 octets.
+#[test]
+#[ignore = "needs root"]
+fn frames_above_the_mtu_of_a_far_end_are_named() {
+    let bed = Bed::forwarding();
+    run(&bed.device, "ip link set d-right mtu 1400");
+    bed.file("silence = \"10 ms\"", "", "");
+    let text = "name = \"mtu\"\n[dut.external]\n[traffic]\nframe-size = 1518\n[measure]\nmetrics = \"throughput\"\n";
+    std::fs::write(bed.folder.path().join("mtu.toml"), text).unwrap();
+    let output = bed.natmeter(&["run", "mtu.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no frame of 1518 octets could be sent: see the MTU"), "{said}");
+}
+
 /// The box is a `natmeter gateway` with a fault, started by natmeter. Its check and a short run name the fault.
 #[test]
 #[ignore = "needs root"]
