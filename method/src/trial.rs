@@ -328,7 +328,7 @@ impl Fault {
             Fault::WrongMac => "to another Ethernet address",
             Fault::WrongTrafficClass => "with a wrong flow label",
             Fault::WrongIdentification => "with a wrong DF",
-            Fault::Trailer => "with octets behind their end",
+            Fault::Trailer => "with a trailer",
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn in_words(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
 pub fn hop_in_words(sent: u8, received: u8) -> Option<String> {
     const MOST: u8 = 4;
     let why = match sent.saturating_sub(received) {
-        0 => "no router forwarded them, because a router decrements it".to_owned(),
+        0 => "a router would have decremented it".to_owned(),
         1..=MOST => return None,
         by => format!("a router decrements it by 1 for each second that it holds a packet, not by {by}"),
     };

@@ -376,7 +376,7 @@ fn without_effect(results: &Results<'_>) -> Vec<String> {
             format!(", the table had {} entries before and {} after", number::grouped(before), number::grouped(after))
         });
         Some(format!(
-            "Nothing shows that the hook `{}` did something ({}): in {} of {} repetitions no frame was lost{}{}.",
+            "Nothing shows that the hook `{}` took effect ({}): in {} of {} repetitions no frame was lost{}{}.",
             result.metric,
             result.place,
             no_trace.len(),

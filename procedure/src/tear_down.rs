@@ -244,7 +244,7 @@ fn of_memory(read: &[TableMemory], mut result: SearchResult) -> Result<SearchRes
             let [least, most] = used.ends().map(number::grouped_f64);
             let fills = format!("{fills} fills of {}", number::plural(entries, "connection"));
             format!(
-                "does not tell the connections from other memory: {fills} show {least} to {most} bytes; use more \
+                "does not separate the connections from other memory: {fills} show {least} to {most} bytes; use more \
                  connections, and let nothing else change that memory"
             )
         };

@@ -296,7 +296,7 @@ key::table! {
         busy: bool = "busy", yes_or_no(), or("false");
         /// Whether the gateway answers ARP, Neighbor Solicitations and pings itself; otherwise the kernel does.
         answer: bool = "answer", yes_or_no(), or("true");
-        /// The largest maximum segment size that TCP hosts may announce to each other through the gateway: a number, or `"clamp"` for what both links take without fragments. The gateway lowers the option of SYN segments.
+        /// The largest maximum segment size that TCP hosts may announce to each other through the gateway: a number, or `"clamp"` for the largest that fits both links without fragments. The gateway lowers the option of SYN segments.
         tcp_mss: Option<Option<u16>> = "tcp-mss", maybe(or_word("clamp", number(536..=65_495))), computed("it changes no option");
         /// Path of the control socket.
         socket: Option<PathBuf> = "socket", maybe(path()), computed("`natmeter-gateway.sock` in `$XDG_RUNTIME_DIR`, or in /run");

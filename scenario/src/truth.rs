@@ -118,7 +118,7 @@ key::table! {
         /// Which part of the technology it plays; the tester plays the other one.
         plays: Plays = "plays", choice(PLAYS), or("dual");
     } with {
-        /// A fault that it has in addition.
+        /// A further fault of the device.
         injected: InjectedFault;
         /// What it does to frames.
         faults: Faults;

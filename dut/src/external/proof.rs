@@ -26,7 +26,7 @@ pub(super) fn doubt_of_cores(asked: u64, printed: Option<u64>, online: Option<u6
         (Some(set), _) | (None, Some(set)) if set == asked => None,
         (Some(set), _) => Some(format!("it printed {set}")),
         (None, Some(online)) if online < asked => Some(format!("the box has {online} online")),
-        _ => Some("nothing shows that it set them: let it print their number".to_owned()),
+        _ => Some("nothing shows the number of cores in use; let the hook print it".to_owned()),
     }
 }
 

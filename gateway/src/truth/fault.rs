@@ -108,7 +108,7 @@ pub const FAULTS: &[KnownFault] = faults! {
         "a relay set the DSCP of all packets to 0 (coturn/coturn#9)", "with another TOS", |m| m.write16(14, 0x45b8);
     "df-turned" None, "sets DF where it is clear, and clears it where it is set", "", "with a wrong DF", |m| m.write16(20, m.read16(20) ^ 0x4000);
     "identification-constant" None, "sends the same identification in all packets",
-        "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "with one and the same identification", |m| m.write16(18, 7);
+        "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "that all have the same identification", |m| m.write16(18, 7);
     "ttl-kept" None, "does not decrement the TTL",
         "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "no router forwarded them",
         |m| m.write16(22, m.read16(22) + 0x0100);
@@ -189,12 +189,12 @@ pub const FAULTS: &[KnownFault] = faults! {
     }
     "size" of NAT44 {
     "trailer" None, "adds a trailer of four octets",
-        "octets behind the packet were sent as part of the frame (OpenFastPath/ofp#197)", "with octets behind their end",
+        "octets behind the packet were sent as part of the frame (OpenFastPath/ofp#197)", "with a trailer",
         |m| { m.frame.extend([0xde, 0xad, 0xbe, 0xef]); Sent };
     "mtu" None, "drops frames of more than 100 octets", "", "did not arrive",
         |m| if m.frame.len() > 100 { Lost } else { Sent };
-    "truncated" None, "cuts the last octet off", "", "of wrong length", |m| { m.frame.pop(); Sent };
-    "truncated-to-60" None, "cuts frames off after 60 octets", "", "of wrong length", |m| { m.frame.truncate(60); Sent };
+    "truncated" None, "truncates frames by one octet", "", "of wrong length", |m| { m.frame.pop(); Sent };
+    "truncated-to-60" None, "truncates frames to 60 octets", "", "of wrong length", |m| { m.frame.truncate(60); Sent };
     "payload-bit" None, "turns one bit of the last octet", "", "with a changed payload", |m| {
         if let Some(last) = m.frame.last_mut() { *last ^= 1; }
         Sent

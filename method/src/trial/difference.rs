@@ -32,7 +32,7 @@ impl Difference {
             Difference::FlowLabel => "with another flow label than was sent",
             Difference::DontFragment => "with another DF than RFC 7915, section 5.1, says",
             Difference::ConstantIdentification => {
-                "with one and the same identification, although DF is clear (RFC 6864, section 4.3)"
+                "that all have the same identification, although DF is clear (RFC 6864, section 4.3)"
             }
             Difference::HopLimit => "with another hop limit than most",
         }

@@ -50,7 +50,7 @@ impl Spent {
                 .unwrap_or_default();
             let example = most.last().map_or_else(String::new, ToString::to_string);
             return format!(
-                "{} of {all} trials were invalid, {} of them as this: {example}",
+                "{} of {all} trials were invalid, {} of them for this reason: {example}",
                 reasons.count(),
                 most.len()
             );
@@ -87,8 +87,16 @@ mod tests {
         let host = Verdict::Invalid(Invalid::HostStall { of_dut: false, stall: Nanos(50), queue_lasts: None });
         let tester = Verdict::Invalid(Invalid::TesterDrops { frames: 7 });
         let rows: [(&[&Verdict], Option<u64>, &str); 4] = [
-            (&[&host, &host, &tester, &Verdict::Pass], None, "3 of 4 trials were invalid, 2 of them as this: a tester"),
-            (&[&tester, &Verdict::Pass], None, "1 of 2 trials were invalid, 1 of them as this: the tester's own"),
+            (
+                &[&host, &host, &tester, &Verdict::Pass],
+                None,
+                "3 of 4 trials were invalid, 2 of them for this reason: a tester",
+            ),
+            (
+                &[&tester, &Verdict::Pass],
+                None,
+                "1 of 2 trials were invalid, 1 of them for this reason: the tester's own",
+            ),
             (&[&Verdict::Pass], Some(1_000), "phase 1 took 10.0 s of it, at 1,000 connections/s"),
             (&[&Verdict::Pass, &Verdict::Pass], Some(100_000), "the search needed 2 trials"),
         ];

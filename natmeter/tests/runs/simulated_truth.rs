@@ -102,7 +102,7 @@ fn an_action_without_a_trace_is_doubted() {
     for (time, is_doubted) in [("0 s", true), ("100 ms", false)] {
         let trials = "[measure.failover]\nrate = \"100k\"";
         let text = Ended::of(&scenario(&format!("failover-time = {time:?}"), "\"failover\"", trials)).report("text");
-        assert_eq!(text.contains("Nothing shows that the hook `failover` did something"), is_doubted, "{time}: {text}");
+        assert_eq!(text.contains("Nothing shows that the hook `failover` took effect"), is_doubted, "{time}: {text}");
     }
 }
 

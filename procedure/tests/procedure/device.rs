@@ -95,7 +95,7 @@ fn fills_tell_use_from_a_leak_and_from_noise() {
         ),
         ((400, 80, 0), Ok((320, true))),
         ((400, 0, 1_000_000), Ok((400, false))),
-        ((400, 0, 1_000_000_000), Err("does not tell the connections from other memory")),
+        ((400, 0, 1_000_000_000), Err("does not separate the connections from other memory")),
     ];
     for ((entry_bytes, leaked_bytes, memory_noise), expected) in table {
         let control = ControlTruth { entry_bytes, leaked_bytes, memory_noise, ..ControlTruth::default() };

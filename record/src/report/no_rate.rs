@@ -24,7 +24,7 @@ pub fn in_words(why: &NoRate) -> String {
             if *counted {
                 format!("the table holds {holds} of {opened} connections{at}")
             } else {
-                format!("{holds} of {opened} connections work{at}, as of a table of that size")
+                format!("{holds} of {opened} connections work{at}, as with a table of that size")
             }
         }
     }
