@@ -110,7 +110,7 @@ pub const FAULTS: &[KnownFault] = faults! {
     "identification-constant" None, "sends the same identification in all packets",
         "translated packets have identification 0 with DF clear (yanet-platform/yanet2#1875)", "that all have the same identification", |m| m.write16(18, 7);
     "ttl-kept" None, "does not decrement the TTL",
-        "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "no router forwarded them",
+        "a comparison with the wrong constant kept the TTL of all forwarded packets (xdp-project/xdp-tools#586)", "a router would have decremented it",
         |m| m.write16(22, m.read16(22) + 0x0100);
     "ttl-one" None, "sends all packets with TTL 1", "", "hop limit 1", |m| m.write16(22, 0x0111);
     "ttl-differs" None, "decrements the TTL of every second frame twice", "", "with another hop limit than most",
@@ -129,6 +129,8 @@ pub const FAULTS: &[KnownFault] = faults! {
     "udp-checksum-zero" None, "sends UDP checksum 0",
         "a zero checksum passed a translator that must compute one (yanet-platform/yanet#303)", "with a bad checksum",
         |m| m.write16(UDP_CHECKSUM, 0);
+    "udp-checksum-zero-for-ffff" None, "sends UDP checksum 0 where it computes 0xffff", "", "with a bad checksum",
+        |m| if m.read16(UDP_CHECKSUM) == 0xffff { m.write16(UDP_CHECKSUM, 0) } else { Sent };
     "udp-checksum-carry" None, "loses a carry of the one's complement sum", "", "with a bad checksum",
         |m| m.write16(UDP_CHECKSUM, m.read16(UDP_CHECKSUM).wrapping_sub(1));
     "ip-checksum" None, "does not update the checksum of the IPv4 header", "", "with a bad checksum", |m| m.write(24, m.frame[24] ^ 1);
@@ -225,7 +227,7 @@ pub const FAULTS: &[KnownFault] = faults! {
         "a translator set the TOS of all packets to 0 (ayourtch/nat46#56)", "with another TOS or traffic class",
         |m| m.write16(14, 0x6b80);
     "nat64-flow-label" Some(Internet), "writes a flow label", "", "with a wrong flow label", |m| m.write16(16, 7);
-    "nat64-hop-limit-kept" Some(Internet), "copies the TTL to the hop limit", "", "no router forwarded them",
+    "nat64-hop-limit-kept" Some(Internet), "copies the TTL to the hop limit", "", "a router would have decremented it",
         |m| m.write(21, m.before[22]);
     "nat64-payload-length" Some(Internet), "writes a payload length that is 1 too large", "", "with a wrong header",
         |m| m.raise_in_header(18);
@@ -253,7 +255,7 @@ pub const FAULTS: &[KnownFault] = faults! {
         "with another hop limit than most", |m| m.write(21, m.frame[21].wrapping_sub(m.count.is_multiple_of(4).into()));
     "outer-traffic-class" Some(Internet), "sets the outer traffic class", "", "with another TOS or traffic class",
         |m| m.write16(14, 0x6b80);
-    "inner-ttl-kept" Some(Internet), "does not decrement the inner TTL", "", "no router forwarded them",
+    "inner-ttl-kept" Some(Internet), "does not decrement the inner TTL", "", "a router would have decremented it",
         |m| m.write16(62, m.read16(62) + 0x0100);
     "inner-df" Some(Internet), "turns DF of the inner header", "", "with a wrong DF", |m| m.write16(60, m.read16(60) ^ 0x4000);
     "inner-checksum" Some(Internet), "sends a wrong checksum in the inner IPv4 header", "", "with a bad checksum",

@@ -340,7 +340,7 @@ fn a_hop_limit_of_no_router_is_a_doubt() {
     let mut run = fixture::quickstart();
     let sent_with = run.header.scenario.traffic.ttl;
     for (hop, doubt) in
-        [(sent_with - 2, None), (sent_with, Some("no router forwarded them")), (1, Some("for each second"))]
+        [(sent_with - 2, None), (sent_with, Some("a router would have decremented it")), (1, Some("for each second"))]
     {
         run.trials[3].outcome.hop_limit = [Some(sent_with - 1), Some(hop)];
         let doubts = report(&run).doubts;
