@@ -272,7 +272,7 @@ fn the_hook_cores_is_believed_if_it_prints_the_number() {
     let table = [
         ("echo set: {cores}", None),
         ("echo 2 # {cores}", Some("was asked for 4 cores: it printed 2")),
-        ("true {cores}", Some("was asked for 4 cores: nothing shows that it set them")),
+        ("true {cores}", Some("was asked for 4 cores: nothing shows the number of cores in use")),
         ("true", None),
     ];
     for (line, doubt) in table {
@@ -295,7 +295,7 @@ fn what_the_hook_cores_prints_must_agree_with_the_box() {
         ((Some(4), Some(16)), Some("it printed 4, but 16 are online")),
         ((Some(16), Some(16)), Some("it printed 16")),
         ((None, Some(2)), Some("the box has 2 online")),
-        ((None, Some(16)), Some("nothing shows that it set them: let it print their number")),
+        ((None, Some(16)), Some("nothing shows the number of cores in use; let the hook print it")),
     ];
     for ((printed, online), doubt) in table {
         assert_eq!(proof::doubt_of_cores(4, printed, online).as_deref(), doubt, "{printed:?} {online:?}");

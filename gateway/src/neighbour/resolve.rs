@@ -13,7 +13,7 @@ use wire::Mac;
 pub enum NeighbourError {
     /// The neighbour does not answer.
     #[error(
-        "asking for the neighbour {address} on {port}: no answer in {waited:?}; is it there, and on this link? Its Ethernet address can be given instead as next-hop"
+        "asking for the neighbour {address} on {port}: no answer in {waited:?}; is it there, and on this link? Its Ethernet address can be given instead (`next-hop` of a gateway, `mac` of a bed)"
     )]
     Silent {
         /// The next hop.

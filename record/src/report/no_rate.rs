@@ -12,7 +12,7 @@ const IN_PPM: f64 = 1e-4;
 /// A share above it leaves no throughput, whatever is tolerated.
 const MOST_TOLERATED: f64 = 0.01;
 
-/// "20 ppm (12–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 1 M/s".
+/// "20 ppm (12–31) of the frames right to left arrive with a wrong port at every rate from 1 k to 1 M/s".
 pub fn in_words(why: &NoRate) -> String {
     match why {
         NoRate::FlatLoss(flat) => {
@@ -36,17 +36,16 @@ fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
     let shares = alike.iter().map(|of| {
         if let Some([least, most]) = of.of_each_trial {
             let frames = if least == most { grouped(least) } else { format!("{}–{}", grouped(least), grouped(most)) };
-            return format!("{frames} {}", way(of.stream));
+            return format!("{frames} of each trial's frames {}", way(of.stream));
         }
         let [low, high] = of.interval();
         let (factor, unit) = if of.share() < IN_PPM { (1e6, "ppm") } else { (1e2, "%") };
         let [low, share, high] = [low, of.share(), high].map(|share| significant(share * factor, 2));
-        format!("{share} {unit} ({low}–{high}) {}", way(of.stream))
+        format!("{share} {unit} ({low}–{high}) of the frames {}", way(of.stream))
     });
     let shares = shares.collect::<Vec<_>>().join(" and ");
     let at = alike.first().map_or_else(String::new, |of| at_rates(of.lowest, of.highest));
-    let frames = if alike.iter().any(|of| of.of_each_trial.is_some()) { "each trial's frames" } else { "the frames" };
-    format!("{shares} of {frames} {what}{at}")
+    format!("{shares} {what}{at}")
 }
 
 /// A fault behind "arrived".
@@ -140,13 +139,13 @@ mod tests {
             FlatLoss { stream: Stream::Forward, fault: None, wrong: 500, sent: 1_000, highest: Rate(1_000), ..lost };
         assert_eq!(
             in_words(&NoRate::FlatLoss(vec![half, lost.clone()])),
-            "50 % (47–53) left to right of the frames are lost at 1 k/s; \
-             20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 1 M/s"
+            "50 % (47–53) of the frames left to right are lost at 1 k/s; \
+             20 ppm (13–31) of the frames right to left arrive with a wrong port at every rate from 1 k to 1 M/s"
         );
         let edges = FlatLoss { wrong: 18, of_each_trial: Some([3, 4]), fault: Some(Fault::BadChecksum), ..lost };
         assert_eq!(
             in_words(&NoRate::FlatLoss(vec![edges])),
-            "3–4 right to left of each trial's frames arrive with a bad checksum at every rate from 1 k to 1 M/s"
+            "3–4 of each trial's frames right to left arrive with a bad checksum at every rate from 1 k to 1 M/s"
         );
         let table =
             SmallTable { holds: 29_000, opened: 30_000, counted: true, lowest: Rate(62_500), highest: Rate(250_000) };

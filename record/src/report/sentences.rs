@@ -137,7 +137,7 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
     for Headline { result, smallest } in headline {
         let mut part = rate(result);
         let way = result.limited.filter(|_| result.bound == ResultKind::Exact);
-        part.extend(way.map(|stream| format!(", limited {},", ways::way(stream))));
+        part.extend(way.map(|stream| format!(" (limited {})", ways::way(stream))));
         if is_capacity(result) {
             let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
             let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));

@@ -433,7 +433,7 @@ fn without_rate(repetitions: usize) -> Run {
 /// Every format says why there is no rate, and none prints one.
 #[test]
 fn a_loss_that_no_rate_causes_leaves_no_figure() {
-    let why = "20 ppm (13–31) right to left of the frames arrive with a wrong port at every rate from 1 k to 500 k/s";
+    let why = "20 ppm (13–31) of the frames right to left arrive with a wrong port at every rate from 1 k to 500 k/s";
     let report = report(&without_rate(5));
     let results = || report.results.iter().filter(|c| c.metric == "throughput");
     assert!(
