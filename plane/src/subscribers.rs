@@ -1,7 +1,6 @@
 //! Customers that are one subscriber for quotas and port blocks: all behind a softwire of an AFTR
 //! (RFC 6333, section 8.3; RFC 6888, section 2), all in a prefix of a NAT64 or NAT66.
 
-use crate::customers::Key;
 use crate::hash::Hasher;
 use crate::table::{Index, Slab};
 use arena::{ArenaError, Array, AtomicArray};
@@ -24,13 +23,17 @@ impl Subscribers {
     pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
-            ends: Slab::new(what, capacity, u128::NONE)?,
+            ends: Slab::new(what, capacity, 0)?,
             index: Index::new(what, capacity)?,
             hasher: Hasher::new(seed ^ 0x7375_6273),
             customers: Array::filled(what, capacity as usize, 0)?,
             of: Arc::new(AtomicArray::zeroed(what, numbers.count() as usize)?),
             numbers,
         })
+    }
+
+    fn hash(&self, end: u128) -> u64 {
+        self.hasher.pair((end >> 64) as u64, end as u64)
     }
 
     pub(crate) fn bytes_for(capacity: u64) -> u64 {
@@ -45,7 +48,7 @@ impl Subscribers {
     /// `end` is the softwire, or begins the prefix.
     #[cold]
     pub(crate) fn add(&mut self, number: u32, end: u128) {
-        let hash = end.hash(&self.hasher);
+        let hash = self.hash(end);
         let e = self.index.find(hash, |e| self.ends[e] == end).or_else(|| {
             let e = self.ends.take(end)?;
             self.index.insert(hash, e);
@@ -60,7 +63,7 @@ impl Subscribers {
 
     /// The subscriber's number; `None` without numbered customers.
     pub(crate) fn known(&self, end: u128) -> Option<u32> {
-        self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
+        self.index.find(self.hash(end), |e| self.ends[e] == end).map(|e| e + 1)
     }
 
     pub(crate) fn end(&mut self, number: u32) {
@@ -69,7 +72,7 @@ impl Subscribers {
         self.of.store(place, 0);
         self.customers[e as usize] -= 1;
         if self.customers[e as usize] == 0 {
-            self.index.remove(self.ends[e].hash(&self.hasher), e);
+            self.index.remove(self.hash(self.ends[e]), e);
             self.ends.give_back(e);
         }
     }

@@ -3,9 +3,8 @@
 
 use super::Nat44;
 use super::counters::Event;
-use super::rewrite::{End, address, endpoint as change};
+use super::rewrite::{End, address, endpoint as change, has_sessions};
 use super::session::{HAIRPIN, addr, endpoint, protocol};
-use super::whole::has_sessions;
 use crate::function::{Packet, Side, Verdict};
 use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;

@@ -1,12 +1,16 @@
 //! Changing addresses and ports in a packet, with its checksums (RFC 1624).
 
 use super::session::{addr, port};
-use super::whole::has_sessions;
 use crate::translate::{DCCP, UDP_LITE};
 use wire::checksum::{Sum, update};
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
 pub(super) const L3: usize = 14;
+
+/// Protocols with sessions.
+pub(super) fn has_sessions(protocol: u8) -> bool {
+    matches!(protocol, PROTO_UDP | TCP | ICMP)
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {

@@ -4,9 +4,8 @@
 use super::counters::Event;
 use super::icmp::{IcmpKind, kind};
 use super::reply;
-use super::rewrite::{End, L3, endpoint as change, leave};
+use super::rewrite::{End, L3, endpoint as change, has_sessions, leave};
 use super::session::{ADDR_PORT, HAIRPIN, addr, endpoint, port};
-use super::whole::has_sessions;
 use super::{Nat44, tcp};
 use crate::function::{Packet, Side, Spare, Verdict};
 use crate::icmp_error::{Error, TIME_EXCEEDED};

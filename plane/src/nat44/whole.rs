@@ -7,12 +7,7 @@ use super::rewrite::{End, endpoint as change};
 use super::session::{addr, endpoint};
 use crate::function::{Packet, Side, Verdict};
 use crate::ip4::Head4;
-use wire::header::{ICMP, PROTO_UDP, TCP};
-
-/// Protocols with sessions.
-pub(super) fn has_sessions(protocol: u8) -> bool {
-    matches!(protocol, PROTO_UDP | TCP | ICMP)
-}
+use wire::header::TCP;
 
 impl Nat44 {
     pub(super) fn pass_whole<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
