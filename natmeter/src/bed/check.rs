@@ -213,6 +213,9 @@ impl Check<'_> {
                 }
             }
         }
+        if let Some(ended) = rig.ended() {
+            good = self.say("program", Grade::Bad, ended);
+        }
         for failure in rig.teardown() {
             self.say("restore", Grade::Doubt, failure);
         }
@@ -237,7 +240,10 @@ impl Check<'_> {
             let names = given.join(", ");
             let (grade, words) = match keys.on {
                 _ if given.is_empty() => (Grade::Good, "none".to_owned()),
-                On::Namespace | On::Guest(_) => (Grade::NotRun, names),
+                // The box is gone; its hooks ran with the frames, and a failure was said there.
+                On::Namespace | On::Guest(_) => {
+                    (Grade::Good, format!("{names}; those that a run uses were run with the frames"))
+                }
                 On::Local | On::Ssh(_) => match boxes::ask(scenario, bed, (role, keys), point, self.process) {
                     Ok(words) => (Grade::Good, format!("{names}; {words}")),
                     Err(error) => (Grade::Bad, error.to_string()),

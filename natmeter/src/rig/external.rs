@@ -85,10 +85,8 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Run
         ended.map(|ended| format!("the program that was started as the device {ended}"))
     }));
     rig.teardown = Some(Box::new(move || {
-        let mut place = place.lock().expect("no panic while held").take();
-        let ended = place.as_mut().and_then(Place::ended);
-        let ended = ended.map(|ended| format!("the program that was started as the device {ended}"));
-        let left: Vec<String> = restore().into_iter().chain(ended).collect();
+        let place = place.lock().expect("no panic while held").take();
+        let left = restore();
         drop((mutes, place, lock));
         left
     }));

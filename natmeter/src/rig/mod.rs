@@ -306,6 +306,11 @@ impl Rig {
         self.price.as_ref().and_then(|price| (price.read)())
     }
 
+    /// How the program that natmeter started as the device has ended; `None` while it runs.
+    pub fn ended(&mut self) -> Option<String> {
+        self.program_end.as_mut().and_then(|end| end())
+    }
+
     /// Returns the settings that could not be restored, in words.
     pub fn teardown(mut self) -> Vec<String> {
         self.restore()
@@ -339,9 +344,10 @@ impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let result = self.runner.run(spec);
         self.captures.write().map_err(TrialError::Store)?;
-        let is_silent = |outcome: &TrialOutcome| outcome.forward.sent > 0 && outcome.forward.received == 0;
-        if result.as_ref().map_or(true, is_silent)
-            && let Some(ended) = self.program_end.as_mut().and_then(|end| end())
+        let has_loss =
+            |outcome: &TrialOutcome| method::witness::legs(outcome).any(|(_, leg)| leg.received < leg.planned);
+        if result.as_ref().map_or(true, has_loss)
+            && let Some(ended) = self.ended()
         {
             return Err(TrialError::Device(ended));
         }

@@ -291,6 +291,14 @@ impl<'a> Run<'a> {
                 point.dut_name, point.cores, point.connections
             ))?;
         }
+        if let Some(ended) = rig.ended() {
+            // An error of the trial says it already; the report says it first.
+            if result.is_ok() {
+                self.tell(&Event::Doubt { text: ended.clone() })?;
+            }
+            self.facts.doubts.insert(0, Doubt::Other(ended));
+            self.folder.dir().write(FACTS, &self.facts)?;
+        }
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
