@@ -1,5 +1,6 @@
 //! Suggestions ("did you mean …?") for an unknown command, a missing scenario file and a missing run folder.
 
+use crate::installed;
 use crate::listing::{self, RUNS};
 use record::store;
 use scenario::LONGEST_FILE;
@@ -42,7 +43,8 @@ pub(crate) fn command(word: &str, commands: &[String]) -> Option<String> {
 /// The suggestion for a path without a scenario file.
 pub(crate) fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
-    question(&files)
+    let installed = || nearest(&stem(path), installed::all().keys().map(String::as_str)).map(str::to_owned);
+    question(&files).or_else(|| question(installed().as_slice()))
 }
 
 /// The suggestion for a path that is not a run folder: runs of that name in the usual folder, or

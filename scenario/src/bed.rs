@@ -19,7 +19,7 @@ use key::kind::{
     word_for, yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Complaints, Sections, Value, ValueKind as _, Wrong, computed, needed, or};
+use key::{Book, Chapter, Complaints, Fault, Sections, Value, ValueKind as _, Wrong, computed, needed, or};
 use method::Nanos;
 use place::place;
 use serde::{Deserialize, Serialize};
@@ -320,6 +320,14 @@ pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(file: &BedText) -> Result<Bed, Complaints> {
+    let tree = key::read(&file.name, &file.text)?;
+    let of_scenario = ["technology", "sweep", "measure", "traffic"].into_iter().find_map(|table| tree.get(table));
+    if let Some(table) = of_scenario.filter(|_| tree.get("bed").is_none()) {
+        let fault = Fault::new("this is a scenario, not a bed file").at(table.key, "a table of scenarios");
+        let fault = fault.instead(format!("natmeter bed check BED {0}, or: natmeter run {0} --bed BED", file.name));
+        let spans = key::Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, vec![fault], Vec::new()));
+    }
     let bed = book().load(&file.name, &file.text, bed, rules::check)?;
     let folder = Path::new(&file.name).parent().map(Path::to_path_buf).unwrap_or_default();
     Ok(Bed { folder, t0: file.t0.clone(), ..bed })

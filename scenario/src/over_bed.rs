@@ -28,6 +28,10 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
         }
     }
     let Some(TreeEntry { key, node: Node { value: Value::Table(devices), .. }, .. }) = tree.root.take("dut") else {
+        // A scenario without a device is about the box of the bed.
+        let nowhere = SourceSpan::new(0, 0..0);
+        tree.insert("dut.external", nowhere, Node { place: nowhere, value: Value::Table(TreeTable::default()) });
+        use_addresses_of(bed, tree, nowhere);
         return Vec::new();
     };
     let known = [

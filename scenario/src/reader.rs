@@ -158,6 +158,14 @@ fn loaded(
     update: impl FnOnce(&mut Tree, &Book),
 ) -> Result<LoadedScenario, Complaints> {
     let (mut tree, mut faults) = (key::read(name, text)?, Vec::new());
+    if tree.table("bed").is_some()
+        && let Some(bed) = tree.get("bed")
+    {
+        let fault = Fault::new("this is a bed file, not a scenario").at(bed.key, "a table of test beds");
+        let fault = fault.instead(format!("natmeter bed check {name}, or: natmeter run SCENARIO --bed {name}"));
+        let spans = Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, vec![fault], Vec::new()));
+    }
     if let Some(name) = &options.scale
         && let Err(fault) = scale::apply(&mut tree, name)
     {

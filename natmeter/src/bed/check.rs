@@ -1,17 +1,20 @@
 //! What `natmeter bed check` finds out about a bed: file, interfaces, safety, ports, silence,
 //! neighbours, a thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
-use super::frames::{Grade, judged, trials, tried};
+use super::causes::Around;
+use super::frames::{self, Grade, judged, trials, tried};
 use crate::rig::machine::{self, Interface};
 use crate::rig::place::Place;
 use crate::rig::ports::{self, PortPair};
 use crate::rig::{Rig, RigError, RunContext, boxes, loops, management, silence};
 use crate::run;
+use gateway::neighbour::NeighbourError;
 use method::{Leg, Nanos, PhaseKind};
 use port::Netns;
 use port::interface::LinkFacts;
+use record::plan::Measurement;
 use record::report::number::grouped;
-use scenario::bed::{Bed, On, PortKeys};
+use scenario::bed::{Bed, BoxKeys, On, PortKeys};
 use scenario::{Point, Scenario};
 use std::fmt::Display;
 use std::time::Duration;
@@ -31,8 +34,13 @@ fn at<E: Display>(name: &str) -> impl Fn(E) -> Refusal {
 }
 
 /// Hands each line to `say` as soon as it is known. Returns whether a run can begin.
-pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &RunContext, say: &mut dyn FnMut(CheckLine)) -> bool {
-    let mut check = Check { process, say, bad: false, of: String::new() };
+pub(crate) fn check(
+    scenario: &Scenario,
+    (file, bed): (&str, &Bed),
+    process: &RunContext,
+    say: &mut dyn FnMut(CheckLine),
+) -> bool {
+    let mut check = Check { process, file, say, bad: false, of: String::new() };
     let firsts = first_points(scenario);
     let several = firsts.len() > 1;
     let is_open = (bed.makes_links() || check.is_passed(|check| check.interfaces(bed)))
@@ -44,21 +52,26 @@ pub(crate) fn check(scenario: &Scenario, bed: &Bed, process: &RunContext, say: &
         // If natmeter makes the links, it starts the program together with the frames.
         let is_found = is_open && (bed.makes_links() || check.neighbours(here, bed));
         if is_found && check.is_passed(|check| check.frames(here, point)) && number == 0 {
+            check.rates(here, bed);
             check.ceiling(here, bed, point);
             if !bed.makes_links() {
                 check.t0(here, bed);
             }
         }
-        check.hooks(here, bed, point);
+        check.hooks(here, bed, point, is_found);
     }
     !check.bad
 }
 
 fn first_points(scenario: &Scenario) -> Vec<Point> {
     let mut firsts: Vec<Point> = Vec::new();
-    for measurement in record::plan::Plan::new(scenario).measurements {
-        if firsts.iter().all(|point| point.dut != measurement.point.dut) {
-            firsts.push(measurement.point);
+    for Measurement { point, .. } in record::plan::Plan::new(scenario).measurements {
+        let size = |point: &Point| point.of(scenario).widest_frame();
+        match firsts.iter_mut().find(|first| first.dut == point.dut) {
+            None => firsts.push(point),
+            // What passes a box is decided at the largest frame.
+            Some(first) if size(first) < size(&point) => *first = point,
+            Some(_) => {}
         }
     }
     firsts
@@ -66,6 +79,8 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 
 struct Check<'a> {
     process: &'a RunContext,
+    /// Name of the bed file.
+    file: &'a str,
     say: &'a mut dyn FnMut(CheckLine),
     bad: bool,
     /// Device behind the name of each line, if there are several.
@@ -91,7 +106,7 @@ impl Check<'_> {
         let mut good = true;
         for (side, port) in bed.ports() {
             let name = format!("{side} interface");
-            good &= match usable(port, &all, bed) {
+            good &= match usable((side, port), &all, (self.file, bed)) {
                 Ok(words) => {
                     self.say(name, Grade::Good, words);
                     let (grade, words) = link(side, port);
@@ -177,12 +192,19 @@ impl Check<'_> {
                 }
                 true
             }
-            Err(RigError::Neighbour(_)) if ports::are_crossed(scenario, bed, process) => self.say(
-                "neighbours",
-                Grade::Bad,
-                "left and right are swapped: the box's address of each side answers on the other one; swap the cables, \
-                 or the interfaces in the bed file",
-            ),
+            Err(RigError::Neighbour(_)) if ports::are_crossed(scenario, bed, process) => {
+                let words = "the box's address of each side answers on the other one";
+                self.say("neighbours", Grade::Bad, format!("{words}: {}", frames::swapped(self.file)))
+            }
+            Err(RigError::Neighbour(NeighbourError::Silent { address, port, waited })) => {
+                let side = if port == bed.left.interface { "left" } else { "right" };
+                let words = format!(
+                    "{address} does not answer on the {side} ({port}) in {waited:?}: see that the box's interface there is up, has this \
+                     address and answers ARP or Neighbor Discovery, or correct `gateway` of [bed.{side}] in {}, or write its `mac`",
+                    self.file
+                );
+                self.say("neighbours", Grade::Bad, words)
+            }
             Err(error) => self.say("neighbours", Grade::Bad, error.to_string()),
         }
     }
@@ -195,10 +217,30 @@ impl Check<'_> {
         (measure.drain, measure.phase1_drain) = (Nanos::from_millis(500), Nanos::from_millis(500));
         let process = &RunContext { is_check: true, ..self.process.clone() };
         let mut rig = Rig::build(&quick, point, process).map_err(at("box"))?;
+        let technology = scenario.duts[point.dut].technology();
+        let (left, right) = technology.map_or((4, 4), |(plays, technology)| technology.versions(plays));
+        let around = Around {
+            file: self.file,
+            bed: scenario.bed.as_ref(),
+            versions: [left, right],
+            frame: quick.widest_frame(),
+            ttl: scenario.traffic.ttl,
+        };
         let mut good = true;
-        for (name, spec) in trials(point.connections) {
-            let ended = tried(&mut rig, &spec);
-            let (grade, words) = judged(&spec, scenario.traffic.ttl, &ended, scenario.bed.as_ref());
+        for (name, spec) in trials(point.connections, scenario.phase1_rate()) {
+            let mut ended = tried(&mut rig, &spec);
+            if ended.is_err()
+                && let Some(blind) = without_clear(&quick)
+            {
+                // What arrives without `clear` may say why it cannot be proven.
+                rig.teardown();
+                rig = Rig::build(&blind, point, process).map_err(at("box"))?;
+                let again = tried(&mut rig, &spec);
+                if judged(&spec, &again, &around).0 == Grade::Bad {
+                    ended = again;
+                }
+            }
+            let (grade, words) = judged(&spec, &ended, &around);
             good &= self.say(name, grade, words);
             if !good {
                 break;
@@ -222,6 +264,21 @@ impl Check<'_> {
         Ok(good)
     }
 
+    /// A rate above that of the link cannot be offered.
+    fn rates(&mut self, scenario: &Scenario, bed: &Bed) {
+        let (size, file) = (scenario.widest_frame(), self.file);
+        let above = ports::line_rate(bed, size).zip(scenario.max_rate()).filter(|(line, most)| most > line);
+        if let Some((line, most)) = above {
+            let words = format!(
+                "`max-rate` of [measure] is {} frames/s, and the link carries {} of {size} octets: a search ends there; lower \
+                 `max-rate` in the scenario, or correct `line-rate` in {file}",
+                grouped(most),
+                grouped(line)
+            );
+            self.say("max-rate", Grade::Doubt, words);
+        }
+    }
+
     fn ceiling(&mut self, scenario: &Scenario, bed: &Bed, point: &Point) {
         let (grade, words) = match run::send_ceiling(scenario, bed, point, self.process) {
             Ok(rate) => {
@@ -234,31 +291,59 @@ impl Check<'_> {
         self.say("send ceiling", grade, words);
     }
 
-    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point) {
+    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, was_tried: bool) {
         for (role, keys) in &bed.boxes {
             let given: Vec<&str> = boxes::hooks_of(keys).into_keys().map(dut::Hook::name).collect();
             let names = given.join(", ");
             let (grade, words) = match keys.on {
                 _ if given.is_empty() => (Grade::Good, "none".to_owned()),
-                // The box is gone; its hooks ran with the frames, and a failure was said there.
-                On::Namespace | On::Guest(_) => {
-                    (Grade::Good, format!("{names}; those that a run uses were run with the frames"))
+                // The box is gone: a hook that failed is an error of the frames.
+                On::Namespace | On::Guest(_) if was_tried => {
+                    (Grade::Good, format!("{names}; those that a trial needs were run with the frames"))
                 }
-                On::Local | On::Ssh(_) => match boxes::ask(scenario, bed, (role, keys), point, self.process) {
-                    Ok(words) => (Grade::Good, format!("{names}; {words}")),
+                On::Namespace | On::Guest(_) => (Grade::NotRun, names),
+                On::Local | On::Ssh(_) => match boxes::asked(scenario, bed, (role, keys), point, self.process) {
+                    Ok((alive, entries)) => (Grade::Good, format!("{names}; {}", answers(alive, entries))),
                     Err(error) => (Grade::Bad, error.to_string()),
                 },
             };
             self.say(format!("hooks of {role}"), grade, words);
+            if matches!(keys.on, On::Local | On::Ssh(_)) && point.connections > 0 && !scenario.fills_tables() {
+                self.table(scenario, bed, (role, keys), point);
+            }
+        }
+    }
+
+    /// Linux says beside the number of its entries how many there can be.
+    fn table(&mut self, scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys), point: &Point) {
+        let Some(count) = keys.count.as_ref().filter(|line| line.contains(ENTRIES)) else { return };
+        let keys = BoxKeys { count: Some(count.replace(ENTRIES, MOST_ENTRIES)), alive: None, ..keys.clone() };
+        let most = boxes::asked(scenario, bed, (role, &keys), point, self.process).ok().and_then(|(_, most)| most);
+        let wanted = scenario.most_connections();
+        if let Some(most) = most.filter(|most| *most < wanted) {
+            let words = format!(
+                "{} connections are more connections than its table holds, {}: `sysctl net.netfilter.{MOST_ENTRIES}={}` on the box, or \
+                 lower `connections` of [sweep] in the scenario",
+                grouped(wanted),
+                grouped(most),
+                wanted.saturating_mul(2)
+            );
+            self.say(format!("table of {role}"), Grade::Bad, words);
         }
     }
 }
 
 /// Returns kind and address of an interface for test frames, or why natmeter cannot use it.
-fn usable(port: &PortKeys, all: &[Interface], bed: &Bed) -> Result<String, String> {
+fn usable((side, port): (&str, &PortKeys), all: &[Interface], (file, bed): (&str, &Bed)) -> Result<String, String> {
     let Some(found) = all.iter().find(|found| found.name == port.interface) else {
         let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
-        return Err(format!("{} does not exist; this machine has {}", port.interface, names.join(", ")));
+        let meant = scenario::did_you_mean(&port.interface, names.iter().copied());
+        let meant = meant.map_or_else(String::new, |name| format!("did you mean {name}? "));
+        let here = names.join(", ");
+        return Err(format!(
+            "{} does not exist; this machine has {here}: {meant}Correct `interface` of [bed.{side}] in {file}",
+            port.interface
+        ));
     };
     let name = &found.name;
     // A veth whose other end is down has the second state.
@@ -274,6 +359,25 @@ fn usable(port: &PortKeys, all: &[Interface], bed: &Bed) -> Result<String, Strin
         Some(sentence) => Err(sentence),
         None => Ok(format!("{name} ({}), {}", found.kind_in_words(), found.mac)),
     }
+}
+
+const ENTRIES: &str = "nf_conntrack_count";
+const MOST_ENTRIES: &str = "nf_conntrack_max";
+
+/// The scenario with boxes that no hook clears or counts; none if none does anyway.
+fn without_clear(scenario: &Scenario) -> Option<Scenario> {
+    let mut blind = scenario.clone();
+    let boxes = &mut blind.bed.as_mut()?.boxes;
+    // The engine proves `clear` by `count`.
+    let hooks = boxes.iter_mut().flat_map(|(_, keys)| [keys.clear.take(), keys.count.take()]);
+    (hooks.flatten().count() > 0).then_some(blind)
+}
+
+/// What the hooks `alive` and `count` said.
+fn answers(alive: Option<bool>, entries: Option<u64>) -> String {
+    let alive = alive.map(|alive| if alive { "alive" } else { "not alive" }.to_owned());
+    let words: Vec<String> = alive.into_iter().chain(entries.map(|n| format!("{n} connections now"))).collect();
+    if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") }
 }
 
 /// Driver, speed and queues.

@@ -1,5 +1,6 @@
 //! Whether a few frames pass a box as the scenario says, and what arrived instead: the judgement of `natmeter bed check`.
 
+use super::causes::{Around, Seen};
 use method::validity::{Criteria, judge};
 use method::{
     Direction, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials,
@@ -38,10 +39,10 @@ const RATE: Rate = Rate(10_000);
 const TRIES: u32 = 3;
 
 /// Connections are opened from the left first.
-pub(crate) fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
+pub(crate) fn trials(connections: u64, phase1_rate: Option<u64>) -> Vec<(&'static str, TrialSpec)> {
     let opened = FRAMES.min(connections);
     let frames = if opened > 0 { opened } else { FRAMES };
-    let both = TrialSpec::both_phases(RATE, Load::Frames(frames), opened);
+    let both = TrialSpec::both_phases(phase1_rate.map_or(RATE, Rate).min(RATE), Load::Frames(frames), opened);
     let opens = TrialSpec { kind: PhaseKind::Establish, direction: Direction::Forward, ..both.clone() };
     let opens = (opened > 0).then_some(("connections", opens));
     opens.into_iter().chain([("frames both ways", both)]).collect()
@@ -86,12 +87,10 @@ fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static 
     }
 }
 
-/// `ttl` is the hop limit of the frames that were sent.
 pub(crate) fn judged(
     spec: &TrialSpec,
-    ttl: u8,
     ended: &Result<TrialOutcome, TrialError>,
-    bed: Option<&Bed>,
+    around: &Around<'_>,
 ) -> (Grade, String) {
     let outcome = match ended {
         Ok(outcome) => outcome,
@@ -102,14 +101,15 @@ pub(crate) fn judged(
     let own = outcome.reverse.faults.get(Fault::Unexpected);
     if kind == PhaseKind::Establish && outcome.forward.received == 0 && own > 0 {
         let words = format!(
-            "{own} frames that were sent on the left came back on the left{}: the box sends them back, there is a bridge loop, or left \
-             and right are swapped (the cables, or the interfaces in the bed file)",
-            example(&outcome.reverse, Fault::Unexpected)
+            "{own} frames that were sent on the left came back on the left{}: the box sends them back, there is a bridge loop, or {}",
+            example(&outcome.reverse, Fault::Unexpected),
+            swapped(around.file)
         );
         return (Grade::Bad, words);
     }
     if is_right(spec, outcome) {
         let of_legs = || legs.iter().zip(outcome.hop_limit);
+        let ttl = around.ttl;
         let in_words = |((from, to, leg), hop): (&(_, _, &Leg), _)| {
             format!("{} {from} to {to}{}", leg.received, beside(leg, ttl, hop).1)
         };
@@ -117,22 +117,43 @@ pub(crate) fn judged(
         let grade = if of_legs().any(|((.., leg), hop)| beside(leg, ttl, hop).0) { Grade::Doubt } else { Grade::Good };
         return (grade, format!("{}, all translated as the scenario says", all.join(", ")));
     }
-    if let Some((port, words)) = bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
+    if let Some((port, words)) = around.bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
         let words = format!(
-            "the box asks at the {port} port with its address of the other side{words}: left and right are swapped (the cables, or \
-             the interfaces in the bed file)"
+            "the box asks at the {port} port with its address of the other side{words}: {}",
+            swapped(around.file)
         );
         return (Grade::Bad, words);
     }
     let disturbed = disturbance(spec, outcome);
+    let entries = outcome.store.as_ref().and_then(|store| store.dut_entries).filter(|_| spec.connections > 0);
     let wrong = legs.iter().filter(|(.., leg)| leg.received != leg.planned);
     let words: Vec<String> = wrong
-        .map(|(from, to, leg)| {
-            let back = if *to == "right" { &outcome.reverse } else { &outcome.forward };
-            leg_in_words((from, leg), (to, back), disturbed.as_ref())
+        .map(|&(from, to, leg)| {
+            let back = if to == "right" { &outcome.reverse } else { &outcome.forward };
+            let errors = back.faults.get(Fault::IcmpError);
+            let seen = Seen {
+                from,
+                to,
+                leg,
+                rate: spec.rate.0,
+                opens: kind == PhaseKind::Establish,
+                other_passes: kind != PhaseKind::Establish && back.received == back.planned,
+                fault: most_frequent(leg).map(|(_, fault)| fault),
+                refusal: (errors > 0).then(|| example(back, Fault::IcmpError)),
+                entries,
+                around,
+            };
+            leg_in_words(&seen, errors, disturbed.as_ref())
         })
         .collect();
-    (Grade::Bad, words.join("; ") + &counted(spec, outcome))
+    let counted =
+        entries.map_or_else(String::new, |n| format!("; the box counts {n} of {} connections", spec.connections));
+    (Grade::Bad, words.join("; ") + &counted)
+}
+
+/// What to do about exchanged ports.
+pub(crate) fn swapped(file: &str) -> String {
+    format!("left and right are swapped: swap the cables, or `interface` of [bed.left] and [bed.right] in {file}")
 }
 
 /// What else the box did to frames that are all right: wrong ones beside them, their order, hop limit and other fields; whether a
@@ -147,12 +168,6 @@ fn beside(leg: &Leg, ttl: u8, hop: Option<u8>) -> (bool, String) {
     (is_doubted, if words.is_empty() { String::new() } else { format!(" (and {})", words.join(", ")) })
 }
 
-/// Connections in the table of the box, which show that frames reached it.
-fn counted(spec: &TrialSpec, outcome: &TrialOutcome) -> String {
-    let entries = outcome.store.as_ref().and_then(|store| store.dut_entries).filter(|_| spec.connections > 0);
-    entries.map_or_else(String::new, |n| format!("; the box counts {n} of {} connections", spec.connections))
-}
-
 /// The port at which the box asks for an Ethernet address with its address of the other side, with the frame.
 fn asks_at_the_wrong_port(outcome: &TrialOutcome, bed: &Bed) -> Option<(&'static str, String)> {
     let ports = [("right", &outcome.forward, &bed.left), ("left", &outcome.reverse, &bed.right)];
@@ -163,45 +178,46 @@ fn asks_at_the_wrong_port(outcome: &TrialOutcome, bed: &Bed) -> Option<(&'static
     })
 }
 
-/// The most frequent outcome of the frames that are not right, with an example. ICMP errors about them come back.
-fn leg_in_words((from, leg): (&str, &Leg), (to, back): (&str, &Leg), disturbed: Option<&Invalid>) -> String {
-    let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
+/// The most frequent fault of frames at the port to which they were sent, if more frames have it than did not arrive.
+fn most_frequent(leg: &Leg) -> Option<(u64, Fault)> {
+    let of_frames = Fault::ALL.into_iter().filter(|fault| *fault != Fault::IcmpError);
+    let most = of_frames.map(|fault| (leg.faults.get(fault), fault)).max_by_key(|(n, _)| *n);
+    most.filter(|(n, _)| *n > 0 && *n >= missing(leg))
+}
+
+/// Frames that did not arrive, neither right nor wrong.
+fn missing(leg: &Leg) -> u64 {
     let wrong: u64 = leg.faults.iter().filter(|(fault, _)| fault.is_of_device()).map(|(_, n)| n).sum();
-    let missing = leg.planned.saturating_sub(leg.received + wrong);
-    let (n, fault) = Fault::ALL
-        .into_iter()
-        .filter(|fault| *fault != Fault::IcmpError)
-        .map(|fault| (leg.faults.get(fault), fault))
-        .max_by_key(|(n, _)| *n)
-        .unwrap_or((0, Fault::Foreign));
-    if n > 0 && n >= missing {
-        return format!("{head}, {n} {}{}: {}", fault.name(), example(leg, fault), way_out(fault, leg.received == 0));
+    leg.planned.saturating_sub(leg.received + wrong)
+}
+
+/// What became of the frames of a direction that are not right, with an example, and why.
+fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> String {
+    let Seen { from, to, leg, .. } = *seen;
+    let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
+    if let Some((n, fault)) = most_frequent(leg) {
+        let why = seen.explained().unwrap_or_else(|| way_out(fault, leg.received == 0).to_owned());
+        return format!("{head}, {n} {}{}: {why}", fault.name(), example(leg, fault));
     }
-    let some_wrong = if n > 0 { format!(", {n} {}{}", fault.name(), example(leg, fault)) } else { String::new() };
+    let wrong = leg.faults.of_device().max_by_key(|(_, n)| *n);
+    let wrong = wrong.map(|(fault, n)| format!(", {n} {}{}", fault.name(), example(leg, fault))).unwrap_or_default();
+    let head = format!("{head}, {} did not arrive{wrong}", missing(leg));
+    let why = seen.explained().unwrap_or_else(|| {
+        "the box forwards the others: look at its counters of dropped frames, and at its limits of rate and table"
+            .to_owned()
+    });
+    if let Some(refusal) = &seen.refusal {
+        return format!("{head}: the {from} port received {errors} ICMP errors{refusal}: {why}");
+    }
     let busy = disturbed.map(|reason| {
         format!("this machine is too busy for the check ({reason}): end other programs, and check again")
     });
-    let route = match leg.received {
-        0 => format!(
-            "see that the box forwards, and has a route to the addresses behind the {to} port through the tester's address"
-        ),
-        _ => "the box forwards the others: look at its counters of dropped frames, and at its limits of rate and table"
-            .to_owned(),
-    };
-    let errors = back.faults.get(Fault::IcmpError);
-    if errors > 0 {
-        let refused = example(back, Fault::IcmpError);
-        return format!(
-            "{head}, {missing} did not arrive{some_wrong}: the {from} port received {errors} ICMP errors{refused}"
-        );
+    // A busy machine loses a part of the frames, but not most of them in each of the trials.
+    match busy {
+        Some(busy) if leg.received > leg.planned / 2 => format!("{head}: {busy}"),
+        Some(busy) => format!("{head}: {why}; {busy}"),
+        None => format!("{head}: {why}"),
     }
-    // A busy machine loses a part of the frames, but not all of them in each of the trials.
-    let why = match busy {
-        Some(busy) if leg.received > 0 => busy,
-        Some(busy) => format!("{route}; {busy}"),
-        None => route,
-    };
-    format!("{head}, {missing} did not arrive{some_wrong}: {why}")
 }
 
 /// The first frame with this fault.
@@ -213,10 +229,7 @@ fn example(leg: &Leg, fault: Fault) -> String {
 /// What a fault says of the box, and what to do; `is_all`: no frame arrived without it.
 fn way_out(fault: Fault, is_all: bool) -> &'static str {
     match fault {
-        Fault::OutsidePool => {
-            "the source is not in the pool of the scenario's technology: the box does not translate, or has another pool; give \
-             `pool` and `pool-ports` the box's values"
-        }
+        Fault::OutsidePool => "the source is not in the pool of the scenario's technology",
         Fault::WrongAddress | Fault::WrongPort => {
             "an address or port is not what the scenario's technology gives: compare its table with the box's configuration"
         }
@@ -233,7 +246,7 @@ fn way_out(fault: Fault, is_all: bool) -> &'static str {
         }
         Fault::Duplicate => "they arrived twice: a loop, or a mirror port",
         Fault::IcmpError => "the box or a router behind it refuses them: the example says why",
-        Fault::Fragment => "they were fragmented: raise the MTU of the links behind the box",
+        Fault::Fragment => "they were fragmented",
         Fault::WrongVlan => {
             "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
         }
@@ -279,10 +292,11 @@ mod tests {
     /// One trial without a loss shows that the box forwards. A loss of the tester says nothing about the box, but wrong frames do.
     #[test]
     fn a_busy_machine_is_not_taken_for_a_wrong_box() {
-        let spec = trials(0).pop().unwrap().1;
+        let spec = trials(0, None).pop().unwrap().1;
         let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            judged(&spec, 10, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), None)
+            let around = Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10 };
+            judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), &around)
         };
         assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);
         for (tester_drops, wrong, words) in [

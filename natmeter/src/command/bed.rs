@@ -77,7 +77,8 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
     }?;
     let mut turn = MyTurn::at_ports(turn, &loaded.scenario)?;
     let process = turn.process()?;
-    Ok(carry_out(&loaded, scenario.is_none(), &process, output))
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    Ok(carry_out(&loaded, &name, scenario.is_none(), &process, output))
 }
 
 const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
@@ -118,7 +119,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit
     Ok(Exit::Done)
 }
 
-fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &RunContext, output: Output) -> Exit {
+fn carry_out(loaded: &LoadedScenario, file: &str, is_nat44: bool, process: &RunContext, output: Output) -> Exit {
     let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
     let say = |line: check::CheckLine| {
         let check::CheckLine { name, grade, words } = line;
@@ -131,6 +132,6 @@ fn carry_out(loaded: &LoadedScenario, is_nat44: bool, process: &RunContext, outp
     if is_nat44 && !output.json && !output.quiet {
         out("Frames are those of a stateful NAT44; name a scenario to check another technology.\n");
     }
-    let good = check::check(&loaded.scenario, bed, process, &mut { say });
+    let good = check::check(&loaded.scenario, (file, bed), process, &mut { say });
     if good { Exit::Done } else { Exit::Failed }
 }

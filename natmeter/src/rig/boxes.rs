@@ -151,24 +151,21 @@ pub fn config_of(
     Ok(ExternalConfig { name, on, ssh_config, hooks, folder, timeout: keys.timeout.into(), values, software })
 }
 
-/// Returns in words whether a box, prepared or not, is alive, and how many connections it has. Fails if a hook fails or
+/// Returns whether a box, prepared or not, is alive, and how many connections it has, as far as its hooks say. Fails if a hook fails or
 /// the box cannot be reached.
-pub(crate) fn ask(
+pub(crate) fn asked(
     scenario: &Scenario,
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     point: &Point,
     process: &RunContext,
-) -> Result<String, RigError> {
+) -> Result<(Option<bool>, Option<u64>), RigError> {
     let config = config_of(scenario, bed, (role, keys), point, None)?;
     let asks = |(hook, _): &(Hook, String)| matches!(hook, Hook::Alive | Hook::Count);
     let config = ExternalConfig { hooks: config.hooks.into_iter().filter(asks).collect(), ..config };
     let sink = process.commands.sink(role);
     let mut running = External::prepare(&config, &RunDir::of_this_user(), &sink)?;
-    let alive = running.is_alive()?.map(|alive| if alive { "alive" } else { "not alive" });
-    let entries = running.count()?.map(|n| format!("{n} connections now"));
-    let words: Vec<String> = alive.map(str::to_owned).into_iter().chain(entries).collect();
-    Ok(if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") })
+    Ok((running.is_alive()?, running.count()?))
 }
 
 /// The mark of this tester on boxes that others may use.

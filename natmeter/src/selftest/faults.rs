@@ -1,6 +1,7 @@
 //! The gallery of faults: the check of a bed must name each fault that a device has, and accuse nothing else.
 
 use super::SelfTestRecord;
+use crate::bed::causes::Around;
 use crate::bed::frames;
 use crate::event::{Event, Listener};
 use crate::rig::{Rig, RunContext};
@@ -62,9 +63,11 @@ pub fn said(text: &str, process: &RunContext) -> Result<String, String> {
     let scenario = loaded.scenario;
     let point = scenario.points().next().ok_or("the scenario has no point")?;
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
+    let (versions, frame, ttl) = ([4; 2], scenario.widest_frame(), scenario.traffic.ttl);
+    let around = Around { file: "bed.toml", bed: None, versions, frame, ttl };
     let mut all = Vec::new();
-    for (name, spec) in frames::trials(point.connections) {
-        let (grade, words) = frames::judged(&spec, scenario.traffic.ttl, &frames::tried(&mut rig, &spec), None);
+    for (name, spec) in frames::trials(point.connections, None) {
+        let (grade, words) = frames::judged(&spec, &frames::tried(&mut rig, &spec), &around);
         all.push(format!("{name}: {words}"));
         if grade == frames::Grade::Bad {
             break;

@@ -43,11 +43,11 @@ faults! {
     a_silent_neighbour(bed) Bed::nat44(), { run(&bed.device, "ip addr del 198.18.0.1/24 dev d-left"); },
         "198.18.0.1";
     // Linux answers on each link for the addresses of all.
-    exchanged_cables(bed) Bed::nat44(), { exchange(&bed); }, "left and right are swapped (the cables";
+    exchanged_cables(bed) Bed::nat44(), { exchange(&bed); }, "left and right are swapped: swap the cables";
     exchanged_cables_of_a_strict_box(bed) Bed::nat44(), {
         run(&bed.device, "sysctl -qw net.ipv4.conf.all.arp_ignore=1");
         exchange(&bed);
-    }, "left and right are swapped: the box's address";
+    }, "answers on the other one: left and right are swapped";
     a_box_that_does_not_translate(bed) Bed::forwarding(), {}, "does not translate";
     a_box_that_does_not_forward(bed) Bed::nat44(), { run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0"); },
         "see that the box forwards";

@@ -27,6 +27,7 @@ mod guests;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;
+mod mistakes;
 mod operation;
 mod profile;
 #[path = "../common/program.rs"]

@@ -1,0 +1,166 @@
+//! The decision tree of `natmeter bed check`: what came back from a box, beside what was expected, gives one cause and one next step.
+
+use method::{Fault, Leg};
+use scenario::bed::Bed;
+
+/// The bed and the scenario around a trial.
+pub(crate) struct Around<'a> {
+    /// Name of the bed file.
+    pub(crate) file: &'a str,
+    pub(crate) bed: Option<&'a Bed>,
+    /// IP versions of the frames, left and right.
+    pub(crate) versions: [u8; 2],
+    /// Octets of a frame, with FCS.
+    pub(crate) frame: usize,
+    /// Hop limit of the frames that are sent.
+    pub(crate) ttl: u8,
+}
+
+/// One direction in which not every frame was right.
+pub(crate) struct Seen<'a> {
+    pub(crate) from: &'a str,
+    pub(crate) to: &'a str,
+    pub(crate) leg: &'a Leg,
+    /// Frames per second; with `opens` each opened a connection.
+    pub(crate) rate: u64,
+    pub(crate) opens: bool,
+    /// Every frame of the other direction was right.
+    pub(crate) other_passes: bool,
+    /// The most frequent fault, and whether it has more frames than those that did not arrive.
+    pub(crate) fault: Option<Fault>,
+    /// The first ICMP error about these frames.
+    pub(crate) refusal: Option<String>,
+    /// Connections that the box counts.
+    pub(crate) entries: Option<u64>,
+    pub(crate) around: &'a Around<'a>,
+}
+
+/// A cause, if it holds, and what to do; `{…}` stands for what [`Seen::filled`] knows.
+struct Cause {
+    holds: fn(&Seen<'_>) -> bool,
+    words: &'static str,
+    next: &'static str,
+}
+
+/// The first that holds is said.
+const CAUSES: &[Cause] = &[
+    Cause {
+        holds: |seen| seen.is_silent() && seen.without_address().is_some(),
+        words: "the scenario's frames are IPv{version} at the {side} port, and [bed.{side}] of {file} has no IPv{version} address, \
+                so that the box does not find the tester",
+        next: "add one to `addresses` of [bed.{side}], and the box's (`gateway-ipv6`), or name a scenario of the box's technology",
+    },
+    Cause {
+        holds: |seen| seen.is_refused(&["unreachable", "no route"]),
+        words: "the box has no route to the addresses behind the {to} port",
+        next: "give the box a route to them through the tester's {tester} (Linux: `ip route`)",
+    },
+    Cause {
+        holds: |seen| seen.fault == Some(Fault::Fragment) || seen.is_refused(&["fragmentation needed", "too big"]),
+        words: "frames of {frame} octets are too long for a link of the box",
+        next: "raise the MTU of the box's {to} interface to {mtu} (Linux: `ip link set DEV mtu {mtu}`), or use smaller frames",
+    },
+    Cause {
+        holds: |seen| seen.is_refused(&["prohibited"]),
+        words: "a firewall of the box refuses them",
+        next: "allow UDP {from} to {to} in it",
+    },
+    Cause {
+        holds: |seen| seen.refusal.is_some(),
+        words: "the box or a router behind it refuses them",
+        next: "the ICMP error says why",
+    },
+    Cause {
+        holds: |seen| seen.fault == Some(Fault::OutsidePool),
+        words: "the box does not translate {from} to {to}, or has another pool than the scenario",
+        next: "have its NAT rule (snat, masquerade) where frames leave on its {to} interface, or give `pool` and `pool-ports` of the \
+               scenario the box's values",
+    },
+    Cause {
+        holds: |seen| seen.is_silent() && seen.other_passes,
+        words: "only {to} to {from} passes",
+        next: "see the firewall of the box for {from} to {to}, and its route to the addresses behind the {to} port",
+    },
+    Cause {
+        holds: |seen| seen.is_silent() && seen.entries.is_some_and(|entries| entries > 0),
+        words: "the box counts {entries} connections, and sends no frame to the {to} port",
+        next: "see its firewall, and its route and neighbour entry for the tester's {tester} on its {to} interface",
+    },
+    Cause {
+        holds: |seen| seen.is_silent() && seen.entries.is_some(),
+        words: "the box counts no connection: it drops them before it translates",
+        next: "see that the box forwards (Linux: `sysctl net.ipv4.ip_forward=1`, IPv6: `net.ipv6.conf.all.forwarding=1`), its firewall, \
+               and its route to the addresses behind the {to} port through the tester's {tester}",
+    },
+    Cause {
+        holds: |seen| seen.is_silent(),
+        words: "the box drops them",
+        next: "see that the box forwards (Linux: `sysctl net.ipv4.ip_forward=1`, IPv6: `net.ipv6.conf.all.forwarding=1`), its firewall, \
+               and its route to the addresses behind the {to} port through the tester's {tester}; with the hook `count` in {file}, \
+               this check says whether frames reach its table",
+    },
+    Cause {
+        holds: |seen| seen.opens && seen.fault.is_none() && seen.leg.received < seen.leg.planned / 10 * 9,
+        words: "{received} of {planned} new connections passed the box at {rate} a second",
+        next: "see its limit of new connections a second (firewall, policer) and the size of its table, or open them slower, for example \
+               phase1-rate = \"{slower}\" in [measure] of the scenario",
+    },
+];
+
+impl Seen<'_> {
+    /// Cause and next step; none where the fault of the frames says more.
+    pub(crate) fn explained(&self) -> Option<String> {
+        let found = CAUSES.iter().find(|cause| (cause.holds)(self))?;
+        Some(self.filled(&format!("{}: {}", found.words, found.next)))
+    }
+
+    /// Nothing arrived, neither right nor wrong.
+    fn is_silent(&self) -> bool {
+        self.leg.received == 0 && self.fault.is_none()
+    }
+
+    fn is_refused(&self, words: &[&str]) -> bool {
+        self.refusal.as_ref().is_some_and(|refusal| words.iter().any(|word| refusal.contains(word)))
+    }
+
+    /// A port of which the tester has no address of the frames' version, and this version.
+    fn without_address(&self) -> Option<(&'static str, u8)> {
+        let has =
+            |port: &scenario::bed::PortKeys, six| port.addresses.iter().any(|(address, _)| address.is_ipv6() == six);
+        let ports = self.around.bed?.ports().into_iter().zip(self.around.versions);
+        let mut lacking = ports.filter(|((_, port), version)| !has(port, *version == 6));
+        lacking.next().map(|((side, _), version)| (side, version))
+    }
+
+    /// A tester's address at the port to which the frames go.
+    fn tester(&self) -> Option<String> {
+        let [left, right] = self.around.bed?.ports();
+        let ((_, port), version) =
+            if self.to == "left" { (left, self.around.versions[0]) } else { (right, self.around.versions[1]) };
+        let own = port.addresses.iter().find(|(address, _)| address.is_ipv6() == (version == 6));
+        own.map(|(address, _)| address.to_string())
+    }
+
+    fn filled(&self, words: &str) -> String {
+        let (side, version) = self.without_address().unwrap_or_default();
+        let Leg { received, planned, .. } = *self.leg;
+        // Half of what came through is below a limit that this trial hit at its first frames only.
+        let slower = (self.rate * received / planned.max(1) / 2).max(1);
+        let values = [
+            ("{from}", self.from.to_owned()),
+            ("{to}", self.to.to_owned()),
+            ("{side}", side.to_owned()),
+            ("{version}", version.to_string()),
+            ("{file}", self.around.file.to_owned()),
+            ("{frame}", self.around.frame.to_string()),
+            ("{mtu}", self.around.frame.saturating_sub(18).to_string()),
+            ("{tester}", self.tester().unwrap_or_else(|| "address".to_owned())),
+            ("{entries}", self.entries.unwrap_or_default().to_string()),
+            ("{received}", received.to_string()),
+            ("{planned}", planned.to_string()),
+            ("{rate}", self.rate.to_string()),
+            ("{slower}", slower.to_string()),
+        ];
+        values.iter().fold(words.to_owned(), |words, (name, value)| words.replace(name, value))
+    }
+}
