@@ -54,7 +54,7 @@ pub struct TruthConfig {
     /// Connections deleted per second, in addition; 0: all at once.
     pub tear_down_rate: u64,
     /// Every k-th frame is reordered: sent after the rest of its batch, and at least the next frame of its direction.
-    pub overtake_every: u64,
+    pub reorder_every: u64,
     /// Delay of every processed batch, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
     /// Additional, uniformly random up to this time, in the same series for every device.
@@ -164,7 +164,7 @@ impl Truth {
     /// Whether it is the frame's turn to wait; also notes when another passes it, wherever emitted
     /// packets are sent.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
-        let is_turn = self.hits(self.forwarded, self.config.overtake_every);
+        let is_turn = self.hits(self.forwarded, self.config.reorder_every);
         match &mut self.held {
             Some(held) => {
                 held.is_passed |= held.to == to;
@@ -318,7 +318,7 @@ impl Wrapper for Truth {
             ("truth-lost", self.lost),
             ("truth-duplicated", self.duplicated),
             ("truth-changed", self.changed),
-            ("truth-overtaken", self.reordered_frames),
+            ("truth-reordered", self.reordered_frames),
         ]
     }
 

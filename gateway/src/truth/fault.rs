@@ -52,10 +52,10 @@ enum Fate {
     /// Sent after [`LATE`].
     Late,
     /// Sent after the next one.
-    Overtaken,
+    Reordered,
 }
 
-use Fate::{Back, Late, Lost, Overtaken, Sent, With};
+use Fate::{Back, Late, Lost, Reordered, Sent, With};
 use Side::{Customer, Internet};
 
 macro_rules! faults {
@@ -180,9 +180,9 @@ pub const FAULTS: &[KnownFault] = faults! {
     "duplicated" None, "sends all frames twice", "", "duplicate", |m| With(m.frame.clone());
     "one-in-twenty-duplicated" None, "sends every 20th frame twice", "", "duplicate",
         |m| if m.count.is_multiple_of(20) { With(m.frame.clone()) } else { Sent };
-    "overtaken" None, "sends every 50th frame after the next one",
+    "reordered" None, "sends every 50th frame after the next one",
         "hardware offloading changed the order of UDP packets (openwrt/openwrt#18214)", "after a later frame",
-        |m| if m.count % 50 == 25 { Overtaken } else { Sent };
+        |m| if m.count % 50 == 25 { Reordered } else { Sent };
     }
     "time" of NAT44 {
     "late" None, "sends all frames 200 ms late", "", "of an earlier trial", |_| Late;
@@ -279,8 +279,9 @@ pub const FAULTS: &[KnownFault] = faults! {
 };
 
 impl KnownFault {
-    /// The fault of this name.
+    /// The fault of this name. `overtaken` is the former name of `reordered`.
     pub fn named(name: &str) -> Option<&'static KnownFault> {
+        let name = if name == "overtaken" { "reordered" } else { name };
         FAULTS.iter().find(|fault| fault.name == name)
     }
 }
@@ -473,7 +474,7 @@ impl Wrapper for Faulty {
                 Lost => {}
                 Back(frame) => emit(from, &frame, spare),
                 Late => self.held.push_back(Held { due: Some(now + LATE), to, frame }),
-                Overtaken => self.held.push_back(Held { due: None, to, frame }),
+                Reordered => self.held.push_back(Held { due: None, to, frame }),
                 Sent | With(_) => {
                     emit(to, &frame, spare);
                     if let With(second) = fate {

@@ -38,7 +38,7 @@ fn config(keys: &KnownTruth, frame: usize) -> TruthConfig {
         duplicate_every: every(faults.duplicated_ppm),
         misroute_every: every(faults.misrouted_ppm),
         bad_checksum_every: every(faults.corrupted_ppm),
-        overtake_every: every(faults.reordered_ppm),
+        reorder_every: every(faults.reordered_ppm),
         after: keys.spares,
         capacity: limit(keys.capacity),
         reverse_capacity: keys.reverse_capacity.map(rate),

@@ -296,8 +296,12 @@ impl<'a> Run<'a> {
             if result.is_ok() {
                 self.tell(&Event::Doubt { text: ended.clone() })?;
             }
-            self.facts.doubts.insert(0, Doubt::Other(ended));
-            self.folder.dir().write(FACTS, &self.facts)?;
+            // Each point of the device starts the program again, which may end in the same way.
+            let doubt = Doubt::Other(ended);
+            if !self.facts.doubts.contains(&doubt) {
+                self.facts.doubts.insert(0, doubt);
+                self.folder.dir().write(FACTS, &self.facts)?;
+            }
         }
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;

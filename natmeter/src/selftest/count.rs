@@ -122,7 +122,7 @@ impl Tester<'_> {
 
     /// Correct, and also counted as reordered. No frame follows the last one, so it is excluded.
     fn reordered(&self) -> Case {
-        let inject = TruthConfig { overtake_every: 777, only: Some(Side::Internet), ..TruthConfig::default() };
+        let inject = TruthConfig { reorder_every: 777, only: Some(Side::Internet), ..TruthConfig::default() };
         let mut case = Case { name: "frames reordered, reverse".to_owned(), inject, ..self.nothing() };
         case.expected.reordered[1] = (self.depth.frames - 1) / 777;
         case

@@ -108,7 +108,7 @@ fn a_gateway_with_a_fault_of_the_gallery() {
         ("tos-changed", ""),
         ("mapping-shared", ""),
         ("duplicated", ""),
-        ("overtaken", "Frames arrived out of order"),
+        ("reordered", "Frames arrived out of order"),
         ("trailer", ""),
         ("fragmented", ""),
         ("icmp-error", ""),

@@ -175,10 +175,10 @@ impl<P: Port> Impair<P> {
         }
         let stamp = frame.stamp;
         self.hold(number, frame);
-        self.overtake(stamp);
+        self.reorder(stamp);
     }
 
-    fn overtake(&mut self, stamp: u64) {
+    fn reorder(&mut self, stamp: u64) {
         for late in &mut self.aside {
             late.frames_before_it -= 1;
         }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reordered_frame_is_overtaken_by_so_many_frames() {
+    fn a_reordered_frame_follows_so_many_later_frames() {
         let what = Impairment { seed: 3, loss: 50_000, reordered: 20_000, displacement: 3, ..Impairment::default() };
         let mut rig = rig(what);
         let out = pass(&mut rig, 2000, &[5]);

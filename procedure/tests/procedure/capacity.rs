@@ -104,7 +104,7 @@ fn a_slow_tester_does_not_change_the_capacity() {
 
 /// All of 200,000 connections answer, and the tester sent them in 4 s instead of 0.2 s.
 #[test]
-fn a_rate_that_nobody_offered_is_not_recorded() {
+fn a_rate_above_the_offered_one_is_not_recorded() {
     let mut device = altered(SimulatedDut::new(truth(WhenFull::KeepOld), 1), |_, spec, outcome| {
         if spec.connections > 100_000 {
             outcome.forward.send_time = Nanos::from_secs(4);

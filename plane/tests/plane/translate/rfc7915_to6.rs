@@ -280,7 +280,7 @@ fn rfc7915_4_5_udp_without_checksum_may_be_dropped() {
     assert_eq!((m[0], m[1]), (3, 13));
 }
 
-/// RFC 6935 permits it for tunnels; nobody has computed anything, so both directions are the same.
+/// RFC 6935 permits a zero checksum for tunnels. The translator has none to update, so both directions leave it.
 #[test]
 fn rfc7915_4_5_udp_without_checksum_may_be_forwarded() {
     let mut c = config();
