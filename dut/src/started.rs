@@ -228,7 +228,10 @@ mod tests {
     fn the_end_of_a_process_has_its_code_and_last_lines() {
         let mut started = spawn("echo to {left}; echo failed >&2; exit 3");
         let how = wait_for(&mut started);
-        assert!(how.contains("exit 3` ended with exit code 3 (found ") && how.contains(" s after its start), "), "{how}");
+        assert!(
+            how.contains("exit 3` ended with exit code 3 (found ") && how.contains(" s after its start), "),
+            "{how}"
+        );
         assert!(how.ends_with("last lines:\n    to eth0\n    failed"), "{how}");
         assert!(!started.is_running() && started.stop() == how);
         let how = wait_for(&mut spawn("kill -KILL $$"));
