@@ -83,7 +83,7 @@ const CAUSES: &[Cause] = &[
     },
     Cause {
         holds: |seen| seen.is_silent() && seen.entries.is_some_and(|entries| entries > 0),
-        words: "the box counts {entries} connections, and sends no frame to the {to} port",
+        words: "the box counts {entries} connections, and none of the frames reached the {to} port within the trial",
         next: "see its firewall, and its route and neighbour entry for the tester's {tester} on its {to} interface",
     },
     Cause {
