@@ -77,6 +77,11 @@ const CAUSES: &[Cause] = &[
                scenario the box's values",
     },
     Cause {
+        holds: |seen| seen.leg.received == 0 && seen.leg.faults.get(Fault::Late) > 0,
+        words: "frames arrive after the end of their trial",
+        next: "see the box for a deep queue or a shaper, and raise `drain` in [measure] of the scenario",
+    },
+    Cause {
         holds: |seen| seen.is_silent() && seen.other_passes,
         words: "only {to} to {from} passes",
         next: "see the firewall of the box for {from} to {to}, and its route to the addresses behind the {to} port",

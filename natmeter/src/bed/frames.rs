@@ -185,9 +185,10 @@ fn most_frequent(leg: &Leg) -> Option<(u64, Fault)> {
     most.filter(|(n, _)| *n > 0 && *n >= missing(leg))
 }
 
-/// Frames that did not arrive, neither right nor wrong.
+/// Frames that did not arrive, neither right nor wrong. Each late one is one of those that an earlier trial missed.
 fn missing(leg: &Leg) -> u64 {
-    let wrong: u64 = leg.faults.iter().filter(|(fault, _)| fault.is_of_device()).map(|(_, n)| n).sum();
+    let is_of_box = |fault: Fault| fault.is_of_device() || fault == Fault::Late;
+    let wrong: u64 = leg.faults.iter().filter(|(fault, _)| is_of_box(*fault)).map(|(_, n)| n).sum();
     leg.planned.saturating_sub(leg.received + wrong)
 }
 
@@ -199,7 +200,8 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
         let why = seen.explained().unwrap_or_else(|| way_out(fault, leg.received == 0).to_owned());
         return format!("{head}, {n} {}{}: {why}", fault.name(), example(leg, fault));
     }
-    let wrong = leg.faults.of_device().max_by_key(|(_, n)| *n);
+    let late = Some((Fault::Late, leg.faults.get(Fault::Late))).filter(|(_, n)| *n > 0);
+    let wrong = leg.faults.of_device().chain(late).max_by_key(|(_, n)| *n);
     let wrong = wrong.map(|(fault, n)| format!(", {n} {}{}", fault.name(), example(leg, fault))).unwrap_or_default();
     let head = format!("{head}, {} did not arrive{wrong}", missing(leg));
     let why = seen.explained().unwrap_or_else(|| {
@@ -286,6 +288,21 @@ mod tests {
                 outcome.host.tester_drops = self.tester_drops;
             }
             Ok(outcome)
+        }
+    }
+
+    /// Late frames arrive in the next trials, and not as many in each.
+    #[test]
+    fn a_box_that_is_late_is_not_taken_for_one_that_drops() {
+        let spec = trials(0, None).pop().unwrap().1;
+        for late in [1, FRAMES - 1, FRAMES + 1] {
+            let mut outcome = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1).run(&spec).unwrap();
+            outcome.forward.received = 0;
+            outcome.forward.faults.0[Fault::Late as usize] = late;
+            let around = Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10 };
+            let (grade, said) = judged(&spec, &Ok(outcome), &around);
+            assert!(grade == Grade::Bad && said.contains(&format!("{late} of an earlier trial")), "{said}");
+            assert!(said.contains("raise `drain`"), "{said}");
         }
     }
 
