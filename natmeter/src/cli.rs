@@ -194,6 +194,15 @@ pub(crate) enum Command {
     /// Describe and check a test bed: two ports of this machine, and the box between them
     #[command(subcommand)]
     Bed(BedCommand),
+    /// Make a router in a namespace, and measure it as a box of your own, step by step
+    #[command(after_help = "Example: natmeter try-box")]
+    TryBox {
+        /// Folder for the bed file, the scenario and the runs; files that are there are used as they are
+        #[arg(default_value = "try-box")]
+        folder: PathBuf,
+        #[command(flatten)]
+        turn: Turn,
+    },
     /// Build and try guests: virtual machines that natmeter boots as devices under test
     Guest(GuestArgs),
     /// Run the gateway as a program, on interfaces or between capture files
@@ -513,6 +522,7 @@ mod tests {
             ("trend", &[]),
             ("merge", &[]),
             ("selftest", &["beside", "wait"]),
+            ("try-box", &["beside", "wait"]),
             ("check", &["set", "full", "scale", "cell"]),
             ("plan", &["set", "full", "scale", "cell", "runs"]),
             ("list", &[]),

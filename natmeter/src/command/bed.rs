@@ -1,13 +1,14 @@
 //! `natmeter bed`: the file of a test bed, and its check before a run.
 
 use super::turn::MyTurn;
-use super::{failed, load, show};
+use super::{failed, load, privilege, show};
 use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
 use crate::rig::{RunContext, machine};
 use crate::run;
 use crate::term::{self, folded, out};
+use record::plan::Plan;
 use record::report::number::grouped;
 use record::store::date::rfc3339;
 use scenario::LoadedScenario;
@@ -76,6 +77,7 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
         None => load::given("frames of a stateful NAT44", NAT44, &changes, output),
     }?;
     let mut turn = MyTurn::at_ports(turn, &loaded.scenario)?;
+    privilege(&loaded.scenario, &Plan::new(&loaded.scenario), &mut turn)?;
     let process = turn.process()?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     Ok(carry_out(&loaded, &name, scenario.is_none(), &process, output))
@@ -91,7 +93,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Result<Exit
     let process = turn.process()?;
     let scenario = &loaded.scenario;
     let bed = scenario.bed.as_ref().expect("the option --bed was given");
-    let point = &record::plan::Plan::new(scenario).measurements[0].point;
+    let point = &Plan::new(scenario).measurements[0].point;
     let [frames, sent] = run::over_ports(scenario, bed, point, &process)
         .map_err(|error| failed(format_args!("{error}; is left cabled to right?")))?;
     let t0 = T0 {

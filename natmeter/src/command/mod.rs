@@ -22,6 +22,7 @@ mod selftest;
 mod serve;
 mod size;
 mod trend;
+mod try_box;
 mod turn;
 
 use crate::cli::{Cli, Command, Output};
@@ -31,6 +32,7 @@ use crate::run::RunError;
 use crate::term::{self, err, out};
 use dut::{DutError, RunDir};
 use record::plan::Plan;
+use scenario::bed::Bed;
 use scenario::{Scenario, TestBed};
 use serde::Serialize;
 use std::fmt::Display;
@@ -56,6 +58,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Clean) => clean::clean(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, output),
         Some(Command::Bed(command)) => bed::bed(&command, output),
+        Some(Command::TryBox { folder, turn }) => try_box::try_box(&folder, turn, output),
         Some(Command::Guest(args)) => guest::guest(&args, output).map_err(failed),
         Some(Command::Gateway(args)) => gateway::gateway(&args, output),
         Some(Command::Check(scenario)) => check::check(&scenario, output),
@@ -70,12 +73,12 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
     }
 }
 
-/// Refuses if another run uses the test bed, before the self-test could disturb that run, or waits
-/// until the test bed is free. Without root, enters a user namespace, before the first thread
+/// Refuses if another run uses natmeter's own test bed, before the self-test could disturb that run, or waits
+/// until it is free. Without root, enters a user namespace if natmeter makes links, before the first thread
 /// starts.
 fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), Exit> {
-    let needs_namespace = scenario.bed.is_none() && TestBed::all(scenario).contains(&TestBed::SameMachine);
-    if !needs_namespace {
+    let is_own = scenario.bed.is_none() && TestBed::all(scenario).contains(&TestBed::SameMachine);
+    if !(is_own || scenario.bed.as_ref().is_some_and(Bed::makes_links)) {
         return Ok(());
     }
     let points: Vec<_> = plan.points().cloned().collect();
@@ -83,8 +86,10 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     let checked = rig::checks::check_tools(scenario, &points);
     let checked = checked.and_then(|()| rig::checks::check_devices(scenario, &points, root));
     checked.map_err(fail)?;
-    // A run with `--beside` may use the test bed.
-    turn.wait_for(|| dut::lock::see_that_bed_is_free(&RunDir::of_this_user()))?;
+    if is_own {
+        // A run with `--beside` may use the test bed.
+        turn.wait_for(|| dut::lock::see_that_bed_is_free(&RunDir::of_this_user()))?;
+    }
     if root {
         return Ok(());
     }

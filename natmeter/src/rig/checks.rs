@@ -16,7 +16,7 @@ pub(crate) fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), R
         if let Some(between) = between {
             dut::dns::see_that_tools_are_there(&between)?;
         }
-        if let Some((bed, configuration)) = own(scenario, point) {
+        if let Some((bed, configuration)) = made(scenario, point) {
             let tools = [IP, ETHTOOL].iter().chain(configuration.software.tools);
             let new: Vec<Tool> = tools.copied().filter(|tool| !needed.contains(tool)).collect();
             needed.extend(new);
@@ -30,9 +30,9 @@ pub(crate) fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), R
     Ok(())
 }
 
-/// The bed of a device that has its own, and what steps configure in it.
-fn own(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
-    let bed = scenario.duts[point.dut].own_bed(scenario)?;
+/// The bed whose links natmeter makes, and what steps configure in it.
+fn made(scenario: &Scenario, point: &Point) -> Option<(Bed, Configuration)> {
+    let bed = scenario.bed_with(&scenario.duts[point.dut]).filter(|bed| bed.makes_links())?.into_owned();
     let (role, keys) = bed.boxes.first()?;
     let configured = configuration::of(scenario, &bed, (role, keys), point)?;
     Some((bed, configured))
@@ -53,7 +53,7 @@ pub(crate) fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -
         if let Some(refused) = what_takes_root(scenario, point).filter(|_| !root) {
             return Err(refused.into());
         }
-        if let Some((_, configuration)) = own(scenario, point) {
+        if let Some((_, configuration)) = made(scenario, point) {
             configuration.plan()?;
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -
 
 /// The refusal of what only root can have at a point; none if a user namespace is enough.
 pub(crate) fn what_takes_root(scenario: &Scenario, point: &Point) -> Option<DutError> {
-    let (bed, configuration) = own(scenario, point)?;
+    let (bed, configuration) = made(scenario, point)?;
     let pinned = configuration.pinning_takes_root();
     let is_xdp = bed.ports().iter().any(|(_, port)| !matches!(port.io, PortIo::AfPacket | PortIo::Tap));
     let xdp = is_xdp.then(|| DutError::Refused {

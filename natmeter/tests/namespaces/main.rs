@@ -39,6 +39,7 @@ mod same_machine;
 mod software;
 mod street;
 mod traffic;
+mod try_box;
 mod tun;
 mod userspace;
 mod vlan;

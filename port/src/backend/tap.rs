@@ -109,7 +109,7 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
             Errno::ACCESS | Errno::PERM => {
                 "make it accessible to all users, as udev does: chmod 0666 /dev/net/tun; or run as root"
             }
-            Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun",
+            Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun; or a container has no such device: start it with --device /dev/net/tun",
             _ => "",
         };
         PortError::system(format!("opening {path}"), e, advice)
