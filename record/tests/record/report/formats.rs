@@ -10,7 +10,7 @@ use record::report::number::grouped_f64;
 use record::report::result::PointResult;
 use record::report::{KNOWN, Report};
 use roxmltree::{Document, Node};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of foreign files with the special characters of all formats.
 const HOSTILE: &str = "<&>\"' | a_b*c `d` $x$ ~ ^ # % {e} \\f [g]\nh,\t-- é 中 \u{1b}[1m\u{202e}\u{ffff}";
@@ -346,28 +346,79 @@ fn fields(csv: &str) -> Vec<Vec<String>> {
     lines
 }
 
+/// The lines of a rendered CSV, by the names of their columns.
+fn by_column(run: &Run, format: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = fields(&rendered(run, format)).into_iter();
+    let columns = lines.next().unwrap();
+    let named = |line: Vec<String>| {
+        assert_eq!(line.len(), columns.len());
+        columns.iter().cloned().zip(line).collect()
+    };
+    lines.map(named).collect()
+}
+
+/// What a data frame would do: each point's median over the lines of repetitions, beside the line that has the median.
 #[test]
-fn long_csv_has_each_value_of_each_repetition_once() {
-    for (name, run) in all() {
-        let lines = fields(&rendered(&run, "csv-long"));
-        let at = |column: &str| lines[0].iter().position(|name| name == column).unwrap();
-        let (quantity, value) = (at("quantity"), at("value"));
-        assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{name}");
+fn medians_of_repetitions_of_long_csv_are_those_of_the_report() {
+    for (name, run) in examples() {
+        let lines = by_column(&run, "csv-long");
+        let ends = ["stat", "repetition", "bound", "kind", "value", "error", "low", "high", "coverage", "total"];
+        let ends: Vec<&str> = ends.into_iter().chain(["trials", "invalid", "after_s"]).collect();
+        let mut groups: BTreeMap<Vec<(&String, &String)>, Vec<&BTreeMap<String, String>>> = BTreeMap::new();
+        for line in &lines {
+            let point = line.iter().filter(|(column, _)| !ends.contains(&column.as_str()) && *column != "unit");
+            groups.entry(point.filter(|(column, _)| *column != "rate_direction").collect()).or_default().push(line);
+        }
         let report = report(&run);
-        let expected: Vec<String> = report
-            .results
-            .iter()
-            .flat_map(|result| &result.repetitions)
-            .map(|r| match r.bound {
-                ResultKind::NothingMeasured => String::new(),
-                ResultKind::Below => r.error.0.to_string(),
-                _ => r.value.to_string(),
-            })
-            .collect();
-        let values: Vec<String> =
-            lines.iter().filter(|line| line[quantity] == "value").map(|line| line[value].clone()).collect();
-        assert_eq!(values, expected, "{name}");
+        assert_eq!(groups.len(), report.results.len(), "{name}");
+        let by_csv = by_column(&run, "csv");
+        assert_eq!(by_csv.len(), report.results.len(), "{name}: a line a result");
+        for lines in groups.values() {
+            let of = |stat: &str| lines.iter().filter(|line| line["stat"] == stat).collect::<Vec<_>>();
+            let [median] = of("median")[..] else { panic!("{name}: {lines:?}") };
+            let one = &by_csv.iter().find(|line| {
+                [("metric", "metric"), ("label", "device"), ("connections", "connections"), ("cpu_cores", "cores")]
+                    .iter()
+                    .all(|(a, b)| line[*a] == median[*b])
+                    && scenario::axis::AXES.iter().all(|axis| {
+                        let column = axis.name().replace('-', "_");
+                        line[&column] == median[&column]
+                    })
+            });
+            let columns = ["value", "bound", "kind", "low", "high", "coverage", "total", "trials", "invalid"];
+            assert_eq!(columns.map(|c| &one.unwrap()[c]), columns.map(|c| &median[c]), "{name}");
+            let mut values: Vec<f64> = of("repetition").iter().filter_map(|line| line["value"].parse().ok()).collect();
+            values.sort_by(f64::total_cmp);
+            // An upper bound is the lowest rate that failed.
+            if median["bound"] != "<" && median["kind"] != "no-rate" {
+                assert_eq!(method::stats::median_of(&values), median["value"].parse().ok(), "{name}: {median:?}");
+            }
+        }
+    }
+}
+
+/// `stat` and `repetition` tell all lines of a result apart, and a bound says what a repetition knows.
+#[test]
+fn long_csv_has_each_value_once_with_its_bound() {
+    for (name, run) in all() {
+        let text = rendered(&run, "csv-long");
+        let lines = fields(&text);
+        let value = lines[0].iter().position(|name| name == "bound").unwrap();
         let keys: BTreeSet<&[String]> = lines.iter().map(|line| &line[..value]).collect();
-        assert!(keys.len() == lines.len() || name == "hostile", "{name}: a quantity is there twice");
+        assert!(keys.len() == lines.len() || name == "hostile", "{name}: a value is there twice");
+    }
+    for kind in ResultKind::WEAKEST_FIRST {
+        let mut run = fixture::quickstart();
+        run.outcomes.iter_mut().for_each(|o| o.result.kind = kind);
+        let sign = match kind {
+            ResultKind::NothingMeasured | ResultKind::NoRate => "",
+            ResultKind::Below => "<",
+            kind if kind.at_least() => ">=",
+            _ => "=",
+        };
+        for line in by_column(&run, "csv-long").iter().filter(|line| line["stat"] == "repetition") {
+            assert_eq!((line["bound"].as_str(), line["value"].is_empty()), (sign, sign.is_empty()), "{kind:?}");
+            assert_eq!(line["kind"], kind.name());
+        }
     }
 }
