@@ -346,8 +346,10 @@ fn fields(csv: &str) -> Vec<Vec<String>> {
     lines
 }
 
-/// The lines of a rendered CSV, by the names of their columns.
-fn by_column(run: &Run, format: &str) -> Vec<BTreeMap<String, String>> {
+/// The fields of a line, by the names of their columns.
+type Line = BTreeMap<String, String>;
+
+fn by_column(run: &Run, format: &str) -> Vec<Line> {
     let mut lines = fields(&rendered(run, format)).into_iter();
     let columns = lines.next().unwrap();
     let named = |line: Vec<String>| {
@@ -364,7 +366,7 @@ fn medians_of_repetitions_of_long_csv_are_those_of_the_report() {
         let lines = by_column(&run, "csv-long");
         let ends = ["stat", "repetition", "bound", "kind", "value", "error", "low", "high", "coverage", "total"];
         let ends: Vec<&str> = ends.into_iter().chain(["trials", "invalid", "after_s"]).collect();
-        let mut groups: BTreeMap<Vec<(&String, &String)>, Vec<&BTreeMap<String, String>>> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<(&String, &String)>, Vec<&Line>> = BTreeMap::new();
         for line in &lines {
             let point = line.iter().filter(|(column, _)| !ends.contains(&column.as_str()) && *column != "unit");
             groups.entry(point.filter(|(column, _)| *column != "rate_direction").collect()).or_default().push(line);
