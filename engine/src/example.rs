@@ -16,7 +16,9 @@ fn example((fault, octets, len): (Fault, &[u8], usize), plan: Option<&JudgePlan<
     let got = decode::line(octets, len).to_string();
     let expected = plan.and_then(|plan| match fault {
         // Nothing was expected in place of these.
-        Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate | Fault::IcmpError => None,
+        Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Returned | Fault::Duplicate | Fault::IcmpError => {
+            None
+        }
         Fault::OutsidePool => plan.expect.outer().map(in_pool),
         _ => expected(octets, plan, ttl.unwrap_or_default()).map(|frame| beside(&got, &frame, octets, ttl.is_some())),
     });

@@ -217,6 +217,7 @@ impl JudgePlan<'_> {
         match Tag::read(frame, self.expect.tag_at()) {
             None => Fault::Foreign,
             Some(tag) if tag.trial != self.trial => Fault::Late,
+            Some(tag) if (tag.stream & 0x80 != 0) != self.id.is_reverse() => Fault::Returned,
             Some(_) => Fault::Unexpected,
         }
     }

@@ -140,10 +140,11 @@ impl<T: Trials> TrialJudge<T> {
     }
 
     /// Probes the DUT with a load that every working DUT passes in part. After two valid trials
-    /// without an answer it is dead if no frame of any kind arrived in them.
+    /// without an answer it is dead if no frame of any kind arrived in them, and only right ones in those before.
     pub fn probe(
         &mut self,
         spec: &TrialSpec,
+        before: &[Attempt],
         mut answers: impl FnMut(&TrialOutcome) -> bool,
     ) -> Result<Life, TrialError> {
         let mut unanswered = 0;
@@ -159,8 +160,13 @@ impl<T: Trials> TrialJudge<T> {
                 most = Some(outcome);
             }
             if counts && more(&mut unanswered) == DEAD_PROBES {
-                let most = most.filter(|most| witness::arrived(most) > 0);
-                return Ok(most.map_or(Life::Dead, |most| Life::Faulty(witness::in_words(spec, &most))));
+                // A router limits the rate of its ICMP errors (RFC 1812, section 4.3.2.8), and may have no more for the probes.
+                let before =
+                    before.iter().map(|at| (&at.spec, &at.outcome)).filter(|at| witness::has_no_right_frame(at.1));
+                let mut all = most.iter().map(|most| (spec, most)).chain(before);
+                let words =
+                    all.find(|at| witness::arrived(at.1) > 0).map(|(spec, outcome)| witness::in_words(spec, outcome));
+                return Ok(words.map_or(Life::Dead, Life::Faulty));
             }
         }
         Ok(Life::Unknown)
@@ -204,7 +210,7 @@ impl<T: Trials> TrialJudge<T> {
                     // This trial left an incomplete table.
                     spec.keep_table = false;
                     if !alive {
-                        self.probe_set_up(&spec)?;
+                        self.probe_set_up(&spec, &attempts)?;
                         alive = true;
                     }
                     if more(&mut by_phase1) >= PHASE1_TRIALS {
@@ -223,7 +229,7 @@ impl<T: Trials> TrialJudge<T> {
         }
     }
 
-    fn probe_set_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
+    fn probe_set_up(&mut self, spec: &TrialSpec, before: &[Attempt]) -> Result<(), TrialError> {
         let (connections, rate) = probe_connections(spec.connections, spec.phase1_rate.unwrap_or(spec.rate));
         let probe = TrialSpec {
             kind: PhaseKind::Establish,
@@ -239,7 +245,7 @@ impl<T: Trials> TrialJudge<T> {
             "phase 1: the DUT set up no connection, not even one of {connections} at {} per second",
             probe.rate
         );
-        self.probe(&probe, |outcome| outcome.forward.received > 0)?.or_error(&what).map(drop)
+        self.probe(&probe, before, |outcome| outcome.forward.received > 0)?.or_error(&what).map(drop)
     }
 
     fn cap_phase1(&self, spec: &mut TrialSpec) {
@@ -275,7 +281,10 @@ fn phase1_fails(attempts: &[Attempt], reason: &Invalid) -> TrialError {
         whole.len()
     );
     let at_all_rates = alike.len() == whole.len() && alike.first() != alike.last();
-    let advice = if at_all_rates {
+    let (missing, late) = (best.spec.connections - learned(&best), witness::late(&best.outcome));
+    let advice = if late > missing / 2 {
+        "frames arrive later than `phase1-drain`: raise it"
+    } else if at_all_rates {
         "the same at each rate: check the DUT's table, port pool and timeouts"
     } else {
         reason.advice()

@@ -271,16 +271,20 @@ pub enum Fault {
     WrongVlan,
     /// The Ethernet destination is not the port's address.
     WrongMac,
-    /// TOS, traffic class or flow label is wrong where an RFC fixes it (RFC 7915, sections 4.1 and 5.1).
-    WrongTrafficClass,
+    /// The flow label is wrong where an RFC fixes it (RFC 7915, section 4.1).
+    #[serde(alias = "wrong-traffic-class")]
+    WrongFlowLabel,
     /// DF is wrong where an RFC fixes it (RFC 791, section 2.3).
-    WrongIdentification,
+    #[serde(alias = "wrong-identification")]
+    WrongDontFragment,
     /// Octets follow a right frame.
     Trailer,
+    /// A test frame of this trial at the port that sent it.
+    Returned,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 19] = [
+    pub const ALL: [Fault; 20] = [
         Fault::Foreign,
         Fault::Late,
         Fault::Unexpected,
@@ -297,14 +301,15 @@ impl Fault {
         Fault::Fragment,
         Fault::WrongVlan,
         Fault::WrongMac,
-        Fault::WrongTrafficClass,
-        Fault::WrongIdentification,
+        Fault::WrongFlowLabel,
+        Fault::WrongDontFragment,
         Fault::Trailer,
+        Fault::Returned,
     ];
 
     /// Whether only the device can have made a frame of this trial so: neither waiting nor another sender explains it.
     pub fn is_of_device(self) -> bool {
-        !matches!(self, Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate)
+        !matches!(self, Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate | Fault::Returned)
     }
 
     /// What is wrong with a frame, behind a number of frames.
@@ -326,9 +331,10 @@ impl Fault {
             Fault::Fragment => "fragments",
             Fault::WrongVlan => "with a wrong VLAN tag",
             Fault::WrongMac => "to another Ethernet address",
-            Fault::WrongTrafficClass => "with a wrong flow label",
-            Fault::WrongIdentification => "with a wrong DF",
+            Fault::WrongFlowLabel => "with a wrong flow label",
+            Fault::WrongDontFragment => "with a wrong DF",
             Fault::Trailer => "with a trailer",
+            Fault::Returned => "that came back to the port that sent them",
         }
     }
 }

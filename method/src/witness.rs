@@ -1,6 +1,6 @@
 //! What arrived in a trial, in words: for a result that has no rate because no frame came back right.
 
-use crate::trial::{Example, Leg, PhaseKind, TrialOutcome, TrialSpec};
+use crate::trial::{Example, Fault, Leg, PhaseKind, TrialOutcome, TrialSpec};
 use crate::units::Count;
 
 /// Frames of any kind that arrived at either port: right, wrong or late.
@@ -8,10 +8,20 @@ pub fn arrived(outcome: &TrialOutcome) -> Count {
     legs(outcome).map(|(_, leg)| leg.received + leg.faults.total()).sum()
 }
 
+/// Whether no frame of the trial arrived right.
+pub fn has_no_right_frame(outcome: &TrialOutcome) -> bool {
+    legs(outcome).all(|(_, leg)| leg.received == 0)
+}
+
 /// Whether a direction has wrong frames of the trial and no right one. No noise of the host makes a frame wrong.
 pub fn has_only_wrong_frames(outcome: &TrialOutcome) -> bool {
     let wrong = |leg: &Leg| leg.faults.iter().filter(|(fault, _)| fault.is_of_device()).map(|(_, n)| n).sum::<Count>();
     legs(outcome).any(|(_, leg)| leg.sent > 0 && leg.received == 0 && wrong(leg) > 0)
+}
+
+/// Frames of earlier trials.
+pub fn late(outcome: &TrialOutcome) -> Count {
+    legs(outcome).map(|(_, leg)| leg.faults.get(Fault::Late)).sum()
 }
 
 /// Whether frames of the trial arrived wrong, in whatever direction: no rate makes a frame wrong.
@@ -76,7 +86,7 @@ fn leg_in_words(port: &str, leg: &Leg) -> Option<String> {
     Some(format!("{right} {}", wrong.join(", ")).trim_end().to_owned())
 }
 
-fn example(leg: &Leg, fault: crate::Fault) -> String {
+fn example(leg: &Leg, fault: Fault) -> String {
     let example = leg.examples.iter().find(|example| example.fault == fault);
     example.map(Example::in_words).map_or_else(String::new, |words| format!(" ({words})"))
 }
@@ -84,7 +94,7 @@ fn example(leg: &Leg, fault: crate::Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{Fault, Load, StoreFacts};
+    use crate::trial::{Load, StoreFacts};
     use crate::units::Rate;
 
     fn leg(sent: Count, received: Count, faults: &[(Fault, Count)]) -> Leg {

@@ -89,6 +89,11 @@ impl StreamId {
         Some([u64::from_be(word(t, 0)), u64::from_be(word(t, 8))])
     }
 
+    /// Whether the stream flows Right to Left.
+    pub fn is_reverse(self) -> bool {
+        self.0 & (1 << 23) != 0
+    }
+
     /// Whether a tag is of this stream.
     #[inline(always)]
     pub fn owns(self, words: [u64; 2]) -> bool {
@@ -141,6 +146,7 @@ mod tests {
             prop_assert_eq!(StreamId::sequence(words), sequence);
             prop_assert_eq!((StreamId::index(words), StreamId::sender(words)), (index, sender));
             prop_assert!(StreamId::new(trial, stream).owns(words));
+            prop_assert_eq!(StreamId::new(trial, stream).is_reverse(), stream & 0x80 != 0);
             prop_assert!(!StreamId::new(trial ^ 1, stream).owns(words));
             prop_assert!(!StreamId::new(trial, stream ^ 1).owns(words));
             prop_assert_eq!(StreamId::words(&b[..19], 2), None);

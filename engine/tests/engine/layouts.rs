@@ -156,7 +156,7 @@ fn behind_a_translator_to_ipv6_the_flow_label_is_fixed() {
     let [siit, ..] = edges();
     for (at, xor) in [(15, 1), (16, 1), (17, 1)] {
         let (faults, open) = changed(&siit.1, true, &[(at, xor)]);
-        assert_eq!((faults.get(Fault::WrongTrafficClass), faults.total(), open), (1, 1, [0; 3]), "octet {at}");
+        assert_eq!((faults.get(Fault::WrongFlowLabel), faults.total(), open), (1, 1, [0; 3]), "octet {at}");
     }
     for (at, xor) in [(14, 1), (15, 0x10)] {
         let (faults, open) = changed(&siit.1, true, &[(at, xor)]);
@@ -183,7 +183,7 @@ fn a_tunnel_may_choose_traffic_class_and_flow_label_of_its_own_header() {
         assert_eq!((faults.total(), open), (0, differs), "octet {at}");
     }
     let (faults, _) = changed(&tunnel.1, true, &[(60, 0x40)]);
-    assert_eq!((faults.get(Fault::WrongIdentification), faults.total()), (1, 1), "DF inside");
+    assert_eq!((faults.get(Fault::WrongDontFragment), faults.total()), (1, 1), "DF inside");
 }
 
 #[test]

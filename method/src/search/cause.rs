@@ -1,5 +1,5 @@
-//! Why a search found no rate: a share of lost frames that is the same at every rate, or a table that holds fewer
-//! connections than were opened.
+//! Why a search found no rate: a share of lost frames that is the same at every rate, a table that holds fewer
+//! connections than were opened, or frames that arrive after their trial.
 
 use crate::stats::share_interval;
 use crate::trial::Fault;
@@ -16,6 +16,8 @@ pub enum NoRate {
     FlatLoss(Vec<FlatLoss>),
     /// The device holds fewer connections than were opened, the same number at every rate.
     SmallTable(SmallTable),
+    /// The frames of a trial that are lost arrive after its end.
+    LateFrames(LateFrames),
 }
 
 /// Frames of one stream that were lost or wrong at every rate.
@@ -38,6 +40,19 @@ pub struct FlatLoss {
     /// as a share would: there is no share of all frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_each_trial: Option<[Count; 2]>,
+}
+
+/// Frames that arrived after the end of their trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LateFrames {
+    /// Frames that arrived after the end.
+    pub late: Count,
+    /// Frames sent.
+    pub sent: Count,
+    /// The lowest rate of these trials.
+    pub lowest: Rate,
+    /// The highest.
+    pub highest: Rate,
 }
 
 /// The connections that a device holds.

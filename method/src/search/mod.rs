@@ -13,7 +13,7 @@ mod verify;
 mod warm;
 
 pub use bottleneck::Bottleneck;
-pub use cause::{FlatLoss, NoRate, SmallTable};
+pub use cause::{FlatLoss, LateFrames, NoRate, SmallTable};
 pub use evidence::{BelowResolution, Evidence, KeptTable, Leak, ValidationCap};
 pub use no_rate::LossLog;
 pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
@@ -264,7 +264,7 @@ impl<'a> Decider<'a> {
         if judgement.decision.passed() || dark.is_empty() {
             return Ok(Life::Alive);
         }
-        let life = self.judged.probe(probe, |outcome| {
+        let life = self.judged.probe(probe, &judgement.attempts, |outcome| {
             let still = dark_streams(outcome);
             dark.retain(|stream| still.contains(stream));
             dark.is_empty()

@@ -1,7 +1,7 @@
 //! Looks for losses that no rate causes, so that there is no rate to find (METHODOLOGY.md, losses that no rate causes).
 
 use super::Progress;
-use super::cause::{FlatLoss, NoRate, SmallTable};
+use super::cause::{FlatLoss, LateFrames, NoRate, SmallTable};
 use super::result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 use crate::judged::{Attempt, Decision, Judgement};
 use crate::ratio::Ratio;
@@ -40,6 +40,10 @@ const WIDE_SPAN: u64 = 8;
 const MANY_WRONG: Count = 10;
 /// The same for trials of equal numbers of frames, by the number of rates.
 const ALIKE_RATES: usize = 5;
+/// Late frames explain a loss that is at most so many times as large. Of an overload, at most half of the frames are late in a factor
+/// of two below its end, so that a wider span of rates with such losses shows a delay.
+const ARE_LATE: f64 = 1.1;
+const LATE_SPAN: u64 = 4;
 
 /// What the valid trials of a search lost.
 #[derive(Debug)]
@@ -171,6 +175,9 @@ impl LossLog {
         if !matches!(result.kind, Exact | Between | NothingPassed | Below) {
             return Ok(result);
         }
+        if let Some(late) = late_frames(&result.trace) {
+            return Ok(result.without_rate(NoRate::LateFrames(late)));
+        }
         if let Some(table) = self.small_table() {
             return Ok(result.without_rate(NoRate::SmallTable(table)));
         }
@@ -278,8 +285,8 @@ impl LossLog {
             let Loss { wrong, sent } = own().map(|own| own.lost).fold(Loss::default(), Loss::plus);
             let mut faults = FaultCounts::default();
             own().for_each(|own| faults.merge(&own.faults));
-            let fault =
-                faults.of_device().filter(|(fault, _)| *fault != Fault::Duplicate).max_by_key(|(_, frames)| *frames);
+            let explains = |fault: Fault| fault.is_of_device() || fault == Fault::Late;
+            let fault = faults.iter().filter(|(fault, _)| explains(*fault)).max_by_key(|(_, frames)| *frames);
             let fault = fault.filter(|(_, frames)| frames.saturating_mul(2) >= wrong).map(|(fault, _)| fault);
             let each: Vec<(Rate, Loss)> =
                 trials.iter().filter_map(|trial| Some((trial.rate, trial.of(stream)?))).collect();
@@ -294,12 +301,18 @@ impl LossLog {
 }
 
 /// The least and the most wrong frames of a trial, if the same number, or the same time, of each trial explains them better than
-/// a share does, by the likelihood of Poisson counts.
+/// a share does, by the likelihood of Poisson counts; or if as many trials of equal length have this number.
 fn of_each_trial(trials: &[(Rate, Loss)]) -> Option<[Count; 2]> {
     let fit = |exposure: &dyn Fn(&(Rate, Loss)) -> f64| -> f64 {
         let all: f64 = trials.iter().map(exposure).sum();
         trials.iter().map(|trial| trial.1.wrong as f64 * (exposure(trial).max(1e-9) / all).ln()).sum()
     };
+    let first = trials.first()?.1;
+    if trials.len() >= ALIKE_RATES
+        && trials.iter().all(|(_, loss)| (loss.wrong, loss.sent) == (first.wrong, first.sent))
+    {
+        return Some([first.wrong; 2]);
+    }
     let share = fit(&|(_, loss)| loss.sent as f64);
     let other = fit(&|_| 1.0).max(fit(&|(rate, _)| rate.0 as f64));
     let wrong = || trials.iter().map(|(_, loss)| loss.wrong);
@@ -366,7 +379,25 @@ pub fn ends(trace: &[SearchStep]) -> bool {
     let all_alike = alike.len() >= ALIKE_RATES && spans(&alike);
     let is_flat = equal >= EQUAL_RATES && last.lost >= LEAST_MISSING || all_alike;
     let none_passed = trace.iter().all(|step| step.verdict != StepVerdict::Pass);
-    none_passed && (loss(last).exceeds_queues() && is_flat || all_arrived)
+    late_frames(trace).is_some() || none_passed && (loss(last).exceeds_queues() && is_flat || all_arrived)
+}
+
+/// The frames of failed steps of a search in which no rate passed, if what each step lost arrived in the next one.
+fn late_frames(trace: &[SearchStep]) -> Option<LateFrames> {
+    let is_late = |pair: &&[SearchStep]| {
+        let (lost, sent) = (pair[0].lost, pair[0].sent);
+        pair[0].verdict == StepVerdict::Fail
+            && lost > 0
+            && lost <= sent / 2
+            && lost as f64 <= ARE_LATE * pair[1].late as f64
+    };
+    let late: Vec<&[SearchStep]> = trace.windows(2).filter(is_late).collect();
+    let rates = || late.iter().map(|pair| pair[0].rate);
+    let (lowest, highest) = (rates().min()?, rates().max()?);
+    let passed = trace.iter().any(|step| step.verdict == StepVerdict::Pass);
+    let sum = |of: &dyn Fn(&SearchStep) -> Count| late.iter().map(|pair| of(&pair[0])).sum();
+    let is_shown = !passed && late.len() >= EQUAL_RATES && highest.0 / LATE_SPAN >= lowest.0;
+    is_shown.then(|| LateFrames { late: sum(&|step| step.lost), sent: sum(&|step| step.sent), lowest, highest })
 }
 
 #[cfg(test)]
@@ -384,6 +415,7 @@ mod tests {
             lost,
             sent: rate / 10,
             wrong,
+            late: 0,
             native: None,
             duration: None,
             connections: None,
@@ -402,7 +434,34 @@ mod tests {
         assert_eq!(of_each_trial(&trials(&|_, _| 3)), Some([3, 3]));
         assert_eq!(of_each_trial(&trials(&|rate, _| rate.0 / 200)), Some([5, 320]), "the first 5 ms");
         assert_eq!(of_each_trial(&trials(&|_, sent| sent / 500)), None);
+        let equal = [8, 4, 2, 1].map(|rate| (Rate(rate), Loss { wrong: 20, sent: 1_000 }));
+        assert_eq!(of_each_trial(&[equal, equal].concat()), Some([20; 2]), "the same connections");
         assert_eq!(of_each_trial(&trials(&|_, sent| sent / 500 + sent % 7)), None);
+    }
+
+    /// A device delays each frame by 0.1 s more than the trial waits; or queues what exceeds 100,000 frames/s, without a limit.
+    #[test]
+    fn frames_that_arrive_after_their_trial_end_a_search() {
+        let trace = |rates: u32, lost: &dyn Fn(u64) -> Count, share: Count| -> Vec<SearchStep> {
+            let mut late = 0;
+            let steps = (0..rates).map(|i| 800_000 >> i).map(|rate| {
+                let before = std::mem::replace(&mut late, lost(rate) * share / 100);
+                SearchStep { late: before, sent: 100_000, ..failed(rate, lost(rate), 0) }
+            });
+            steps.collect()
+        };
+        let delayed: &dyn Fn(u64) -> Count = &|rate| (rate / 10).min(100_000);
+        let queued: &dyn Fn(u64) -> Count = &|rate| 100_000 - 100_000 * 100_000 / rate.max(100_001);
+        assert!(ends(&trace(5, delayed, 100)));
+        let late = LateFrames { late: 70_000, sent: 300_000, lowest: Rate(100_000), highest: Rate(400_000) };
+        assert_eq!(late_frames(&trace(5, delayed, 100)), Some(late));
+        for (trace, why) in [
+            (trace(4, delayed, 100), "two rates"),
+            (trace(8, delayed, 80), "a fifth never arrived"),
+            (trace(5, queued, 100), "what exceeds the capacity"),
+        ] {
+            assert!(!ends(&trace), "{why}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::judged::{Decision, Judgement};
 use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
 use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
+use crate::witness;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -144,6 +145,9 @@ pub struct SearchStep {
     /// Of the lost ones: those that arrived with a fault of the device.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub wrong: Count,
+    /// Frames of earlier trials that arrived in its first trial.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub late: Count,
     /// The native frames in that trial, in all streams; none without a background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeFrames>,
@@ -322,6 +326,7 @@ impl SearchResult {
             lost,
             sent,
             wrong,
+            late: judgement.attempts.first().map_or(0, |first| witness::late(&first.outcome)),
             native: native_of(&judgement.last().outcome),
             duration: None,
             connections: None,

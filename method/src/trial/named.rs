@@ -99,13 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_earlier_versions_are_read() {
+    fn arrays_and_names_of_earlier_versions_are_read() {
         let mut written = serde_json::to_value(TrialOutcome::default()).unwrap();
         written["hop_limit"] = json!([null, 8]);
         written["reverse"]["faults"] = json!([0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 1]);
         let outcome: TrialOutcome = serde_json::from_value(written).unwrap();
         assert_eq!(outcome.hop_limit, [None, Some(8)]);
         assert_eq!(outcome.reverse.faults.iter().collect::<Vec<_>>(), [(Fault::WrongPort, 3), (Fault::Duplicate, 1)]);
+        let names = json!({ "wrong-traffic-class": 2, "wrong-identification": 5 });
+        let faults: FaultCounts = serde_json::from_value(names).unwrap();
+        assert_eq!(faults.iter().collect::<Vec<_>>(), [(Fault::WrongFlowLabel, 2), (Fault::WrongDontFragment, 5)]);
     }
 
     #[test]

@@ -292,6 +292,7 @@ impl Check<'_> {
     }
 
     fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, was_tried: bool) {
+        let counts = bed.boxes.iter().any(|(_, keys)| keys.count.is_some() || keys.software.is_some());
         for (role, keys) in &bed.boxes {
             let given: Vec<&str> = boxes::hooks_of(keys).into_keys().map(dut::Hook::name).collect();
             let names = given.join(", ");
@@ -307,7 +308,12 @@ impl Check<'_> {
                     Err(error) => (Grade::Bad, error.to_string()),
                 },
             };
-            self.say(format!("hooks of {role}"), grade, words);
+            if grade != Grade::Bad && keys.clear.is_some() && !counts && point.connections > 0 {
+                let words = format!("{words}; nothing shows that `clear` empties the table: set `count`");
+                self.say(format!("hooks of {role}"), Grade::Doubt, words);
+            } else {
+                self.say(format!("hooks of {role}"), grade, words);
+            }
             if matches!(keys.on, On::Local | On::Ssh(_)) && point.connections > 0 && !scenario.fills_tables() {
                 self.table(scenario, bed, (role, keys), point);
             }

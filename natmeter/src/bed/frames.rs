@@ -97,16 +97,6 @@ pub(crate) fn judged(
         Err(error) => return (Grade::Bad, error.to_string()),
     };
     let (kind, legs) = (spec.kind, legs(spec.kind, outcome));
-    // Our own frames that come back to where they were sent are unexpected there.
-    let own = outcome.reverse.faults.get(Fault::Unexpected);
-    if kind == PhaseKind::Establish && outcome.forward.received == 0 && own > 0 {
-        let words = format!(
-            "{own} frames that were sent on the left came back on the left{}: the box sends them back, there is a bridge loop, or {}",
-            example(&outcome.reverse, Fault::Unexpected),
-            swapped(around.file)
-        );
-        return (Grade::Bad, words);
-    }
     if is_right(spec, outcome) {
         let of_legs = || legs.iter().zip(outcome.hop_limit);
         let ttl = around.ttl;
@@ -116,6 +106,21 @@ pub(crate) fn judged(
         let all: Vec<String> = of_legs().map(in_words).collect();
         let grade = if of_legs().any(|((.., leg), hop)| beside(leg, ttl, hop).0) { Grade::Doubt } else { Grade::Good };
         return (grade, format!("{}, all translated as the scenario says", all.join(", ")));
+    }
+    let returned = |(from, back): (_, &Leg)| {
+        let sent = legs.iter().find(|leg| leg.0 == from)?.2;
+        let own = back.faults.get(Fault::Returned);
+        (own > 0 && own >= missing(sent)).then_some((own, from, example(back, Fault::Returned)))
+    };
+    if let Some((own, port, example)) =
+        [("left", &outcome.reverse), ("right", &outcome.forward)].into_iter().find_map(returned)
+    {
+        let words = format!(
+            "{own} frames that were sent on the {port} came back on the {port}{example}: the box sends them back, there is a \
+             bridge loop, or {}",
+            swapped(around.file)
+        );
+        return (Grade::Bad, words);
     }
     if let Some((port, words)) = around.bed.and_then(|bed| asks_at_the_wrong_port(outcome, bed)) {
         let words = format!(
@@ -255,11 +260,11 @@ fn way_out(fault: Fault, is_all: bool) -> &'static str {
         Fault::WrongMac => {
             "their Ethernet destination is not the tester's: look at the box's neighbour entry for the tester's address"
         }
-        Fault::WrongTrafficClass => "a translator to IPv6 writes flow label 0 (RFC 7915, section 4.1)",
-        Fault::WrongIdentification => "a router or NAT keeps DF (RFC 791)",
+        Fault::WrongFlowLabel => "a translator to IPv6 writes flow label 0 (RFC 7915, section 4.1)",
+        Fault::WrongDontFragment => "a router or NAT keeps DF (RFC 791)",
         Fault::Trailer => "the box or its card leaves octets behind the packet's end",
         Fault::Late => "they came too late: look for a deep queue or a shaper in the box",
-        Fault::Foreign | Fault::Unexpected => {
+        Fault::Foreign | Fault::Unexpected | Fault::Returned => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }
     }

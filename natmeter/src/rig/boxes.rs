@@ -68,13 +68,14 @@ pub(super) fn prepare(
     let share_cores = on_this_machine.as_ref().is_some_and(|cores| !cores.shared().is_empty());
     let is_apart = on_this_machine.is_some() && !share_cores;
     let own_cores = if is_steered && is_apart { cores.clone() } else { Vec::new() };
-    let (mut facts, mut doubts, mut counts) = (FactTable::new(), Vec::new(), false);
+    let (mut facts, mut doubts, mut counts, mut clears) = (FactTable::new(), Vec::new(), false, false);
     let (mut all, mut queues, mut profiled) = (Vec::new(), Vec::new(), Vec::new());
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(scenario, bed, (role, keys), point, place.device(at))?;
         let sink = process.commands.sink(role);
         let mut running = External::prepare(&config, &RunDir::of_this_user(), &sink)?;
         counts |= config.hooks.contains_key(&Hook::Count) || config.software.is_some();
+        clears |= config.hooks.contains_key(&Hook::Clear) && point.connections > 0;
         let own = keys.facts.iter().flatten().cloned();
         doubts.extend(doubts_of(&running.facts()));
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
@@ -87,6 +88,11 @@ pub(super) fn prepare(
         queues.push(ReceiveCounts::by(role, keys, &mut running)?);
         all.push(running);
     }
+    doubts.extend(
+        (clears && !counts).then(|| {
+            "Nothing shows that the hook `clear` empties the table of the box: set the hook `count`.".to_owned()
+        }),
+    );
     facts.extend(cores_of_boxes(scenario, bed));
     if let Some(cores) = on_this_machine {
         cores.note_in(&mut facts);

@@ -60,6 +60,23 @@ faults! {
     }, "frames right to left were right";
 }
 
+#[test]
+#[ignore = "needs root"]
+fn a_clear_without_a_count_is_doubted() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", "clear = \"true\"");
+    let lines = bed.check(&[]);
+    let doubt = |(name, grade, words): &&(String, String, String)| {
+        name == "hooks of dut"
+            && grade == "doubt"
+            && words.contains("nothing shows that `clear` empties the table: set `count`")
+    };
+    assert!(lines.iter().any(|line| doubt(&line)), "{lines:?}");
+    bed.nat44_ends();
+    let facts = std::fs::read_to_string(folder_of(&bed).unwrap().join("facts.json")).unwrap();
+    assert!(facts.contains("Nothing shows that the hook `clear` empties the table of the box"), "{facts}");
+}
+
 /// The far end of the right port accepts frames of 1,418 octets.
 #[test]
 #[ignore = "needs root"]
@@ -113,7 +130,7 @@ fn a_gateway_with_a_fault_of_the_gallery() {
         ("fragmented", ""),
         ("icmp-error", ""),
         ("vlan-tag", ""),
-        ("returned", "left port: 1000 never sent"),
+        ("returned", "left port: 1000 that came back to the port that sent them"),
     ] {
         let prints = gateway::KnownFault::named(name).unwrap().prints;
         start(name);

@@ -246,6 +246,23 @@ fn a_dead_dut_is_noticed_at_once() {
     assert_eq!(dut.trials(), 3, "one trial and its probe of two");
 }
 
+/// Like a router that limits the rate of its ICMP errors: the first trial received one, and the probes none.
+#[test]
+fn an_icmp_error_before_the_probes_says_more_than_their_silence() {
+    let refusing = || {
+        altered(SimulatedDut::new(Truth::dead(), 1), |n, _, outcome| {
+            if n == 1 {
+                outcome.reverse.faults.add(Fault::IcmpError);
+            }
+        })
+    };
+    let throughput = throughput::measure(&mut refusing(), &settings(), None, &mut |_| ()).unwrap_err();
+    let phase1 = throughput::measure(&mut refusing(), &settings(), Some(phase2(1_000)), &mut |_| ()).unwrap_err();
+    for error in [throughput, phase1, establish(&mut refusing(), &settings(), N).unwrap_err()] {
+        assert!(matches!(&error, TrialError::Faulty(text) if text.contains("1 ICMP errors")), "{error}");
+    }
+}
+
 /// Like a router that resolves the tester's address only at the end of the first trial of the probe: the rate that failed
 /// before, below the DUT's capacity, is decided once more.
 #[test]

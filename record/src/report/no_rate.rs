@@ -3,7 +3,7 @@
 use super::number::{self, grouped, plural, si, significant};
 use super::result::PointResult;
 use super::ways::{WrongFrames, way};
-use method::search::{FlatLoss, NoRate, SmallTable};
+use method::search::{FlatLoss, LateFrames, NoRate, SmallTable};
 use method::{Fault, Rate, ResultKind};
 use procedure::metric::Gives;
 
@@ -18,6 +18,10 @@ pub fn in_words(why: &NoRate) -> String {
         NoRate::FlatLoss(flat) => {
             let kinds = document::grouped_by(flat, |of| of.fault);
             kinds.into_iter().map(|(fault, alike)| of_kind(fault, &alike)).collect::<Vec<_>>().join("; ")
+        }
+        NoRate::LateFrames(LateFrames { late, sent, lowest, highest }) => {
+            let (late, sent, at) = (grouped(*late), grouped(*sent), at_rates(*lowest, *highest));
+            format!("`drain` is too short: {late} of {sent} frames arrived after the end of their trial{at}")
         }
         NoRate::SmallTable(SmallTable { holds, opened, counted, lowest, highest }) => {
             let (holds, opened, at) = (grouped(*holds), grouped(*opened), at_rates(*lowest, *highest));
@@ -52,6 +56,7 @@ fn of_kind(fault: Option<Fault>, alike: &[&FlatLoss]) -> String {
 fn as_what(fault: Fault) -> String {
     match fault {
         Fault::IcmpError | Fault::Fragment => format!("as {}", fault.name()),
+        Fault::Late => "after the end of their trial".to_owned(),
         fault => fault.name().to_owned(),
     }
 }
@@ -86,7 +91,13 @@ pub(super) fn sentences(result: &PointResult) -> Vec<String> {
 /// The setting that tolerates twice the upper end of the largest interval.
 fn way_out(result: &PointResult, why: &NoRate) -> Option<String> {
     let NoRate::FlatLoss(flat) = why else { return None };
+    if flat.iter().any(|of| of.fault == Some(Fault::Late)) {
+        return Some("a longer `drain` would give a rate".to_owned());
+    }
     if flat.iter().any(|of| of.of_each_trial.is_some()) {
+        if result.gives(Gives::SetUpRate) {
+            return Some("each trial loses as many: the device may refuse the same connections".to_owned());
+        }
         return Some("a longer trial has a smaller share of such frames".to_owned());
     }
     let largest = flat.iter().map(|of| of.interval()[1]).fold(0.0, f64::max);
@@ -152,6 +163,11 @@ mod tests {
         assert_eq!(
             in_words(&NoRate::SmallTable(table)),
             "the table holds 29,000 of 30,000 connections at every rate from 63 k to 250 k/s"
+        );
+        let late = LateFrames { late: 4_968, sent: 10_000, lowest: Rate(25_000), highest: Rate(25_000) };
+        assert_eq!(
+            in_words(&NoRate::LateFrames(late)),
+            "`drain` is too short: 4,968 of 10,000 frames arrived after the end of their trial at 25 k/s"
         );
     }
 

@@ -207,6 +207,7 @@ fn results_come_back_as_they_were() {
         invalid: 0,
         lost: 0,
         sent: 1_480_000,
+        late: 0,
         wrong: 0,
         native: None,
         duration: None,

@@ -224,6 +224,7 @@ pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
         invalid: 0,
         lost: 0,
         sent: 0,
+        late: 0,
         wrong: 0,
         native: None,
         duration: None,
