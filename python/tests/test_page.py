@@ -1,0 +1,67 @@
+"""Runs every line of docs/data.md, where its tool is installed, and compares what it prints with the report."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from importlib.util import find_spec
+from pathlib import Path
+
+import natmeter
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "data.md"
+#: Tools by a word of the line that needs them.
+MODULES = {"pandas": "pandas", "natmeter.load": "pandas", "duckdb": "duckdb"}
+PROGRAMS = {"Rscript": "Rscript", "jq": "jq"}
+
+
+@unittest.skipUnless(PAGE.exists(), "needs the repository")
+class Page(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="natmeter-python-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        program = shutil.which(os.environ.get("NATMETER", "natmeter"))
+        (self.folder / "natmeter").symlink_to(Path(program).resolve())
+        self.environment = {
+            **os.environ,
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(Path(natmeter.__file__).parents[1]),
+        }
+        natmeter.run(HERE / "known.toml", runs=self.folder / "runs", options=["--beside", "--skip-self-test"]).wait()
+
+    def run_line(self, line: str, language: str) -> str:
+        shell = [sys.executable, "-c"] if language == "python" else ["sh", "-euc"]
+        done = subprocess.run([*shell, line], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_every_line_prints_the_medians_of_the_report(self) -> None:
+        lines = re.findall(r"^```(sh|python)\n(.*?)\n```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+        self.assertEqual(len(lines), 6)
+        medians = {
+            str(row["value"])
+            for row in natmeter.rows(self.folder / "runs", stat="median")
+            if row["metric"] == "throughput"
+        }
+        self.assertEqual(len(medians), 3)
+        for language, line in lines:
+            self.assertNotIn("\n", line)
+            modules = [name for word, name in MODULES.items() if word in line and not find_spec(name)]
+            programs = [name for word, name in PROGRAMS.items() if word in line and not shutil.which(name)]
+            with self.subTest(line=line):
+                if modules or programs:
+                    self.skipTest(f"needs {', '.join(modules + programs)}")
+                printed = self.run_line(line, language)
+                if not line.endswith("runs.csv"):
+                    self.assertLessEqual(medians, set(re.findall(r"\d+", printed)))
+
+
+if __name__ == "__main__":
+    unittest.main()
