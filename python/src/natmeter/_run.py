@@ -10,13 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Type
 
-from ._program import OUTCOMES, Error, PathName, command, not_started
+from ._program import OUTCOMES, WITH_REPORT, Error, PathName, command, not_started
 
 #: An event, as in `events.jsonl` of the run folder; `natmeter schema event` describes it.
 Event = Dict[str, Any]
-
-#: A run that ends with one of these has a report: done, tester-limit, incomplete, limit-missed, limit-undecided.
-WITH_REPORT = frozenset({0, 3, 6, 8, 9})
 
 
 def run(
