@@ -1,4 +1,4 @@
-"""Runs every line of docs/data.md, where its tool is installed, and compares what it prints with the report."""
+"""Runs every line of docs/data.md whose tool is installed, and the first command of docs/monitoring.md."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 import natmeter
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "data.md"
+DOCS = HERE.parents[1] / "docs"
 #: Tools by a word of the line that needs them.
 MODULES = {"pandas": "pandas", "natmeter.load": "pandas", "duckdb": "duckdb"}
 PROGRAMS = {"Rscript": "Rscript", "jq": "jq"}
 
 
-@unittest.skipUnless(PAGE.exists(), "needs the repository")
+@unittest.skipUnless(DOCS.exists(), "needs the repository")
 class Page(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="natmeter-python-")
@@ -43,7 +43,7 @@ class Page(unittest.TestCase):
         return done.stdout
 
     def test_every_line_prints_the_medians_of_the_report(self) -> None:
-        lines = re.findall(r"^```(sh|python)\n(.*?)\n```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+        lines = re.findall(r"^```(sh|python)\n(.*?)\n```", (DOCS / "data.md").read_text(), re.DOTALL | re.MULTILINE)
         self.assertEqual(len(lines), 6)
         medians = {
             str(row["value"])
@@ -61,6 +61,18 @@ class Page(unittest.TestCase):
                 printed = self.run_line(line, language)
                 if not line.endswith("runs.csv"):
                     self.assertLessEqual(medians, set(re.findall(r"\d+", printed)))
+
+    def test_a_run_is_exported_to_prometheus(self) -> None:
+        page = (DOCS / "monitoring.md").read_text()
+        block = page.split("```sh\n")[1].split("```")[0]
+        self.run_line(block.replace("/var/lib/prometheus/node-exporter", str(self.folder)), "sh")
+        samples = (self.folder / "known.prom").read_text().splitlines()
+        names = {line.split("{")[0] for line in samples}
+        self.assertTrue(all(re.fullmatch(r"natmeter_\w+\{.*\} [-+.e\d]+", line) for line in samples))
+        rows = page.split("## A run")[1].split("## A gateway")[0].split("| metric | value |")[1]
+        listed = set(re.findall(r"`(natmeter_\w+)`", rows))
+        self.assertGreater(len(listed), 5)
+        self.assertLessEqual(listed, names)
 
 
 if __name__ == "__main__":
