@@ -145,6 +145,9 @@ pub(crate) struct RunOptions {
     pub(crate) turn: Turn,
     #[command(flatten)]
     pub(crate) folder: Folder,
+    /// Judge the values by the table [limits] of this file, in place of the scenario's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) limits: Option<PathBuf>,
 }
 
 /// The commands.
@@ -282,6 +285,9 @@ pub(crate) struct ReportArgs {
     /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
     #[arg(long, value_name = "FILE")]
     pub(crate) compare_with: Vec<PathBuf>,
+    /// Judge the values by the table [limits] of this file, in place of the scenario's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) limits: Option<PathBuf>,
 }
 
 /// `natmeter selftest`

@@ -26,6 +26,10 @@ pub(crate) enum Exit {
     Incomplete = 6,
     /// an interface of the gateway was deleted or switched off
     InterfaceLost = 7,
+    /// of a run: a value misses its limit
+    LimitMissed = 8,
+    /// of a run: a limit is undecided, because its value is a bound, or its interval contains the limit
+    LimitUndecided = 9,
     /// of `compare --bisect`: the values decide nothing; `git bisect run` skips the revision
     Undecided = 125,
 }
@@ -157,6 +161,6 @@ mod tests {
 
     #[test]
     fn codes_stand_in_order() {
-        assert!(Exit::all().map(|exit| exit as u8).eq((0..=7).chain([125])));
+        assert!(Exit::all().map(|exit| exit as u8).eq((0..=9).chain([125])));
     }
 }

@@ -181,7 +181,8 @@ fn difference(
     (first_run, first): (&Path, &Record),
     (run, record): (&Path, &Record),
 ) -> Result<Option<&'static str>, StoreError> {
-    let [first_text, text] = [first_run, run].map(|run| scenario_text(&Dir::open(run)?));
+    let [first_text, text] =
+        [first_run, run].map(|run| scenario_text(&Dir::open(run)?).map(|text| scenario::limits::without(&text)));
     // Cells and beds are what the parts of a campaign differ in.
     let options = |record: &Record| Options { bed: None, cell: None, ..record.header.options.clone() };
     let checks = [

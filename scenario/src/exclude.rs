@@ -83,8 +83,11 @@ impl ValueKind for Exclusions {
             refuse(path, node.place, Wrong::new("not a table of conditions", instead));
             return None;
         };
-        let read: Vec<Option<Exclusion>> =
-            tables.into_iter().enumerate().map(|(at, table)| item(table, &format!("{path}[{at}]"), refuse)).collect();
+        let read: Vec<Option<Exclusion>> = tables
+            .into_iter()
+            .enumerate()
+            .map(|(at, table)| item(table, "", &format!("{path}[{at}]"), refuse))
+            .collect();
         read.into_iter().collect()
     }
 }
@@ -101,11 +104,11 @@ fn shape_of(name: &str) -> Shape {
     }
 }
 
-/// Reads the conditions of one item; every one that is refused is reported.
-fn item(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Exclusion> {
+/// Reads the conditions of one item, `beside` another key; every one that is refused is reported.
+pub(crate) fn item(table: &TreeTable, beside: &str, path: &str, refuse: &mut Refuse<'_>) -> Option<Exclusion> {
     let mut exclusion = Exclusion::default();
     let mut complete = true;
-    for entry in table.entries() {
+    for entry in table.entries().iter().filter(|entry| entry.name != beside) {
         let (name, node) = (entry.name.as_str(), &entry.node);
         let path = format!("{path}.{name}");
         let add = |values: Vec<Count>| exclusion.axes.push((name.to_owned(), values));

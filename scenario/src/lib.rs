@@ -21,6 +21,7 @@ mod frame_size;
 pub mod gateway;
 mod imix;
 mod impair;
+pub mod limits;
 #[cfg(test)]
 mod long_files;
 mod nat;
@@ -108,6 +109,8 @@ pub struct Scenario {
     pub about: String,
     /// Published tables beside which the report prints the run, by their numbers.
     pub compare: Vec<String>,
+    /// What values must be; nothing that is measured.
+    pub limits: limits::Limits,
     /// Reserved IPv4 blocks that may be used besides.
     pub allow_addresses: Vec<AddrRange>,
     /// Devices under test, measured one after the other.

@@ -7,6 +7,7 @@ use crate::bed::{self, Bed, BedText};
 use crate::device::DeviceTables;
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
+use crate::limits;
 use crate::over_bed;
 use crate::overrides;
 use crate::ranges::{DerivedRanges, divisor};
@@ -198,6 +199,7 @@ fn loaded(
     let of_run = if options.full { full.as_ref() } else { quick.as_ref() };
     faults.extend(of_run.zip(options.cell).and_then(|(scenario, cell)| too_many_cells(scenario, cell)));
     let both = [quick.as_ref(), full.as_ref()];
+    faults.extend(limits::unmeasured(&both.into_iter().flatten().collect::<Vec<_>>()));
     let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans, origin)).collect();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
     match if options.full { full } else { quick } {
@@ -358,6 +360,7 @@ impl Reading<'_, '_> {
             name: top.name,
             about: top.about,
             compare: top.compare,
+            limits: top.limits,
             allow_addresses: top.allow_addresses,
             duts,
             device: None,

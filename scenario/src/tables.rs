@@ -7,6 +7,7 @@ use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
 use crate::imix::{Imix, imix};
 use crate::impair::Impair;
+use crate::limits::{Limits, LimitsOf};
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
@@ -49,6 +50,8 @@ key::table! {
         about: String = "about", text(), or("");
         /// Published tables that the report prints beside the run, by their numbers in `natmeter published list`.
         compare: Vec<String> = "compare", list(text()), computed("none");
+        /// What values must be, by metric: `throughput = ">= 3M"`, judged at the end of a run ([limits](limits.md)).
+        limits: Limits = "limits", LimitsOf, computed("none");
         /// Reserved IPv4 blocks that may be used besides: parts of 169.254.0.0/16, 192.0.0.0/24 and 240.0.0.0/4 without the
         /// broadcast address. Public addresses are never allowed (RFC 6815).
         allow_addresses: Vec<AddrRange> = "allow-addresses", list(addresses()), computed("none");

@@ -3,7 +3,7 @@
 use crate::listing::RUNS;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
-use record::compare::threshold::Threshold;
+use record::compare::threshold::Condition;
 use record::report::sizing::SIZING_FORMATS;
 use record::size::demand::{number_of, share_of};
 use std::path::PathBuf;
@@ -15,16 +15,17 @@ use std::path::PathBuf;
   natmeter compare runs/nat44-20261121-090000 --fail-under \"throughput < 3M\"
 
 With --fail-under or --fail-if-slower the exit code is 1 if a value meets a condition, 3 if a
-bound leaves a condition undecided, and 6 if a value is missing or has too few repetitions.
+bound leaves a condition undecided, and 6 if a value is missing, or its interval contains the
+limit.
 With --bisect they are those of `git bisect run`: 0 good, 1 bad, 125 undecided.")]
 #[command(group(ArgGroup::new("conditions").args(["fail_under", "fail_if_slower"]).multiple(true)))]
 pub(crate) struct CompareArgs {
     /// Folders of runs; the first is the reference
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Fail if a value meets this condition: "throughput < 3M" (may be repeated); of several runs, skip the reference
+    /// Fail if the whole interval of a value meets this condition: "throughput < 3M" (may be repeated); of several runs, skip the reference
     #[arg(long, value_name = "CONDITION")]
-    pub(crate) fail_under: Vec<Threshold>,
+    pub(crate) fail_under: Vec<Condition>,
     /// Fail if the whole interval of a difference is worse than this: "5 %"
     #[arg(long, value_name = "PERCENT", value_parser = scenario::quantity::share_ppm)]
     pub(crate) fail_if_slower: Option<u32>,

@@ -4,7 +4,7 @@ use super::{failed, report, show, usage};
 use crate::cli::{CompareArgs, Output};
 use crate::exit::Exit;
 use crate::term::{err_lines, folded};
-use record::compare::threshold::Meets;
+use record::compare::threshold::{Meets, is_about, judge, sentence};
 use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
 use record::report::number::significant;
 use std::path::Path;
@@ -56,19 +56,18 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<ConditionCheck>, Exit> 
     for threshold in &args.fail_under {
         for run in judged {
             let folder = run.folder.display();
-            let mut results = run.report.results.iter().filter(|result| threshold.is_about(result)).peekable();
+            let mut results = run.report.results.iter().filter(|result| is_about(threshold, result)).peekable();
             if results.peek().is_none() {
                 let what = &threshold.text;
                 return Err(usage(format_args!("{folder} has no value for `{what}`: name a metric of its report")));
             }
             for result in results {
                 let check = |exit, sentence| ConditionCheck { exit, sentence: format!("{sentence} ({folder})") };
-                if args.bisect && threshold.is_near(result) {
-                    checks.push(check(Exit::Incomplete, threshold.near(result)));
-                    continue;
-                }
-                let meets = threshold.judge(result);
-                checks.extend(threshold.sentence(meets, result).map(|sentence| check(exit_of(meets), sentence)));
+                let meets = match judge(threshold, result, None) {
+                    Meets::Yes | Meets::No if args.bisect && !result.has_interval() => Meets::Near,
+                    meets => meets,
+                };
+                checks.extend(sentence(threshold, meets, result).map(|sentence| check(exit_of(meets), sentence)));
             }
         }
     }
@@ -81,7 +80,7 @@ fn exit_of(meets: Meets) -> Exit {
         Meets::Yes => Exit::Failed,
         Meets::No => Exit::Done,
         Meets::Bounded => Exit::TesterLimit,
-        Meets::NoValue => Exit::Incomplete,
+        Meets::Near | Meets::NoValue => Exit::Incomplete,
     }
 }
 

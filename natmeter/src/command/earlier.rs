@@ -5,6 +5,7 @@ use record::folder::{Header, Outcome};
 use record::plan::Measurement;
 use record::read::Record;
 use record::store::{Dir, SCENARIO};
+use scenario::limits::without;
 use scenario::{LoadedScenario, Point};
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub(super) fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<(PathBuf, bool)> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| {
-        Dir::open(run).and_then(|run| run.text(SCENARIO)).is_ok_and(|text| text.as_ref() == Some(&loaded.text))
+        let text = Dir::open(run).and_then(|run| run.text(SCENARIO)).ok().flatten();
+        text.is_some_and(|text| without(&text) == without(&loaded.text))
     };
     let records = folders.filter(is_same).filter_map(|run| Some((Record::read(&run, tech::ALL).ok()?, run)));
     let same = records.filter(|(record, _)| record.header.options == loaded.options);

@@ -14,5 +14,5 @@ pub(super) fn merge(args: &MergeArgs, output: Output) -> Result<Exit, Exit> {
     if !output.quiet && !output.json {
         err(&format!("merged {} runs in {}\n", args.runs.len(), args.into.display()));
     }
-    report::of_run(&args.into, output)
+    report::of_run(&args.into, None, output)
 }

@@ -19,21 +19,25 @@ use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::merge;
 use record::plan::Measurement;
 use record::read::header;
-use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
 use record::store::{self, Dir, PAGE, Repair, RunFolder, StoreError};
+use scenario::limits::Limits;
 use std::path::Path;
 use std::time::SystemTime;
 
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
-    let RunOptions { changes, turn, folder: runs } = options;
-    let loaded = load(file, changes, output)?;
+    let RunOptions { changes, turn, folder: runs, limits } = options;
+    let mut loaded = load(file, changes, output)?;
+    if let Some(limits) = limits {
+        loaded.scenario.limits = report::limits(limits)?;
+    }
+    let limits = Some(loaded.scenario.limits.clone());
     if let Some((run, is_complete)) = runs.go_on.then(|| latest(runs.path(), &loaded)).flatten() {
         return if is_complete {
-            report::of_run(&run, output)
+            report::of_run(&run, limits.as_ref(), output)
         } else {
-            go_on(&run, *turn, runs.skip_self_test, output)
+            go_on(&run, *turn, runs.skip_self_test, limits.as_ref(), output)
         };
     }
     let plan = planned(&loaded.scenario, output)?;
@@ -46,16 +50,16 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let now = SystemTime::now();
     let header =
         Header { commit: build_info::commit(), ..Header::new(rfc3339(now), loaded.scenario, loaded.options, plan) };
-    measure(&header, &mut turn, &testing, output, || {
+    measure(&header, &mut turn, &testing, limits.as_ref(), output, || {
         Ok((RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?, Vec::new()))
     })
 }
 
 pub(super) fn resume(run: &Path, turn: Turn, output: Output) -> Result<Exit, Exit> {
-    go_on(run, turn, false, output)
+    go_on(run, turn, false, None, output)
 }
 
-fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Result<Exit, Exit> {
+fn go_on(path: &Path, turn: Turn, skip_self_test: bool, limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
     // Before the lock: waiting for another run would be in vain.
     is_run(path)?;
     if merge::is_merged(path) {
@@ -66,7 +70,7 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
     let header = header(path, tech::ALL).map_err(fail)?;
     let mut turn = MyTurn::at_ports(turn, &header.scenario)?;
     privilege(&header.scenario, &header.plan, &mut turn)?;
-    measure(&header, &mut turn, &testing, output, || RunFolder::open_for_resume(path))
+    measure(&header, &mut turn, &testing, limits, output, || RunFolder::open_for_resume(path))
 }
 
 /// Measures into a run folder and prints the report.
@@ -74,6 +78,7 @@ fn measure(
     header: &Header,
     turn: &mut MyTurn,
     testing: &SelfTesting,
+    limits: Option<&Limits>,
     output: Output,
     open: impl FnOnce() -> Result<(RunFolder, Vec<Repair>), StoreError>,
 ) -> Result<Exit, Exit> {
@@ -89,7 +94,7 @@ fn measure(
     let run = Run::open(header, folder, process.clone(), &mut *listener);
     let ended = run.and_then(|run| carry_out(run, turn.beside.take(), testing, &process));
     drop(listener);
-    conclude(&path, &ended.map_err(fail)?, output)
+    conclude(&path, &ended.map_err(fail)?, limits, output)
 }
 
 struct SelfTesting {
@@ -129,12 +134,13 @@ fn listener(output: Output) -> Box<dyn Listener> {
 }
 
 /// Prints the results and writes the report into the folder.
-fn conclude(path: &Path, outcomes: &[Outcome], output: Output) -> Result<Exit, Exit> {
-    let report = Report::from_folder(path, tech::ALL).map_err(failed)?;
+fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
+    let report = report::read(path, limits)?;
     let folder = Dir::open(path).map_err(failed)?;
     folder.replace(PAGE, &report.render("html").map_err(failed)?).map_err(failed)?;
     if !output.json {
         out(&format!("{}\nReport: {}\n", report.text(report::screen(false)), folder.path_of(PAGE).display()));
+        out(&report::lines(&report));
     }
     if report::verdict(path, &report.audit.findings) != Exit::Done {
         return Err(Exit::Failed);
@@ -149,6 +155,10 @@ fn conclude(path: &Path, outcomes: &[Outcome], output: Output) -> Result<Exit, E
         err(&format!("  trials of these checks: {}\n", folder.path_of(store::SELF_TEST_TRIALS).display()));
         return Err(Exit::Failed);
     }
+    let of_limits = report::of_limits(&report);
+    if of_limits == Some(Exit::LimitMissed) {
+        return Ok(Exit::LimitMissed);
+    }
     let header = header(path, tech::ALL).ok();
     let (missing, without) = header.as_ref().map(|header| missing(header, outcomes)).unwrap_or_default();
     let resume = format!("`natmeter resume {}`", path.display());
@@ -158,6 +168,9 @@ fn conclude(path: &Path, outcomes: &[Outcome], output: Output) -> Result<Exit, E
     }
     if !without.is_empty() {
         err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
+    }
+    if let Some(of_limits) = of_limits {
+        return Ok(of_limits);
     }
     let calibration = folder.document::<Calibration>(store::CALIBRATION).ok().flatten();
     Ok(Exit::of_results(outcomes, |o| {

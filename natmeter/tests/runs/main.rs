@@ -11,6 +11,7 @@ mod faults;
 mod folder_copy;
 mod known_truth;
 mod left_out;
+mod limits;
 mod native;
 mod procedures;
 #[path = "../common/program.rs"]

@@ -121,14 +121,20 @@ pub(crate) fn unlike(reference: &Run, run: &Run, number: usize) -> Vec<Unlike> {
 
 /// Whether scenarios differ in more than their names.
 fn is_other_scenario(a: &Scenario, b: &Scenario) -> bool {
-    let named = Scenario { name: a.name.clone(), about: a.about.clone(), compare: a.compare.clone(), ..b.clone() };
+    let named = Scenario {
+        name: a.name.clone(),
+        about: a.about.clone(),
+        compare: a.compare.clone(),
+        limits: a.limits.clone(),
+        ..b.clone()
+    };
     *a != named
 }
 
 /// The keys of a run's scenario with the options of the command line.
 fn keys_of(run: &Run) -> FactTable {
     let mut keys = flat(&run.report.scenario_text);
-    keys.retain(|key, _| !NAMES.contains(&key.as_str()));
+    keys.retain(|key, _| !NAMES.contains(&key.as_str()) && !key.starts_with("limits."));
     let options = &run.report.header.options;
     for set in &options.set {
         let (key, value) = set.split_once('=').unwrap_or((set, ""));

@@ -7,9 +7,12 @@
 //! | no rate passed, or no rate causes the loss | `failure` |
 //! | the value is a bound because of tester or host | `skipped`, with the reason |
 //! | there is no value | `error` |
+//! | a limit is missed | `failure` |
+//! | a limit is undecided | `skipped`, with the reason |
 //!
 //! The names of elements and attributes are those that Ant, Jenkins and GitLab read.
 
+use super::judged::{JudgedLimit, LimitVerdict};
 use super::remarks::remarks;
 use super::result::PointResult;
 use super::{Format, Report, facts, value};
@@ -26,6 +29,7 @@ pub(super) const FORMAT: Format =
 struct Element(&'static str, Option<&'static str>);
 
 const FAILURE: Element = Element("failure", Some("nothing-passed"));
+const MISSED: Element = Element("failure", Some("limit-missed"));
 const ERROR: Element = Element("error", Some("no-result"));
 const SKIPPED: Element = Element("skipped", None);
 
@@ -51,7 +55,7 @@ fn attributes(suites: &[&Suite]) -> String {
     format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\"",
         cases().count(),
-        count(FAILURE),
+        count(FAILURE) + count(MISSED),
         count(ERROR),
         seconds(cases().filter_map(|case| case.seconds).sum())
     )
@@ -70,7 +74,7 @@ fn seconds(seconds: f64) -> String {
 
 fn render(report: &Report) -> String {
     let name = report.run_name();
-    let suites = [of_results(report), of_self_test(report), of_record(report)];
+    let suites = [of_results(report), of_limits(report), of_self_test(report), of_record(report)];
     let suites: Vec<&Suite> = suites.iter().filter(|suite| !suite.cases.is_empty()).collect();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n",
@@ -165,6 +169,20 @@ fn of_result(report: &Report, result: &PointResult) -> Option<(Element, String)>
         | ResultKind::Between
         | ResultKind::Below => Some((SKIPPED, reason())),
     }
+}
+
+fn of_limits(report: &Report) -> Suite {
+    let case = |judged: &JudgedLimit| {
+        let why = || judged.why.clone().unwrap_or_else(|| judged.value.clone());
+        let outcome = match judged.verdict {
+            LimitVerdict::Met => None,
+            LimitVerdict::Missed => Some((MISSED, why())),
+            LimitVerdict::Undecided => Some((SKIPPED, why())),
+        };
+        let name = [format!("{} {}", judged.metric, judged.limit), judged.place.clone()].join(": ");
+        Case { class: class(report, "limits"), name, seconds: None, outcome, out: vec![judged.line()] }
+    };
+    Suite { name: "limits", cases: report.limits.iter().map(case).collect() }
 }
 
 fn of_self_test(report: &Report) -> Suite {

@@ -13,6 +13,7 @@ mod facts;
 mod figure;
 mod files;
 mod json;
+pub mod judged;
 mod junit;
 mod limits;
 pub mod model;
@@ -199,6 +200,9 @@ pub struct Report {
     /// Results of other testers that the report prints beside the run; none of the run folder.
     #[serde(skip)]
     pub imported: Vec<Series>,
+    /// The limits, judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<judged::JudgedLimit>,
     /// Doubts about the results.
     pub doubts: Vec<String>,
     /// The tester's own limits.
@@ -267,6 +271,7 @@ impl Report {
             results,
             beside: Vec::new(),
             imported: Vec::new(),
+            limits: Vec::new(),
             doubts: Vec::new(),
             calibration,
             self_test,
@@ -279,6 +284,8 @@ impl Report {
         report.doubts = doubts::of(&report, &torn, &missing);
         report.said = sentences::of(&report);
         report.sentences = report.said.all();
+        let limits = report.header.scenario.limits.clone();
+        report.judge(&limits, None);
         report
     }
 

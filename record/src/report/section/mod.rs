@@ -5,7 +5,7 @@ mod model;
 
 use super::facts;
 use super::result::PointResult;
-use super::{Report, bottleneck, value};
+use super::{Report, bottleneck, judged, value};
 use document::{Finding, Section};
 use procedure::Results;
 use procedure::results::{MetricResult, Repetition};
@@ -18,7 +18,12 @@ pub(super) fn all(report: &Report) -> Vec<Section> {
     let results = results(report);
     let procedures = results.keys.list().iter().flat_map(|procedure| procedure.sections);
     let of_procedures = procedures.filter_map(|section| section(&results));
-    of_procedures.chain(model::section(report)).chain(compare::section(report)).collect()
+    judged::section(report)
+        .into_iter()
+        .chain(of_procedures)
+        .chain(model::section(report))
+        .chain(compare::section(report))
+        .collect()
 }
 
 pub(super) fn findings(report: &Report) -> Vec<Finding> {
