@@ -369,6 +369,9 @@ pub(crate) enum BedCommand {
         /// File to write
         #[arg(default_value = "bed.toml")]
         file: PathBuf,
+        /// Where the box is, such as ssh:root@HOST: natmeter writes the hooks that empty and count its table
+        #[arg(long, value_name = "PLACE")]
+        on: Option<String>,
     },
     /// Write a bed file from the configuration of siitperf, and list what has no counterpart
     Import {

@@ -67,6 +67,15 @@ pub fn asker(frame: &[u8]) -> Option<IpAddr> {
     }
 }
 
+/// The source of the outermost IP packet in a frame.
+pub fn source(frame: &[u8]) -> Option<IpAddr> {
+    match LaxSlicedPacket::from_ethernet(frame).ok()?.net? {
+        LaxNetSlice::Ipv4(ip) => Some(ip.header().source_addr().into()),
+        LaxNetSlice::Ipv6(ip) => Some(ip.header().source_addr().into()),
+        LaxNetSlice::Arp(_) => None,
+    }
+}
+
 const NEIGHBOR_SOLICITATION: u8 = 135;
 const FRAGMENT_HEADER: u8 = 44;
 /// Headers inside each other that a line shows.

@@ -2,8 +2,10 @@
 
 use method::{Fault, Leg};
 use scenario::bed::Bed;
+use std::net::IpAddr;
 
 /// The bed and the scenario around a trial.
+#[derive(Default)]
 pub(crate) struct Around<'a> {
     /// Name of the bed file.
     pub(crate) file: &'a str,
@@ -14,6 +16,8 @@ pub(crate) struct Around<'a> {
     pub(crate) frame: usize,
     /// Hop limit of the frames that are sent.
     pub(crate) ttl: u8,
+    /// Whether the box answers frames whose hop limit ends at it, as a router does in front of its firewall; none if it was not asked.
+    pub(crate) answers_last_hop: Option<bool>,
 }
 
 /// One direction in which not every frame was right.
@@ -28,6 +32,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) other_passes: bool,
     /// The most frequent fault, and whether it has more frames than those that did not arrive.
     pub(crate) fault: Option<Fault>,
+    /// The source of the first frame that has it.
+    pub(crate) source: Option<IpAddr>,
     /// The first ICMP error about these frames.
     pub(crate) refusal: Option<String>,
     /// Connections that the box counts.
@@ -71,10 +77,14 @@ const CAUSES: &[Cause] = &[
         next: "the ICMP error says why",
     },
     Cause {
+        holds: |seen| seen.fault == Some(Fault::OutsidePool) && seen.is_of_inside(),
+        words: "the box does not translate {from} to {to}",
+        next: "have its NAT rule (snat, masquerade) where frames leave on its {to} interface",
+    },
+    Cause {
         holds: |seen| seen.fault == Some(Fault::OutsidePool),
-        words: "the box does not translate {from} to {to}, or has another pool than the scenario",
-        next: "have its NAT rule (snat, masquerade) where frames leave on its {to} interface, or give `pool` and `pool-ports` of the \
-               scenario the box's values",
+        words: "the box has another pool than the scenario",
+        next: "give `pool` and `pool-ports` of the scenario the box's values",
     },
     Cause {
         holds: |seen| seen.leg.received == 0 && seen.leg.faults.get(Fault::Late) > 0,
@@ -92,17 +102,15 @@ const CAUSES: &[Cause] = &[
         next: "see its firewall, and its route and neighbour entry for the tester's {tester} on its {to} interface",
     },
     Cause {
-        holds: |seen| seen.is_silent() && seen.entries.is_some(),
-        words: "the box counts no connection: it drops them before it translates",
-        next: "see that the box forwards (Linux: `sysctl net.ipv4.ip_forward=1`, IPv6: `net.ipv6.conf.all.forwarding=1`), its firewall, \
-               and its route to the addresses behind the {to} port through the tester's {tester}",
+        holds: |seen| seen.is_silent() && seen.around.answers_last_hop == Some(true),
+        words: "a firewall of the box drops them: it answers those whose hop limit ends there, and thus forwards",
+        next: "allow UDP {from} to {to} in its firewall",
     },
     Cause {
         holds: |seen| seen.is_silent(),
-        words: "the box drops them",
-        next: "see that the box forwards (Linux: `sysctl net.ipv4.ip_forward=1`, IPv6: `net.ipv6.conf.all.forwarding=1`), its firewall, \
-               and its route to the addresses behind the {to} port through the tester's {tester}; with the hook `count` in {file}, \
-               this check says whether frames reach its table",
+        words: "the box drops them, and does not answer those whose hop limit ends there: it does not forward",
+        next: "see that the box forwards (Linux: `sysctl net.ipv4.ip_forward=1`, IPv6: `net.ipv6.conf.all.forwarding=1`), its route to \
+               the addresses behind the {to} port through the tester's {tester}, and that no rule drops all frames",
     },
     Cause {
         holds: |seen| seen.opens && seen.fault.is_none() && seen.leg.received < seen.leg.planned / 10 * 9,
@@ -122,6 +130,20 @@ impl Seen<'_> {
     /// Nothing arrived, neither right nor wrong.
     fn is_silent(&self) -> bool {
         self.leg.received == 0 && self.fault.is_none()
+    }
+
+    /// The source of the wrong frames is in the network of the tester's left port.
+    fn is_of_inside(&self) -> bool {
+        let Some(bed) = self.around.bed else { return true };
+        bed.left.addresses.iter().any(|&(own, length)| match (self.source, own) {
+            (Some(IpAddr::V4(source)), IpAddr::V4(own)) => {
+                (u32::from(source) ^ u32::from(own)).leading_zeros() >= u32::from(length)
+            }
+            (Some(IpAddr::V6(source)), IpAddr::V6(own)) => {
+                (u128::from(source) ^ u128::from(own)).leading_zeros() >= u32::from(length)
+            }
+            _ => false,
+        })
     }
 
     fn is_refused(&self, words: &[&str]) -> bool {

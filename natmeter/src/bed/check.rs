@@ -9,7 +9,7 @@ use crate::rig::ports::{self, PortPair};
 use crate::rig::{Rig, RigError, RunContext, boxes, loops, management, silence};
 use crate::run;
 use gateway::neighbour::NeighbourError;
-use method::{Leg, Nanos, PhaseKind};
+use method::{Fault, Leg, Nanos, PhaseKind};
 use port::Netns;
 use port::interface::LinkFacts;
 use record::plan::Measurement;
@@ -219,12 +219,13 @@ impl Check<'_> {
         let mut rig = Rig::build(&quick, point, process).map_err(at("box"))?;
         let technology = scenario.duts[point.dut].technology();
         let (left, right) = technology.map_or((4, 4), |(plays, technology)| technology.versions(plays));
-        let around = Around {
+        let mut around = Around {
             file: self.file,
             bed: scenario.bed.as_ref(),
             versions: [left, right],
             frame: quick.widest_frame(),
             ttl: scenario.traffic.ttl,
+            answers_last_hop: None,
         };
         let mut good = true;
         for (name, spec) in trials(point.connections, scenario.phase1_rate()) {
@@ -239,6 +240,14 @@ impl Check<'_> {
                 if judged(&spec, &again, &around).0 == Grade::Bad {
                     ended = again;
                 }
+            }
+            if ended.as_ref().is_ok_and(frames::is_silent) {
+                let mut last_hop = without_clear(&quick).unwrap_or_else(|| quick.clone());
+                last_hop.traffic.ttl = 1;
+                rig.teardown();
+                rig = Rig::build(&last_hop, point, process).map_err(at("box"))?;
+                let answered = tried(&mut rig, &spec);
+                around.answers_last_hop = answered.ok().map(|outcome| outcome.reverse.faults.get(Fault::IcmpError) > 0);
             }
             let (grade, words) = judged(&spec, &ended, &around);
             good &= self.say(name, grade, words);
@@ -297,6 +306,14 @@ impl Check<'_> {
             let given: Vec<&str> = boxes::hooks_of(keys).into_keys().map(dut::Hook::name).collect();
             let names = given.join(", ");
             let (grade, words) = match keys.on {
+                _ if given.is_empty() && scenario.keeps(&scenario.duts[point.dut]).is_some() => (
+                    Grade::Doubt,
+                    format!(
+                        "none: without `clear` in [{role}] of {} (Linux: clear = \"conntrack -F\") a run waits until connections have \
+                         timed out, and refuses a `udp-timeout` above 5 min",
+                        self.file
+                    ),
+                ),
                 _ if given.is_empty() => (Grade::Good, "none".to_owned()),
                 // The box is gone: a hook that failed is an error of the frames.
                 On::Namespace | On::Guest(_) if was_tried => {

@@ -3,8 +3,8 @@
 use super::causes::{Around, Seen};
 use method::validity::{Criteria, judge};
 use method::{
-    Direction, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials,
-    Verdict, witness,
+    Direction, Example, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec,
+    Trials, Verdict, witness,
 };
 use scenario::bed::Bed;
 
@@ -79,6 +79,11 @@ fn is_right(spec: &TrialSpec, outcome: &TrialOutcome) -> bool {
     legs(spec.kind, outcome).iter().all(|(.., leg)| leg.received == leg.planned)
 }
 
+/// Frames were sent from the left, and nothing came back to either port.
+pub(crate) fn is_silent(outcome: &TrialOutcome) -> bool {
+    [&outcome.forward, &outcome.reverse].iter().all(|leg| leg.received == 0 && leg.faults.total() == 0)
+}
+
 /// Directions: from, to, and what became of the frames.
 fn legs(kind: PhaseKind, outcome: &TrialOutcome) -> Vec<(&'static str, &'static str, &Leg)> {
     match kind {
@@ -136,6 +141,7 @@ pub(crate) fn judged(
         .map(|&(from, to, leg)| {
             let back = if to == "right" { &outcome.reverse } else { &outcome.forward };
             let errors = back.faults.get(Fault::IcmpError);
+            let fault = most_frequent(leg).map(|(_, fault)| fault);
             let seen = Seen {
                 from,
                 to,
@@ -143,7 +149,8 @@ pub(crate) fn judged(
                 rate: spec.rate.0,
                 opens: kind == PhaseKind::Establish,
                 other_passes: kind != PhaseKind::Establish && back.received == back.planned,
-                fault: most_frequent(leg).map(|(_, fault)| fault),
+                fault,
+                source: fault.and_then(|fault| wire::decode::source(&example_of(leg, fault)?.frame())),
                 refusal: (errors > 0).then(|| example(back, Fault::IcmpError)),
                 entries,
                 around,
@@ -229,8 +236,11 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
 
 /// The first frame with this fault.
 fn example(leg: &Leg, fault: Fault) -> String {
-    let example = leg.examples.iter().find(|example| example.fault == fault);
-    example.map_or_else(String::new, |example| format!(" ({})", example.in_words()))
+    example_of(leg, fault).map_or_else(String::new, |example| format!(" ({})", example.in_words()))
+}
+
+fn example_of(leg: &Leg, fault: Fault) -> Option<&Example> {
+    leg.examples.iter().find(|example| example.fault == fault)
 }
 
 /// What a fault says of the box, and what to do; `is_all`: no frame arrived without it.
@@ -304,7 +314,8 @@ mod tests {
             let mut outcome = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1).run(&spec).unwrap();
             outcome.forward.received = 0;
             outcome.forward.faults.0[Fault::Late as usize] = late;
-            let around = Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10 };
+            let around =
+                Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10, ..Around::default() };
             let (grade, said) = judged(&spec, &Ok(outcome), &around);
             assert!(grade == Grade::Bad && said.contains(&format!("{late} of an earlier trial")), "{said}");
             assert!(said.contains("raise `drain`"), "{said}");
@@ -317,7 +328,8 @@ mod tests {
         let spec = trials(0, None).pop().unwrap().1;
         let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            let around = Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10 };
+            let around =
+                Around { file: "bed.toml", bed: None, versions: [4; 2], frame: 64, ttl: 10, ..Around::default() };
             judged(&spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec), &around)
         };
         assert_eq!(line(TRIES - 1, 0, 0).0, Grade::Good);

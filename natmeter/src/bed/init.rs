@@ -3,6 +3,7 @@
 use crate::rig::machine::Interface;
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::process::Command;
 
 /// Tester on each side, and box, where interfaces have no address (RFC 2544, appendix C.2.2).
 const USUAL: [(&str, &str, &str); 2] =
@@ -24,7 +25,7 @@ pub(crate) fn ports(all: &[Interface]) -> Vec<&Interface> {
 }
 
 /// Text of a bed file.
-pub(crate) fn text(all: &[Interface]) -> String {
+pub(crate) fn text(all: &[Interface], place: &Place) -> String {
     let ports = ports(all);
     let mut text = String::from(
         "# A test bed: the tester's two ports and the box between them. natmeter wrote this file from the\n\
@@ -53,7 +54,7 @@ pub(crate) fn text(all: &[Interface]) -> String {
     for (at, (side, own, gateway)) in USUAL.into_iter().enumerate() {
         text.push_str(&port(side, ports.get(at).copied(), own, gateway));
     }
-    text.push_str(BOX);
+    text.push_str(&place.text());
     text
 }
 
@@ -89,22 +90,74 @@ fn of_network(found: Option<&Interface>) -> Option<String> {
     })
 }
 
-const BOX: &str = "
-# The box. Hooks are shell commands, each optional; ./… lies beside this file. A Dual DUT has [dut.ce] and [dut.pe] instead.
-[dut]
-software = \"external\"
-# Where the hooks run: \"local\", or \"ssh:root@HOST\" (OpenSSH with your own configuration; no passwords).
-on = \"local\"
-# prepare = \"./set-nat44 {connections} {hash-size} {udp-timeout}\"
-# clear   = \"conntrack -F\"
-# count   = \"cat /proc/sys/net/netfilter/nf_conntrack_count\"
-# cores   = \"./cores {cores}\"
-# restore = \"./restore\"
-# alive   = \"true\"
-timeout = \"30 s\"
-# What a reader of the report should know.
-facts = { computer = \"MODEL\", nic = \"MODEL\", os = \"NAME\" }
-";
+/// The programs that empty a table, with `clear` and `count`.
+const TABLES: [(&str, &str, &str); 2] = [
+    ("conntrack", "conntrack -F", "cat /proc/sys/net/netfilter/nf_conntrack_count"),
+    ("pfctl", "pfctl -F states", "pfctl -s info | awk '/current entries/ {{ print $3 }}'"),
+];
+
+/// Where the hooks of the box run, and those that this place allows.
+pub(crate) struct Place {
+    on: String,
+    /// `clear` and `count`.
+    hooks: Option<[String; 2]>,
+}
+
+impl Place {
+    /// Looks for what empties the table of a box: behind ssh, or in the namespace of the far ends of both ports.
+    pub(crate) fn of(all: &[Interface], on: Option<&str>) -> Result<Place, String> {
+        let far: Vec<&String> = ports(all).into_iter().filter_map(|port| port.far.as_ref()).collect();
+        let (on, before) = match (on, &far[..]) {
+            (Some(on), _) => (on, on.strip_prefix("ssh:").map(|to| vec!["ssh", "-oBatchMode=yes", to])),
+            (None, [left, right]) if left == right => ("local", Some(vec!["ip", "netns", "exec", left.as_str()])),
+            _ => ("local", None),
+        };
+        let Some(before) = before else { return Ok(Place { on: on.to_owned(), hooks: None }) };
+        let is_remote = on != "local";
+        // A remote shell takes one word.
+        let asks = |program: &str| format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}");
+        for (program, clear, count) in TABLES {
+            let shell: &[&str] = if is_remote { &[] } else { &["sh", "-c"] };
+            let mut command = Command::new(before[0]);
+            let asked = command.args(&before[1..]).args(shell).arg(asks(program)).output();
+            let asked = asked.map_err(|error| format!("{} cannot be started: {error}", before[0]))?;
+            // ssh itself fails with this code.
+            if is_remote && asked.status.code() == Some(255) {
+                return Err(format!("{on}: {}", String::from_utf8_lossy(&asked.stderr).trim()));
+            }
+            if asked.status.success() {
+                let there = if is_remote { String::new() } else { format!("{} ", before.join(" ")) };
+                let hooks = [clear, count].map(|line| format!("{there}{line}"));
+                return Ok(Place { on: on.to_owned(), hooks: Some(hooks) });
+            }
+        }
+        Ok(Place { on: on.to_owned(), hooks: None })
+    }
+
+    pub(crate) fn clears(&self) -> bool {
+        self.hooks.is_some()
+    }
+
+    /// The table of the box.
+    fn text(&self) -> String {
+        let hooks = match &self.hooks {
+            Some([clear, count]) => format!("clear = \"{clear}\"\ncount = \"{count}\"\n"),
+            None => "# Without `clear` natmeter waits before each trial until connections have timed out, and refuses a `udp-timeout` above 5 min.\n\
+                     # clear = \"conntrack -F\"\n# count = \"cat /proc/sys/net/netfilter/nf_conntrack_count\"\n"
+                .to_owned(),
+        };
+        format!(
+            "\n# The box. Hooks are shell commands, each optional; ./… lies beside this file. A Dual DUT has [dut.ce] and [dut.pe] instead.\n\
+             [dut]\nsoftware = \"external\"\n\
+             # Where the hooks run: \"local\", or \"ssh:root@HOST\" (OpenSSH with your own configuration; no passwords).\n\
+             on = \"{}\"\n{hooks}\
+             # prepare = \"./set-nat44 {{connections}} {{hash-size}} {{udp-timeout}}\"\n# restore = \"./restore\"\n# alive = \"true\"\n\
+             timeout = \"30 s\"\n# What a reader of the report should know.\n\
+             facts = {{ computer = \"MODEL\", nic = \"MODEL\", os = \"NAME\" }}\n",
+            self.on
+        )
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -119,7 +172,7 @@ mod tests {
     #[test]
     fn the_file_is_a_bed_with_the_ports_on_their_sides() {
         let all = [found("lan", Some("9.9.9.9")), found("b", Some("198.18.0.2")), found("a", Some("198.19.0.1"))];
-        let text = text(&all);
+        let text = text(&all, &Place::of(&all, None).unwrap());
         let bed = parse(&BedText { name: "bed.toml".to_owned(), text: text.clone(), t0: Vec::new() });
         let bed = bed.unwrap_or_else(|complaints| panic!("{}\n{text}", complaints.render(false)));
         assert_eq!((bed.left.interface.as_str(), bed.right.interface.as_str()), ("b", "a"));
@@ -129,6 +182,6 @@ mod tests {
 
     #[test]
     fn without_two_interfaces_the_file_has_places_to_fill_in() {
-        assert!(text(&[]).contains("interface = \"NAME\""));
+        assert!(text(&[], &Place::of(&[], None).unwrap()).contains("interface = \"NAME\""));
     }
 }

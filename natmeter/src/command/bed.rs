@@ -7,7 +7,7 @@ use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
 use crate::rig::{RunContext, machine};
 use crate::run;
-use crate::term::{self, folded, out};
+use crate::term::{self, err_lines, folded, out};
 use record::plan::Plan;
 use record::report::number::grouped;
 use record::store::date::rfc3339;
@@ -22,16 +22,17 @@ use std::time::SystemTime;
 
 pub(super) fn bed(command: &BedCommand, output: Output) -> Result<Exit, Exit> {
     match command {
-        BedCommand::Init { file } => init(file),
+        BedCommand::Init { file, on } => init(file, on.as_deref()),
         BedCommand::T0 { file, changes, turn } => t0(file, changes, *turn, output),
         BedCommand::Import { conf, file } => import(conf, file),
         BedCommand::Check { file, scenario, changes, turn } => check(file, scenario.as_deref(), changes, *turn, output),
     }
 }
 
-fn init(file: &Path) -> Result<Exit, Exit> {
+fn init(file: &Path, on: Option<&str>) -> Result<Exit, Exit> {
     let all = machine::interfaces().map_err(failed)?;
-    create(file, &init::text(&all))?;
+    let place = init::Place::of(&all, on).map_err(failed)?;
+    create(file, &init::text(&all, &place))?;
     let ports: Vec<&str> = init::ports(&all).iter().map(|found| found.name.as_str()).collect();
     let file = file.display();
     out(&match ports[..] {
@@ -40,6 +41,12 @@ fn init(file: &Path) -> Result<Exit, Exit> {
         }
         _ => format!("{file}: write the names of two interfaces in place of NAME, then: natmeter bed check {file}\n"),
     });
+    if !place.clears() {
+        err_lines(&format!(
+            "note: nothing in {file} empties the box's table between trials: write `clear` into [dut], or name the box: \
+             `natmeter bed init FILE --on ssh:root@HOST` finds what empties it"
+        ));
+    }
     Ok(Exit::Done)
 }
 

@@ -22,6 +22,8 @@ pub struct Interface {
     /// Addresses of the interfaces above.
     pub addresses_above: Vec<IpAddr>,
     pub master: Option<String>,
+    /// The named namespace of a veth's other end.
+    pub far: Option<String>,
 }
 
 /// Name in `i-know` of the bed file, which overrides it, and the sentence.
@@ -41,6 +43,7 @@ struct Link {
     #[serde(rename = "link")]
     below: Option<String>,
     master: Option<String>,
+    link_netnsid: Option<u32>,
     #[serde(default)]
     addr_info: Vec<Address>,
 }
@@ -55,6 +58,13 @@ struct LinkInfo {
 struct Address {
     local: Option<IpAddr>,
     prefixlen: u8,
+}
+
+/// A namespace with a name, as `ip netns` lists it.
+#[derive(Deserialize)]
+struct Named {
+    nsid: u32,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +115,9 @@ pub(crate) fn interfaces() -> Result<Vec<Interface>, String> {
         route.dev.as_deref() == Some(name) || route.nexthops.iter().any(|hop| hop.dev.as_deref() == Some(name))
     };
     let default = |name: &str| routes.iter().any(|route| leads(route, name));
+    // Without root `ip` fails, and prints nothing.
+    let named: Vec<Named> = ip(&["-json", "netns", "list-id"])?;
+    let far = |link: &Link| named.iter().find(|named| Some(named.nsid) == link.link_netnsid)?.name.clone();
     let of_link = |link: &Link| {
         let above = above(&link.ifname, &links);
         Interface {
@@ -114,6 +127,7 @@ pub(crate) fn interfaces() -> Result<Vec<Interface>, String> {
             state: link.operstate.clone(),
             kind: link.linkinfo.info_kind.clone(),
             master: link.master.clone(),
+            far: far(link),
             addresses: link.addr_info.iter().filter_map(|a| Some((a.local?, a.prefixlen))).collect(),
             above: above.iter().map(|link| link.ifname.clone()).collect(),
             addresses_above: above.iter().flat_map(|link| &link.addr_info).filter_map(|a| a.local).collect(),

@@ -64,7 +64,7 @@ pub fn said(text: &str, process: &RunContext) -> Result<String, String> {
     let point = scenario.points().next().ok_or("the scenario has no point")?;
     let mut rig = Rig::build(&scenario, &point, process).map_err(|e| e.to_string())?;
     let (versions, frame, ttl) = ([4; 2], scenario.widest_frame(), scenario.traffic.ttl);
-    let around = Around { file: "bed.toml", bed: None, versions, frame, ttl };
+    let around = Around { file: "bed.toml", bed: None, versions, frame, ttl, ..Around::default() };
     let mut all = Vec::new();
     for (name, spec) in frames::trials(point.connections, None) {
         let (grade, words) = frames::judged(&spec, &frames::tried(&mut rig, &spec), &around);

@@ -127,7 +127,7 @@ const MISTAKES: &[Mistake] = &[
                 );
             })
         },
-        ["the box does not translate", "left to right", "on its right interface"],
+        ["the box does not translate", "left to right", "where frames leave on its right interface"],
     ),
     (
         "no route",
@@ -135,7 +135,11 @@ const MISTAKES: &[Mistake] = &[
         ["the box has no route to", "from 198.18.0.1", "give the box a route to"],
     ),
     ("no NAT rule", || over(&Bed::forwarding(), |_| ()), ["the box does not translate", "left to right", "NAT"]),
-    ("firewall both ways", || firewall("drop"), ["the box drops", "left to right", "firewall"]),
+    (
+        "firewall both ways",
+        || firewall("drop"),
+        ["a firewall of the box drops them", "left to right", "allow UDP left to right in its firewall"],
+    ),
     ("firewall back only", || firewall("iifname d-right drop"), ["only left to right", "right to left", "firewall"]),
     (
         "MTU 1400 at 1518",
@@ -150,7 +154,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "forwarding off",
         || over(&Bed::nat44(), |bed| run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0")),
-        ["the box drops", "left to right", "sysctl net.ipv4.ip_forward=1"],
+        ["it does not forward", "left to right", "sysctl net.ipv4.ip_forward=1"],
     ),
     (
         "ARP not answered",

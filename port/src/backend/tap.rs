@@ -109,7 +109,9 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
             Errno::ACCESS | Errno::PERM => {
                 "make it accessible to all users, as udev does: chmod 0666 /dev/net/tun; or run as root"
             }
-            Errno::NOENT | Errno::NODEV | Errno::NXIO => "the kernel module is missing: modprobe tun; or a container has no such device: start it with --device /dev/net/tun",
+            Errno::NOENT | Errno::NODEV | Errno::NXIO => {
+                "the kernel module is missing: modprobe tun; a container needs --device /dev/net/tun"
+            }
             _ => "",
         };
         PortError::system(format!("opening {path}"), e, advice)
@@ -261,7 +263,7 @@ mod tests {
         let missing = device("/nowhere/tun").unwrap_err().to_string();
         assert!(
             missing.contains("opening /nowhere/tun")
-                && missing.ends_with("(the kernel module is missing: modprobe tun)")
+                && missing.ends_with("modprobe tun; a container needs --device /dev/net/tun)")
         );
         let file = std::env::temp_dir().join(format!("natmeter-no-tun-{}", std::process::id()));
         std::fs::write(&file, "").unwrap();

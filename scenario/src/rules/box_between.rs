@@ -203,7 +203,7 @@ impl<'a> Check<'a> {
         self.refuse("nothing empties the box's table between trials")
                 .at(At::key(path), format!("connections stay for {}", show_time(timeout)))
                 .instead(
-                    "add the hook `clear` to the box in the bed file, or without-clear = \"fresh-ports\" to [measure], or set \
+                    "add the hook `clear` to the box in the bed file (Linux: clear = \"conntrack -F\" in [dut]), or without-clear = \"fresh-ports\" to [measure], or set \
                      `udp-timeout` of this table to the box's own time-out of at most 5 min: natmeter then waits for it before \
                      each phase 1",
                 );
