@@ -72,7 +72,7 @@ pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     Some(fault.at(format!(".{key}"), why.to_string()).instead(instead))
 }
 
-/// `ranges` of [traffic] behind the well-known prefix, which represents only global addresses (RFC
+/// Ranges of [traffic] behind the well-known prefix, which represents only global addresses (RFC
 /// 6052, section 3.1).
 pub(crate) fn behind_well_known(
     name: &str,

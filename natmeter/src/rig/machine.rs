@@ -43,7 +43,9 @@ struct Link {
     #[serde(rename = "link")]
     below: Option<String>,
     master: Option<String>,
-    link_netnsid: Option<u32>,
+    /// Number of the namespace of its other end.
+    #[serde(rename = "link_netnsid")]
+    far: Option<u32>,
     #[serde(default)]
     addr_info: Vec<Address>,
 }
@@ -117,7 +119,7 @@ pub(crate) fn interfaces() -> Result<Vec<Interface>, String> {
     let default = |name: &str| routes.iter().any(|route| leads(route, name));
     // Without root `ip` fails, and prints nothing.
     let named: Vec<Named> = ip(&["-json", "netns", "list-id"])?;
-    let far = |link: &Link| named.iter().find(|named| Some(named.nsid) == link.link_netnsid)?.name.clone();
+    let far = |link: &Link| named.iter().find(|named| Some(named.nsid) == link.far)?.name.clone();
     let of_link = |link: &Link| {
         let above = above(&link.ifname, &links);
         Interface {

@@ -29,6 +29,7 @@ mod guests;
 mod lab;
 mod mistakes;
 mod operation;
+mod pages;
 mod profile;
 #[path = "../common/program.rs"]
 #[allow(dead_code, reason = "the other test programs use more of it")]

@@ -178,9 +178,11 @@ fn the_pages_of_keys_are_made_of_the_tables() {
     let book = scenario::book(tech::ALL);
     let is_technology = |path: &str| path.starts_with("technology");
     let pages = [
-        ("docs/keys.md", book.page(2, |path| !is_technology(path))),
+        (
+            "docs/keys.md",
+            [book.page(2, |path| !is_technology(path)), scenario::bed::book().page(2, |_| true)].join("\n"),
+        ),
         ("docs/technologies/keys.md", book.page(2, is_technology)),
-        ("docs/test-bed.md", scenario::bed::book().page(3, |_| true)),
         ("docs/duts.md", software_page()),
     ];
     for (name, tables) in pages {

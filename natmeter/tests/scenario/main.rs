@@ -5,6 +5,7 @@ mod any_text;
 mod beds;
 mod device;
 mod files;
+mod keys_in_texts;
 mod reproduce;
 mod software;
 mod technologies;
