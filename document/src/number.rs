@@ -83,7 +83,7 @@ pub(crate) fn prefix(value: f64, digits: usize) -> (f64, &'static str) {
     (factor, PREFIXES[at])
 }
 
-fn whole_digits(value: f64) -> usize {
+pub(crate) fn whole_digits(value: f64) -> usize {
     if value.abs() < 1.0 { 1 } else { value.abs().log10().floor() as usize + 1 }
 }
 

@@ -59,9 +59,15 @@ impl Bound {
         let power = value.log10().floor() as i32;
         // Digits before the decimal point are always kept.
         let step = 10f64.powi(power + 1 - i32::try_from(digits).unwrap_or(i32::MAX).max(power.rem_euclid(3) + 1));
+        self.to_multiple(value, step)
+    }
+
+    /// The same to a multiple of `step`.
+    fn to_multiple(self, value: f64, step: f64) -> f64 {
         // Floating-point error must not move a value to the next step.
         let steps = value / step;
         match self {
+            Bound::AtLeast if steps < 1.0 => value,
             Bound::AtLeast => (steps + 1e-9).floor() * step,
             Bound::AtMost | Bound::LessThan => (steps - 1e-9).ceil() * step,
             Bound::Exact | Bound::Strict => value,
@@ -154,16 +160,23 @@ impl Quantity {
     fn text_without_interval(self) -> String {
         let value = self.value;
         match self.form {
-            Form::Whole(unit) => format!("{} {unit}", number::grouped_f64(value)).trim_end().to_owned(),
-            Form::Digits(digits, unit) => format!("{}{unit}", significant(value, digits)),
-            Form::Decimals(decimals, unit) => format!("{value:.decimals$}{unit}"),
+            Form::Whole(unit) => {
+                format!("{} {unit}", number::grouped_f64(self.bound.to_multiple(value, 0.5))).trim_end().to_owned()
+            }
+            Form::Digits(digits, unit) => {
+                let fraction = digits.saturating_sub(number::whole_digits(value));
+                format!("{}{unit}", significant(self.bound.to_multiple(value, decimals_of(fraction)), digits))
+            }
+            Form::Decimals(decimals, unit) => {
+                format!("{:.decimals$}{unit}", self.bound.to_multiple(value, decimals_of(decimals)))
+            }
             Form::Si(digits, unit, rest) => {
                 let value = self.bound.rounded(value, digits);
                 let text =
                     if unit.is_empty() { number::si(value, digits) } else { number::si_unit(value, digits, unit) };
                 format!("{text} {rest}").trim_end().to_owned()
             }
-            Form::Percent => number::percent(value),
+            Form::Percent => number::percent(self.bound.to_multiple(value, if value < 9.95 { 0.1 } else { 1.0 })),
             Form::Time => number::signed_duration(value, 3),
         }
     }
@@ -205,6 +218,10 @@ impl Quantity {
     }
 }
 
+fn decimals_of(decimals: usize) -> f64 {
+    10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX))
+}
+
 fn text_if_finite(value: f64, text: impl Fn(f64) -> String) -> String {
     if value.is_finite() { text(value) } else { String::new() }
 }
@@ -230,6 +247,16 @@ mod tests {
         assert_eq!(si(Bound::AtLeast, 217_900.0), "217 k");
         assert_eq!(si(Bound::Exact, 12_593_922.0), "13 M");
         assert_eq!(Bound::AtLeast.rounded(0.0, 2).to_bits(), 0.0f64.to_bits());
+        for (value, form, texts) in [
+            (3.3478, Form::Digits(3, ""), ["3.34", "3.35"]),
+            (21_794.5, Form::Digits(2, ""), ["21794", "21795"]),
+            (0.58649, Form::Decimals(3, ""), ["0.586", "0.587"]),
+            (61.4, Form::Percent, ["61 %", "62 %"]),
+            (188_937.3, Form::Whole(""), ["188,937", "188,937.5"]),
+        ] {
+            let both = [Bound::AtLeast, Bound::LessThan].map(|bound| Quantity::new(value, form).bounded(bound));
+            assert_eq!(both.map(Quantity::text_without_bound), texts);
+        }
     }
 
     #[test]

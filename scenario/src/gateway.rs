@@ -1,6 +1,7 @@
 //! The file of `natmeter gateway`: interfaces, addresses and one technology, in tables as of scenarios.
 
 use crate::Technologies;
+use crate::faults::check_fault;
 use crate::file::{ScenarioError, text_of};
 use crate::tables::{GatewayKeys, SideKeys, book};
 use crate::truth::InjectedFault;
@@ -99,13 +100,14 @@ fn gateway(sections: &mut Sections<'_>, technologies: Technologies) -> Option<Ga
     let right = side(sections, "right");
     let (plays, workers) = keys.as_ref().map_or((Plays::default(), 1), |keys| (keys.plays, keys.workers));
     let technology = technology(sections, technologies, plays, workers);
-    let injected = sections.table("gateway.known-truth");
+    let injected = sections.table::<InjectedFault>("gateway.known-truth");
     let GatewayKeys { plays, workers, io, busy, answer, tcp_mss, socket } = keys?;
     let technology = technology?;
     let socket = socket.unwrap_or_else(default_socket);
     let (left, right, injected) = (left?, right?, injected?);
     let fits = || segment_that_fits(technology.as_ref(), plays, [&left, &right]);
     let largest_mss = tcp_mss.map(|given| given.unwrap_or_else(fits));
+    check_fault(sections, "gateway.known-truth.fault", injected.fault.as_deref(), (plays, &*technology));
     Some(Gateway { plays, workers, io, busy, answer, largest_mss, socket, left, right, technology, injected })
 }
 

@@ -1,7 +1,8 @@
 //! The keys of devices of known truth.
 
+use crate::faults::FaultName;
 use crate::words::WHEN_FULL;
-use key::kind::{any_number, choice, duration, list, maybe, number, rate, share, share_or_none, text};
+use key::kind::{any_number, choice, duration, list, maybe, number, rate, share, share_or_none};
 use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::simulated::WhenFull;
@@ -133,7 +134,7 @@ key::table! {
     /// A fault of a gateway, to try a tester or a test bed.
     pub struct InjectedFault {
         /// Name of a fault of [the gallery](faults.md) that it has.
-        fault: Option<String> = "fault", maybe(text()), computed("none");
+        fault: Option<String> = "fault", maybe(FaultName), computed("none");
         /// Frames that the fault can hit and does.
         fault_ppm: u32 = "fault-share", share(), or("100 %");
     }

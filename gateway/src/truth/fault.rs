@@ -279,9 +279,8 @@ pub const FAULTS: &[KnownFault] = faults! {
 };
 
 impl KnownFault {
-    /// The fault of this name. `overtaken` is the former name of `reordered`.
+    /// The fault of this name.
     pub fn named(name: &str) -> Option<&'static KnownFault> {
-        let name = if name == "overtaken" { "reordered" } else { name };
         FAULTS.iter().find(|fault| fault.name == name)
     }
 }

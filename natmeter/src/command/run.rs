@@ -163,7 +163,9 @@ fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: 
     let (missing, without) = header.as_ref().map(|header| missing(header, outcomes)).unwrap_or_default();
     let resume = format!("`natmeter resume {}`", path.display());
     if !missing.is_empty() {
-        err(&format!("error: no result for {}; {resume} continues the run\n", missing.join(", ")));
+        let fails = report.facts.doubts.iter().any(|doubt| matches!(doubt, Doubt::NoResult(..)));
+        let mend = if fails { "the doubts say what to mend first; " } else { "" };
+        err(&format!("error: no result for {}; {mend}{resume} continues the run\n", missing.join(", ")));
         return Err(Exit::Incomplete);
     }
     if !without.is_empty() {

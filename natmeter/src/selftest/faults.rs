@@ -86,3 +86,11 @@ pub fn page() -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn scenarios_know_the_names_of_all_faults() {
+        assert!(gateway::FAULTS.iter().map(|fault| fault.name).eq(scenario::fault_names()));
+    }
+}

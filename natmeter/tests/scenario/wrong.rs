@@ -363,6 +363,10 @@ refused! {
     long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
     frames_beyond_numbers: complaints(&GOOD.replace("duration = \"50 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));
     wrong_full: complaints(&format!("{}\n[full]\nconnections = [\"8M\"]\nwarmup = 3\n", *GOOD));
+    fault_with_a_typing_error: small("[dut.known-truth]\nfault = \"udp-checksum-zeros\"\n[sweep]\nconnections = \"4k\"\n");
+    fault_of_another_technology: small("[dut.known-truth]\nfault = \"nat64-df\"\n[sweep]\nconnections = \"4k\"\n");
+    fault_of_the_other_edge: small("[dut.known-truth]\nfault = \"outer-length\"\nmisrouted = \"1 %\"\n[technology.ds-lite]\n\
+        b4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n[sweep]\nconnections = \"4k\"\n");
     several_at_once:
         complaints("name = \"x\"\n[dut.embedded]\ntable = 10\n[traffic]\nframe-size = 32\nremote = \"1.1.1.1\"\n[sweep]\nconnections = [\"1Q\"]\n[foo]\n");
     control_characters: but("\"address-and-port-dependent\"", "\"\\u001b[31mred\"");

@@ -29,6 +29,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
         doubts.push(format!("The self-test was inconclusive ({open}) because the host was too busy: repeat it."));
     }
     doubts.extend(report.facts.doubts.iter().map(Doubt::to_string));
+    wrong_frames(report, &mut doubts);
     let shared = report.results.iter().filter(|c| c.shares_core).count();
     if shared > 0 {
         let everywhere = shared == report.results.len();
@@ -88,7 +89,6 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     let alpha = if is_wrong { "" } else { ": a smaller alpha may give a higher rate" };
     let validation = format!("limited by the validation, not by connection set-up{alpha}.");
     doubts.extend(of_searches(report.results.iter().map(|c| c.validation_failed).sum(), &validation));
-    wrong_frames(report, &mut doubts);
     different_frames(report, &mut doubts);
     doubts.extend(ways::doubt(&j.ways));
     doubts.extend(section::doubts(report));

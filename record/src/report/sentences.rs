@@ -4,6 +4,7 @@
 use super::number::{self, percent, plural, si};
 use super::result::{PointResult, known};
 use super::{Report, bottleneck, evidence, facts, limits, no_rate, parts, published, section, value, ways};
+use crate::doubt::Doubt;
 use crate::visit::CHANGE;
 use document::report::Sentences;
 use document::{Bound, Form, Quantity};
@@ -74,9 +75,17 @@ fn all_found(report: &Report) -> Vec<String> {
     }
     if sentences.is_empty() {
         // Variations of delays have many figures, none of which stands for all.
-        let says =
-            if known.is_empty() { "Nothing was measured." } else { "No rate was searched: the table has all figures." };
-        sentences.push(says.to_owned());
+        let why = report.facts.doubts.iter().find_map(|doubt| match doubt {
+            Doubt::NoResult(_, why) => Some(format!("Nothing was measured: {why}.")),
+            _ => None,
+        });
+        sentences.push(match why {
+            _ if !known.is_empty() => "No rate was searched: the table has all figures.".to_owned(),
+            Some(why) if report.header.scenario.bed.as_ref().is_some_and(|bed| !bed.makes_links()) => {
+                format!("{why} `natmeter bed check` names cause and next step.")
+            }
+            why => why.unwrap_or_else(|| "Nothing was measured.".to_owned()),
+        });
     }
     let free = |c: &&PointResult| {
         c.bound == ResultKind::Exact && c.closed_loop == 0 && c.median().is_some() && !is_capacity(c)
@@ -309,6 +318,9 @@ fn what_it_was(report: &Report) -> String {
         )
     };
     text.extend([" ", &conformance.test_bed_in_words()]);
+    for fault in report.header.scenario.duts.iter().filter_map(|dut| dut.injected()?.injected.fault.as_ref()) {
+        text.extend([" The scenario injects the fault `", fault, "` into the device."]);
+    }
     for missing in facts::missing(report) {
         text.extend([" ", &missing]);
     }

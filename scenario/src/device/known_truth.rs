@@ -4,6 +4,7 @@
 use super::gateway::RESERVED;
 use super::{Absence, Device, DeviceKind, DeviceTables, Dut, Setup, TestBed};
 use crate::Scenario;
+use crate::faults::check_fault;
 use crate::truth::{KNOWN_TRUTH, KnownTruth};
 use key::{At, Chapter};
 use tech::{Plays, Technology};
@@ -28,6 +29,21 @@ fn read(given: &mut DeviceTables<'_, '_>) -> Vec<Option<Dut>> {
             "remove this table, or give the device a `fault`; [technology.nat44] may stand beside [dut.known-truth]",
         );
         return vec![None];
+    }
+    check_fault(
+        given.sections,
+        &format!("dut.{KNOWN_TRUTH}.fault"),
+        truth.injected.fault.as_deref(),
+        (truth.plays, &*technology),
+    );
+    let at_ports = [("misrouted", truth.faults.misrouted_ppm > 0), ("corrupted", truth.faults.corrupted_ppm > 0)];
+    let of_flows = [("table", truth.table.is_some()), ("set-up-rate", truth.set_up_rate.is_some())];
+    for (key, is_given) in at_ports.into_iter().chain(of_flows) {
+        if is_given && technology.name() != "nat44" {
+            let refusal = given.sections.refuse(format!("`{key}` is about the headers of a NAT44"));
+            let refusal = refusal.at(At::key(format!("dut.{KNOWN_TRUTH}.{key}")), "here");
+            refusal.instead(format!("remove it, or [technology.{}]", technology.name()));
+        }
     }
     vec![Some(TruthGateway { technology, truth }.into())]
 }
