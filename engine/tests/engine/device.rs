@@ -10,7 +10,7 @@ use port::{Burst, Pool, Port, PortError, Sent};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const N: u64 = 10_000;
 const DARK: Duration = Duration::from_millis(100);
