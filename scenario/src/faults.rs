@@ -60,6 +60,7 @@ const FAULTS: &[(&[&str], Option<Plays>, &[&str])] = &[
             "truncated",
             "truncated-to-60",
             "payload-bit",
+            "fragmented",
             "icmp-error",
             "icmp-error-of-some-flows",
             "vlan-tag",

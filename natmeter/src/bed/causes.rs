@@ -87,7 +87,10 @@ const CAUSES: &[Cause] = &[
         next: "give `pool` and `pool-ports` of the scenario the box's values",
     },
     Cause {
-        holds: |seen| seen.leg.received == 0 && seen.leg.faults.get(Fault::Late) > 0,
+        holds: |seen| {
+            let has_late = seen.leg.received == 0 && seen.leg.faults.get(Fault::Late) > 0;
+            has_late && matches!(seen.fault, None | Some(Fault::Late))
+        },
         words: "frames arrive after the end of their trial",
         next: "see the box for a deep queue or a shaper, and raise `drain` in [measure] of the scenario",
     },

@@ -209,7 +209,13 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
     let Seen { from, to, leg, .. } = *seen;
     let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
     if let Some((n, fault)) = most_frequent(leg) {
-        let why = seen.explained().unwrap_or_else(|| way_out(fault, leg.received == 0).to_owned());
+        let without_checksum = leg.examples.iter().any(|of| of.fault == fault && of.got.contains("checksum 0x0000"));
+        let way_out = if fault == Fault::BadChecksum && without_checksum {
+            "the box sends UDP checksum 0, which means none (RFC 768), where it must update the checksum that the frame had"
+        } else {
+            way_out(fault, leg.received == 0)
+        };
+        let why = seen.explained().unwrap_or_else(|| way_out.to_owned());
         return format!("{head}, {n} {}{}: {why}", fault.name(), example(leg, fault));
     }
     let late = Some((Fault::Late, leg.faults.get(Fault::Late))).filter(|(_, n)| *n > 0);
