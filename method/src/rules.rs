@@ -12,4 +12,5 @@
 /// - 6: a loss that no rate causes ends a search without a rate.
 /// - 7: a complete proof that connections exist stands whatever the host did.
 /// - 8: a net time below zero to empty a table has no rate, and the memory of a connection is that of several fills.
-pub const RULES: u32 = 8;
+/// - 9: host noise excuses no frame that arrived wrong, and frames that arrive in the next trial end a search without a rate.
+pub const RULES: u32 = 9;

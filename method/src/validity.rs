@@ -8,14 +8,17 @@
 //! 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the path absorbs:
 //!    invalid because of the host, with or without losses.
 //! 3. *Conservative exception*: a loss that exceeds all frames that the noise can have touched (due in stalls, or in
-//!    the catch-up bursts after them), and 1 % of the frames sent, stays a fail.
+//!    the catch-up bursts after them), and 1 % of the frames sent, stays a fail. So do frames that arrived wrong:
+//!    noise changes no frame.
 //! 4. *Closed loop*: a late sender whose own share of the time would have met the schedule is a fail of the DUT.
 //!
 //! A valid trial fails if a stream received fewer right frames than ceil(acceptance × sent) (RFC 2544 section 26.1; RFC
 //! 9693 sections 4.5 to 4.7). Duplicates, late, foreign and wrong frames do not count.
 
 use crate::ratio::Ratio;
-use crate::trial::{Claim, Direction, Leg, Loop, Pace, PhaseKind, StoreFacts, TrialError, TrialOutcome, TrialSpec};
+use crate::trial::{
+    Claim, Direction, Fault, Leg, Loop, Pace, PhaseKind, StoreFacts, TrialError, TrialOutcome, TrialSpec,
+};
 use crate::units::{Count, Nanos};
 pub use crate::verdict::{FailReason, Failure, Invalid, Spoiler, Stream, Verdict};
 use serde::{Deserialize, Serialize};
@@ -185,7 +188,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
         if store.learned < needed {
             let phase1 = phase1(spec, outcome, criteria);
             let few = phase1.as_ref().and_then(|part| sent_too_few(part, outcome));
-            let noise = noise.filter(|_| !phase1.is_some_and(|part| exceeds_noise(&[part], outcome)));
+            let is_certain = |part| exceeds_noise(&[part], outcome) || too_many_wrong(&part);
+            let noise = noise.filter(|_| !phase1.is_some_and(is_certain));
             return invalid(few.or(noise).unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
         }
     }
@@ -209,7 +213,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
         return invalid(Invalid::TesterDrops { frames: drops });
     }
     let lost = parts.iter().find(|part| part.leg.received < part.needed());
-    if let Some(part) = lost.filter(|_| noise.is_none() || exceeds_noise(&parts, outcome)) {
+    let lost = lost.filter(|_| noise.is_none() || exceeds_noise(&parts, outcome));
+    if let Some(part) = lost.or_else(|| parts.iter().find(|part| too_many_wrong(part))) {
         return Err(loss(part, outcome));
     }
     if let Some(reason) = noise {
@@ -385,6 +390,13 @@ fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
 fn tester_off(outcome: &TrialOutcome) -> Nanos {
     let host = &outcome.host;
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
+}
+
+/// Whether more of the lost frames arrived wrong than the acceptance allows to be lost. ICMP errors and fragments are other frames than those sent.
+fn too_many_wrong(part: &StreamPart<'_>) -> bool {
+    let is_wrong = |fault: Fault| fault.is_of_device() && !matches!(fault, Fault::IcmpError | Fault::Fragment);
+    let wrong: Count = part.leg.faults.iter().filter(|(fault, _)| is_wrong(*fault)).map(|(_, frames)| frames).sum();
+    wrong.min(part.leg.lost()) > part.leg.sent.saturating_sub(part.needed())
 }
 
 /// Whether a loss exceeds the noise by rule 3.

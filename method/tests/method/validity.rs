@@ -307,6 +307,23 @@ fn rule_3_conservative_exception_keeps_a_fail_that_noise_cannot_explain() {
     loss(lose(2_000_003, long).0);
 }
 
+/// One right frame is missing. It may be lost, or be one that arrived with the fault.
+#[test]
+fn rule_3_keeps_a_fail_by_frames_that_arrived_wrong() {
+    use method::Fault::{BadChecksum, Duplicate, IcmpError, Late, WrongPort};
+    for (fault, fails) in
+        [(BadChecksum, true), (WrongPort, true), (Duplicate, false), (IcmpError, false), (Late, false)]
+    {
+        let mut outcome = perfect();
+        outcome.forward.received -= 1;
+        outcome.forward.faults.add(fault);
+        outcome.host.tester_stall = Nanos::from_millis(1);
+        let verdict = judged(&spec(), &outcome);
+        let rule = if fails { Rule::ConservativeException } else { Rule::HostNoise };
+        assert_eq!(Rule::of(&verdict, &outcome), Some(rule), "{fault:?}");
+    }
+}
+
 /// Frames that became due in a stall, and those due meanwhile, leave as fast as possible.
 #[test]
 fn rule_3_counts_the_frames_of_catch_up_bursts_as_touched() {
