@@ -1,4 +1,4 @@
-"""Runs every line of docs/data.md whose tool is installed, and the first command of docs/monitoring.md."""
+"""Runs every line of docs/data.md whose tool is installed, the first command of docs/monitoring.md, and the limits of docs/ci.md."""
 
 from __future__ import annotations
 
@@ -73,6 +73,34 @@ class Page(unittest.TestCase):
         listed = set(re.findall(r"`(natmeter_\w+)`", rows))
         self.assertGreater(len(listed), 5)
         self.assertLessEqual(listed, names)
+
+    def test_limits_of_the_page_are_judged(self) -> None:
+        limits = (DOCS / "ci.md").read_text().split("## Limits")[1].split("```toml\n")[1].split("```")[0]
+        (self.folder / "limits.toml").write_text(limits)
+        # The simulated device is too slow for some of them, and the run has no latency.
+        printed = self.run_line("natmeter report runs/known-* --limits limits.toml || [ $? = 8 ]", "sh")
+        self.assertLessEqual({"✗ throughput", "✗ max_conn_est_rate", "? latency_typical_forward"}, marks(printed))
+
+    def test_a_job_fails_by_missed_limits_and_warns_of_undecided_ones(self) -> None:
+        rows = natmeter.rows(self.folder / "runs", stat="median")
+        throughput = next(row["value"] for row in rows if (row["metric"], row["connections"]) == ("throughput", 100_000))
+        job = f"{DOCS.parent}/release/ci/measure limited.toml --beside --skip-self-test"
+        for rate, strict, code, words in (
+            ("1M", "", 0, "✓ throughput >= 1M"),
+            ("9M", "", 8, "✗ throughput >= 9M"),
+            (throughput, "", 0, "natmeter run: a limit is undecided"),
+            (throughput, "yes", 9, "? throughput"),
+        ):
+            with self.subTest(rate=rate, strict=strict):
+                limit = f'\n[limits]\nthroughput = {{ limit = ">= {rate}", connections = "100k" }}\n'
+                (self.folder / "limited.toml").write_text((HERE / "known.toml").read_text() + limit)
+                shutil.rmtree(self.folder / "natmeter-runs", ignore_errors=True)
+                printed = self.run_line(f"code=0; STRICT={strict} {job} || code=$?; [ $code = {code} ]", "sh")
+                self.assertIn(words, printed)
+
+
+def marks(printed: str) -> set[str]:
+    return set(re.findall(r"^[✓✗?] \w+", printed, re.MULTILINE))
 
 
 if __name__ == "__main__":
