@@ -5,6 +5,7 @@
 mod ascii;
 pub mod csv;
 pub mod flame;
+pub mod glance;
 pub mod html;
 pub mod latex;
 pub mod markdown;

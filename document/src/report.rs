@@ -1,5 +1,6 @@
 //! A report as a document: what was measured, found and doubted, as typed blocks. Every format prints the same document.
 
+use crate::glance::Glance;
 use crate::section::{Finding, Pairs, Section};
 use crate::table::Table;
 
@@ -16,12 +17,12 @@ pub struct Document {
     pub version: String,
     /// How that natmeter was built, if that is known.
     pub build: Option<String>,
-    /// One line about natmeter: version, commit, target CPU.
-    pub version_line: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
     /// What the scenario says about itself.
     pub about: String,
+    /// The first screen.
+    pub glance: Glance,
     /// How many measurements, of what.
     pub measured: String,
     /// Measurements without a result, and why.
@@ -34,8 +35,6 @@ pub struct Document {
     pub departures: Vec<String>,
     /// The results.
     pub results: Vec<Table>,
-    /// Tables of a short report: each result is in one table.
-    pub short_tables: Vec<Table>,
     /// Terms of the tables.
     pub terms: Pairs,
     /// Figures that compare results.
@@ -90,11 +89,6 @@ impl Sentences {
         let findings = self.findings.iter().filter(|finding| !elsewhere.contains(finding)).map(Finding::to_string);
         let rest = self.comparison.iter().chain(&self.repeated).chain([&self.kind]).cloned();
         self.found.iter().cloned().chain(findings).chain(self.models.iter().cloned()).chain(rest).collect()
-    }
-
-    /// Sentences of a short report.
-    pub fn short(&self) -> Vec<String> {
-        Sentences { comparison: None, repeated: None, ..self.clone() }.all()
     }
 }
 

@@ -211,8 +211,6 @@ pub struct Table {
     pub groups: Vec<Group>,
     /// What `[1]`, `[2]`, … mean.
     pub notes: Vec<String>,
-    /// Rows of a short table that have one value in all columns, as "name value".
-    pub uniform_rows: Vec<String>,
 }
 
 impl Table {

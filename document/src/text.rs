@@ -1,5 +1,6 @@
 //! Plain text for a terminal of 60 to 200 columns, readable without colours: paragraphs, tables, bars.
 
+mod glance;
 mod report;
 
 use crate::section::Pairs;
@@ -77,7 +78,7 @@ impl Page {
             let gap = self.columns - used;
             self.line(&format!("{left}{:gap$}{right}", ""));
         } else {
-            self.line(left);
+            self.paragraph("", left);
             self.paragraph("", right);
         }
     }

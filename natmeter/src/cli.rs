@@ -48,6 +48,9 @@ pub(crate) struct Output {
     /// Print results and errors only
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Print everything as text: each result as it is found, departures, published values, terms, conditions, tester, judge
+    #[arg(long, short, global = true, conflicts_with_all = ["quiet", "json"])]
+    pub(crate) verbose: bool,
 }
 
 impl Output {
@@ -279,9 +282,6 @@ pub(crate) struct ReportArgs {
     /// Format of the report; default: text, or json with --json
     #[arg(long, value_parser = PossibleValuesParser::new(report::KNOWN.iter().map(|f| f.name)))]
     pub(crate) format: Option<String>,
-    /// Print everything as text: departures, published values, terms, conditions, tester and judge
-    #[arg(long, short, conflicts_with = "format")]
-    pub(crate) verbose: bool,
     /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
     #[arg(long, value_name = "FILE")]
     pub(crate) compare_with: Vec<PathBuf>,
@@ -466,7 +466,7 @@ fn after_run_help() -> String {
     const EXAMPLE: &str = "Example: natmeter run scenarios/kernel-nat44.toml --set repetitions=3";
     format!(
         "{EXAMPLE}\n\n{}\nNoise alone does not change 0 into 3 or 6 while more than half of the repetitions of each value\n\
-         have a figure. docs/exit-codes.md says what each code means for continuous integration.",
+         are figures. docs/exit-codes.md says what each code means for continuous integration.",
         exit_codes(Exit::all().filter(|exit| *exit != Exit::InterfaceLost))
     )
 }

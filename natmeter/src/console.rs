@@ -1,19 +1,25 @@
-//! Progress of a run on the terminal: one line for each finished step, and below them a few live
-//! lines on the current step. Without a terminal there are no live lines.
+//! Progress of a run: on a terminal a few lines that are replaced and do not stay, elsewhere one line a minute; in detail, one line
+//! for each finished step.
 
 mod live;
 mod words;
 
+use crate::cli::Output;
 use crate::event::{Event, Listener};
 use crate::term;
 pub(crate) use live::Live;
+use std::time::{Duration, Instant};
 use words::{device, loss, seconds, short};
 pub(crate) use words::{line_of, plain};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Prints text for people on stderr; results go to stdout after the run.
 pub(crate) struct Console {
     live: bool,
-    quiet: bool,
+    output: Output,
+    /// When the last line was printed where lines cannot be replaced.
+    said: Option<Instant>,
     current: Live,
     /// Columns of each live line on the terminal.
     shown: Vec<usize>,
@@ -21,8 +27,33 @@ pub(crate) struct Console {
 
 impl Console {
     /// A quiet console prints only doubts and repairs.
-    pub(crate) fn new(quiet: bool) -> Console {
-        Console { live: term::replaces_lines(), quiet, current: Live::default(), shown: Vec::new() }
+    pub(crate) fn new(output: Output) -> Console {
+        Console { live: term::replaces_lines(), output, said: None, current: Live::default(), shown: Vec::new() }
+    }
+
+    /// Whether an event has a line that stays.
+    fn stays(&self, event: &Event) -> bool {
+        match event {
+            Event::Repaired { .. } => true,
+            Event::Doubt { .. } => self.output.quiet || self.output.verbose,
+            Event::RunStarted { .. } => !self.output.quiet && (self.output.verbose || !self.live),
+            _ => self.output.verbose,
+        }
+    }
+
+    /// Prints where the run is, if that was not said for a minute and lines cannot be replaced.
+    fn say_each_minute(&mut self) {
+        let now = Instant::now();
+        if self.live || self.output.quiet || self.output.verbose {
+            return;
+        }
+        let is_due = self.said.is_some_and(|said| now.duration_since(said) >= MINUTE);
+        if is_due {
+            term::err_lines(&plain(&self.current.line(term::columns())));
+        }
+        if is_due || self.said.is_none() {
+            self.said = Some(now);
+        }
     }
 
     /// Prints above the live lines.
@@ -38,7 +69,7 @@ impl Console {
     }
 
     fn replace(&mut self, lines: &[String]) {
-        if !self.live || self.quiet {
+        if !self.live || self.output.quiet {
             return;
         }
         self.wipe();
@@ -68,19 +99,17 @@ impl Drop for Console {
 
 impl Listener for Console {
     fn on(&mut self, event: &Event) {
-        if self.quiet && !matches!(event, Event::Doubt { .. } | Event::Repaired { .. }) {
-            return;
-        }
         let is_live = self.current.learn(event);
-        match (event, line_of(event)) {
-            (Event::SelfTesting { number, of, check }, _) => {
+        match (event, line_of(event).filter(|_| self.stays(event))) {
+            (_, Some(line)) => self.line(&line),
+            (Event::SelfTesting { number, of, check }, None) => {
                 let line = live::of_self_test(*number, *of, &check.name, check.verdict(), term::columns());
                 self.replace(&[line]);
             }
-            (_, Some(line)) => self.line(&line),
             _ if is_live => self.show(),
             _ => {}
         }
+        self.say_each_minute();
     }
 }
 

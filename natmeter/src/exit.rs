@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// An exit code. Scripts see its name, and people the line above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Exit {
-    /// success; of a run: every value has a figure with its interval
+    /// success; of a run: every value is a figure of the device; `How sure?` says how sure
     Done = 0,
     /// any other failure; of a run: do not use its results
     Failed = 1,
@@ -58,19 +58,8 @@ impl Exit {
     /// median lies between figures of the device, wherever the others lie. So noise in single
     /// repetitions does not change the exit code.
     pub(crate) fn of_results(outcomes: &[Outcome], is_upper_end_the_testers: impl Fn(&Outcome) -> bool) -> Exit {
-        let is_figure = |outcome: &&Outcome| match outcome.result.kind {
-            ResultKind::Exact
-            | ResultKind::Observed
-            | ResultKind::Strict
-            | ResultKind::Between
-            | ResultKind::NothingPassed => true,
-            ResultKind::AtUpperLimit => !is_upper_end_the_testers(outcome),
-            ResultKind::TesterLimit
-            | ResultKind::HostLimit
-            | ResultKind::Below
-            | ResultKind::NoRate
-            | ResultKind::NothingMeasured => false,
-        };
+        let is_figure =
+            |outcome: &&Outcome| outcome.result.kind.is_figure().unwrap_or_else(|| !is_upper_end_the_testers(outcome));
         let at_most_half = |one: &Outcome, is: &dyn Fn(&&Outcome) -> bool| {
             let same = |other: &&Outcome| one.measurement.is_of_the_value_of(&other.measurement);
             let all = outcomes.iter().filter(same).count();

@@ -1,6 +1,7 @@
 //! A report as one page: summary, figures, tables, conditions, commands, files.
 
-use super::{END, begin, escaped as e, figures, heading, list, pairs, paragraph, simple, tables};
+use super::{END, begin, escaped as e, figures, heading, list, pairs, paragraph, prose, simple, tables};
+use crate::glance::{Answer, Glance};
 use crate::number;
 use crate::report::{Command, Document, File, PublishedValues, Verdict};
 use crate::section::{Finding, Section};
@@ -11,10 +12,11 @@ use std::fmt::Write;
 type PagePart = (&'static str, &'static str, fn(&mut String, &Document));
 
 /// The parts in the order of the page, the most important one first. Files come last.
-const PARTS: [PagePart; 5] = [
+const PARTS: [PagePart; 6] = [
+    ("figures", "Figures", comparisons),
     ("summary", "Summary", summary),
-    ("figures", "Figures", all_figures),
     ("tables", "Tables", all_tables),
+    ("details", "Details", details),
     ("conditions", "Conditions", conditions),
     ("commands", "Commands", commands),
 ];
@@ -31,9 +33,9 @@ pub fn render(document: &Document, files: &[File]) -> String {
     let mut out = begin(&document.title);
     let _ = write!(
         out,
-        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<nav aria-label=\"Parts of the report\">\n",
+        "<header>\n<h1>{}</h1>\n{}<nav aria-label=\"Parts of the report\">\n",
         e(&document.title),
-        e(&document.label)
+        cards(&document.glance)
     );
     for (id, heading, _) in &parts {
         let _ = writeln!(out, "<a href=\"#{id}\">{heading}</a>");
@@ -48,6 +50,41 @@ pub fn render(document: &Document, files: &[File]) -> String {
     out + END
 }
 
+/// The first screen of the page.
+fn cards(glance: &Glance) -> String {
+    let lines =
+        |all: &[String]| all.iter().map(|line| format!("<p>{}</p>\n", prose(line))).collect::<Vec<_>>().concat();
+    let why = glance.reasons.first().map_or_else(String::new, |first| format!("{first}."));
+    let sure = format!(
+        "<p><span class=\"word {}\">{}</span></p>\n<p>{}</p>\n<p><a href=\"#summary\">All reasons and doubts</a></p>\n",
+        glance.word.to_lowercase(),
+        glance.word,
+        prose(&why)
+    );
+    let on: Vec<String> = glance.on.iter().cloned().chain([glance.done.join(" · ")]).collect();
+    let all = [
+        ("Measured", lines(&glance.measured)),
+        ("On", lines(&on)),
+        ("Answer", glance.answers.iter().take(2).map(large).collect::<Vec<_>>().concat()),
+        ("How sure?", sure),
+    ];
+    let card = |(name, text): (&str, String)| format!("<div><dt>{name}</dt><dd>\n{text}</dd></div>\n");
+    format!("<dl class=\"cards\">\n{}</dl>\n", all.map(card).concat())
+}
+
+/// The value at the last point, with the most connections or cores.
+fn large(answer: &Answer) -> String {
+    let Some(row) = answer.rows.last() else { return String::new() };
+    let at = [row.point.as_str(), answer.figures.as_str()].into_iter().filter(|part| !part.is_empty());
+    let at = at.collect::<Vec<_>>().join(": ");
+    format!(
+        "<p class=\"large\">{}</p>\n<p>{} <span class=\"meta\">{}</span></p>\n",
+        e(&row.value),
+        e(&answer.title),
+        e(&at)
+    )
+}
+
 fn summary(out: &mut String, document: &Document) {
     heading(out, "What was measured");
     if !document.about.is_empty() {
@@ -59,6 +96,10 @@ fn summary(out: &mut String, document: &Document) {
         let _ = writeln!(out, "<p class=\"meta\">Build: {}</p>", e(build));
     }
     found(out, document);
+    if !document.glance.reasons.is_empty() {
+        heading(out, &format!("Why {}", document.glance.word));
+        list(out, "", &document.glance.reasons);
+    }
     if !document.doubts.is_empty() {
         out.push_str("<div class=\"doubts\">\n<h3>Doubts</h3>\n");
         list(out, "", &document.doubts);
@@ -92,8 +133,11 @@ fn found(out: &mut String, document: &Document) {
 /// Largest number of detailed figures of a kind that are visible at once. More can be opened, and are not on paper.
 const VISIBLE: usize = 6;
 
-fn all_figures(out: &mut String, document: &Document) {
+fn comparisons(out: &mut String, document: &Document) {
     document.comparisons.iter().for_each(|of_kind| gallery(out, of_kind, usize::MAX));
+}
+
+fn details(out: &mut String, document: &Document) {
     for section in document.sections.iter().filter(|section| !section.figures.is_empty()) {
         heading(out, &section.title);
         about(out, section);

@@ -2,16 +2,20 @@
 
 use super::{Page, padded, right, width};
 use crate::report::{Document, PublishedValues};
-use crate::section::Section;
+
+/// Columns of a line that is easy to read.
+const READABLE: usize = 100;
 
 /// Returns a document on a screen of so many columns. `verbose`: everything, or what fits one screen.
 pub fn render(document: &Document, columns: usize, verbose: bool) -> String {
-    let mut page = Page::new(columns);
-    page.justified(&document.title, &format!("[{}]", document.label));
+    let mut page = Page::new(if verbose { columns } else { columns.min(READABLE) });
     if verbose {
+        page.justified(&document.title, &format!("[{}]", document.label));
         whole(&mut page, document);
     } else {
-        short(&mut page, document);
+        super::glance::write(&mut page, &document.glance);
+        let asked = document.sections.iter().filter(|section| section.is_asked);
+        asked.for_each(|section| page.tables(&section.tables));
     }
     page.out
 }
@@ -48,22 +52,6 @@ fn whole(page: &mut Page, document: &Document) {
     }
     page.line("");
     page.paragraphs("", &document.sentences.all());
-}
-
-fn short(page: &mut Page, document: &Document) {
-    for table in &document.short_tables {
-        page.line("");
-        page.table(table, true);
-        if !table.uniform_rows.is_empty() {
-            page.paragraph("all points: ", &table.uniform_rows.join("; "));
-        }
-    }
-    let asked = document.sections.iter().filter(|section| section.is_asked);
-    asked.for_each(|Section { tables, .. }| page.tables(tables));
-    page.line("");
-    page.paragraphs("", &document.sentences.short());
-    page.paragraphs("! ", &document.doubts);
-    page.paragraph("", &document.version_line);
 }
 
 fn published(page: &mut Page, PublishedValues { conditions, values, documents }: &PublishedValues) {

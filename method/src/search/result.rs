@@ -63,6 +63,23 @@ impl ResultKind {
         }
     }
 
+    /// Whether it tells of the device; `None` where that depends on whose the upper end of the search is.
+    pub fn is_figure(self) -> Option<bool> {
+        match self {
+            ResultKind::Exact
+            | ResultKind::Observed
+            | ResultKind::Strict
+            | ResultKind::Between
+            | ResultKind::NothingPassed => Some(true),
+            ResultKind::AtUpperLimit => None,
+            ResultKind::TesterLimit
+            | ResultKind::HostLimit
+            | ResultKind::Below
+            | ResultKind::NoRate
+            | ResultKind::NothingMeasured => Some(false),
+        }
+    }
+
     /// The least informative first.
     pub const WEAKEST_FIRST: [ResultKind; 11] = [
         ResultKind::NothingMeasured,

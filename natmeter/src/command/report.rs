@@ -27,7 +27,7 @@ fn print(args: &ReportArgs, limits: Option<&Limits>, output: Output) -> Result<E
     let mut report = read(&args.run, limits)?;
     report.imported = imported;
     let text =
-        if format == "text" { report.text(screen(args.verbose)) } else { report.render(format).map_err(failed)? };
+        if format == "text" { report.text(screen(output.verbose)) } else { report.render(format).map_err(failed)? };
     out(&text);
     if format == "text" && !args.verbose {
         out(&lines(&report));

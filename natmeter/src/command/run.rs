@@ -10,6 +10,7 @@ use crate::cli::{Output, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
+use crate::installed::QUICKSTART_WORD;
 use crate::rig::RunContext;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
@@ -130,7 +131,19 @@ fn carry_out(
 }
 
 fn listener(output: Output) -> Box<dyn Listener> {
-    if output.json { Box::new(JsonLines) } else { Box::new(Console::new(output.quiet)) }
+    if output.json { Box::new(JsonLines) } else { Box::new(Console::new(output)) }
+}
+
+/// What a user may do after a run, one command a line with its purpose.
+fn next(run: &Path, scenario: &str) -> String {
+    let more = [("natmeter run kernel-nat44", "this kernel's NAT"), ("natmeter bed init", "a router of your own")];
+    let more = more.into_iter().filter(|_| scenario == QUICKSTART_WORD).map(|(line, what)| (line.to_owned(), what));
+    let all = (format!("natmeter report --verbose {}", run.display()), "every number");
+    let lines = [all].into_iter().chain(more).enumerate();
+    let line = |(at, (line, what)): (usize, (String, &str))| {
+        format!("{:10}{line:<28}  {what}\n", if at == 0 { "Next" } else { "" })
+    };
+    lines.map(line).collect()
 }
 
 /// Prints the results and writes the report into the folder.
@@ -139,8 +152,12 @@ fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: 
     let folder = Dir::open(path).map_err(failed)?;
     folder.replace(PAGE, &report.render("html").map_err(failed)?).map_err(failed)?;
     if !output.json {
-        out(&format!("{}\nReport: {}\n", report.text(report::screen(false)), folder.path_of(PAGE).display()));
-        out(&report::lines(&report));
+        let next = next(path, &report.header.scenario.name);
+        let page = folder.path_of(PAGE);
+        let text = report.text(report::screen(output.verbose));
+        out(&format!("{text}{}
+Report    {}
+{next}", report::lines(&report), page.display()));
     }
     if report::verdict(path, &report.audit.findings) != Exit::Done {
         return Err(Exit::Failed);

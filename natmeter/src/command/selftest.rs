@@ -20,7 +20,7 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
     }
     let process = turn.process()?;
     // Progress goes to a terminal on stderr; stdout has the verdict only.
-    let mut console = Console::new(output.quiet);
+    let mut console = Console::new(output);
     let tested = match args {
         SelftestArgs { faults: true, .. } => selftest::faults(&process, &mut console),
         SelftestArgs { quick: true, .. } => selftest::quick(&process, &mut console),

@@ -35,8 +35,6 @@ pub(crate) struct Live {
     bounds: (Option<u64>, Option<u64>),
     /// Predicted seconds to the end of the run.
     left_s: Option<u64>,
-    /// Rate of the null device at the point.
-    null: Option<u64>,
     /// Measurements of the run, and of these: done before this part of the run.
     planned: (usize, usize),
     /// Keys of those that were done since then.
@@ -53,9 +51,8 @@ impl Live {
             Event::DutPreparing { dut, connections, cores, .. } => {
                 self.end_measurement();
                 self.device = device(dut, *connections, *cores);
-                (self.connections, self.null) = (*connections, None);
+                self.connections = *connections;
             }
-            Event::NullMeasured { frames, .. } => self.null = Some(frames.0),
             Event::MeasurementStarted { .. } => {
                 self.end_measurement();
                 self.measurement = Some(event.clone());
@@ -172,14 +169,11 @@ impl Live {
         if let Some(left) = self.left_s.map(seconds) {
             parts.push(LinePart::new(1, format!("about {left} left")).or(format!("{left} left")));
         }
-        if let Some(null) = self.null.filter(|_| self.measurement.is_some()) {
-            parts.push(LinePart::new(7, format!("null device {}/s", short(null))).dim());
-        }
         parts
     }
 
     /// The one line for a terminal with few lines.
-    fn line(&self, columns: usize) -> String {
+    pub(super) fn line(&self, columns: usize) -> String {
         let mut parts = Vec::new();
         if let Some(Event::MeasurementStarted { number, of, measurement }) = &self.measurement {
             parts.push(LinePart::new(2, format!("[{number}/{of}]")).dim());
@@ -358,7 +352,7 @@ mod tests {
                 "[5/18]  throughput  repetition 1  nftables, 1 M connections, 2 cores",
                 "  rate  3.12 M/s  between 2.5 M and 4.1 M  step 4 of 11",
                 "  last: fail, 0.12 % lost  table 1 M of 1 M  CPU of the device 98 %",
-                "  4 of 18 done  about 6 min left  null device 9.1 M/s",
+                "  4 of 18 done  about 6 min left",
             ]
         );
         assert_eq!(

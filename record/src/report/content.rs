@@ -1,7 +1,7 @@
 //! The document of a report, which the formats for readers print.
 
 use super::figure::{COMPARISONS, DETAILS, FigureKind};
-use super::{Report, brief, facts, number, published, section, table, terms};
+use super::{Report, facts, glance, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest};
 use crate::printable::in_shell;
 use document::report::{Command, PublishedValues, Verdict};
@@ -18,15 +18,14 @@ pub(super) fn document(report: &Report) -> Document {
         label: report.conformance.label.clone(),
         version: header.version.clone(),
         build: build.map(str::to_owned),
-        version_line: report.facts.natmeter().in_words(&header.version),
         started: header.started.clone(),
         about: header.scenario.about.clone(),
+        glance: glance::of(report),
         measured: measured(report),
         missing: facts::missing(report),
         sentences: report.said.clone(),
         doubts: report.doubts.clone(),
         departures: report.conformance.departures.clone(),
-        short_tables: brief::tables(report),
         terms: terms::of(&results),
         results,
         comparisons: galleries(report, COMPARISONS),

@@ -1,6 +1,6 @@
 //! Doubts about a run: why its record or its results may mislead. Every format prints the same sentences.
 
-use super::facts::{BELIEVED_SHARE, Counts, TrialCounts, ceiling, place};
+use super::facts::{self, BELIEVED_SHARE, Counts, TrialCounts, ceiling, place};
 use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence, parts, section, ways};
@@ -55,6 +55,8 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
     let lost = number::plural(phase1_lost, "frame");
     if j.invalid * 10 > j.trials {
         let lost = if phase1_lost > 0 { format!("; phase 1 lost {lost} and was repeated") } else { String::new() };
+        let idle = facts::too_few_cores(report).unwrap_or_else(|| "an idle machine has fewer".to_owned());
+        let idle = format!("; {idle}");
         let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "phase 1")];
         let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{cause} {}", grouped(*n)));
         doubts.push(format!(
@@ -62,7 +64,7 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, u64)], missing: &[&'sta
             grouped(j.invalid),
             grouped(j.trials),
             by.collect::<Vec<_>>().join(", "),
-            if j.by_host * 2 > j.invalid { "; an idle machine has fewer" } else { "" }
+            if j.by_host * 2 > j.invalid { idle } else { String::new() }
         ));
     }
     if phase1_lost > 0 && j.invalid * 10 <= j.trials {

@@ -20,7 +20,7 @@ const SPREAD: f64 = 0.2;
 const OWN_SHARE: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Limit {
+pub(super) enum Limit {
     /// The device; the null device reaches this many times the highest repetition.
     Device(f64),
     Simulated,
@@ -31,7 +31,7 @@ enum Limit {
 
 /// Why the device does not count as the limit. A sentence about several results prints the largest figure of each kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Reason {
+pub(super) enum Reason {
     /// The null device reaches only this many times the highest repetition.
     Headroom(f64),
     Changed(f64),
@@ -132,7 +132,7 @@ fn no_null_device(report: &Report) -> String {
 }
 
 /// The reasons of several results in words, each kind once.
-fn reasons(limits: &[&Limit]) -> String {
+pub(super) fn reasons(limits: &[&Limit]) -> String {
     let reasons = limits.iter().flat_map(|limit| match limit {
         Limit::Host(reasons) | Limit::Open(reasons) => reasons.as_slice(),
         Limit::Device(_) | Limit::Simulated | Limit::NoNull => &[],
@@ -145,16 +145,18 @@ fn reasons(limits: &[&Limit]) -> String {
     in_words.collect::<Vec<_>>().join("; ")
 }
 
-fn advice(report: &Report) -> &'static str {
+fn advice(report: &Report) -> String {
     let cost = report.results.iter().filter_map(|c| c.cost.as_ref());
-    if cost.clone().any(|cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some()) {
-        "Measure on an idle machine, or compare the cost of a frame instead of the rates."
-    } else {
-        "Measure again on an idle machine with isolated cores."
+    let has_cost = cost.clone().any(|cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some());
+    let compare = if has_cost { ", or compare the cost of a frame instead of the rates" } else { "" };
+    match facts::too_few_cores(report) {
+        Some(few) => format!("{few}{compare}."),
+        None if has_cost => format!("Measure on an idle machine{compare}."),
+        None => "Measure again on an idle machine with isolated cores.".to_owned(),
     }
 }
 
-fn limit(report: &Report, result: &PointResult) -> Limit {
+pub(super) fn limit(report: &Report, result: &PointResult) -> Limit {
     if is_simulated(report, result) {
         return Limit::Simulated;
     }
@@ -170,6 +172,13 @@ fn limit(report: &Report, result: &PointResult) -> Limit {
         return Limit::Open(open);
     }
     headroom(result).map_or(Limit::NoNull, Limit::Device)
+}
+
+/// Whether what limited a result is open because its repetitions are few, so that they need not be named again.
+pub(super) fn is_said_to_be_few(report: &Report, result: &PointResult) -> bool {
+    let is_few = |reason: &Reason| matches!(reason, Reason::Few(_));
+    result.bound == ResultKind::Exact
+        && matches!(limit(report, result), Limit::Open(reasons) if reasons.iter().any(is_few))
 }
 
 pub(super) fn is_simulated(report: &Report, result: &PointResult) -> bool {
@@ -260,8 +269,6 @@ pub(super) fn doubt(report: &Report) -> Option<String> {
     let most = changed.iter().map(|(_, change)| *change).max_by(f64::total_cmp)?;
     let points: Vec<&PointResult> = changed.into_iter().map(|(result, _)| result).collect();
     let places = limits::places(&points, &results);
-    Some(format!(
-        "The null device changed by up to {}{places}; repeat on an idle machine.",
-        number::percent(most * 100.0)
-    ))
+    let advice = facts::too_few_cores(report).unwrap_or_else(|| "repeat on an idle machine".to_owned());
+    Some(format!("The null device changed by up to {}{places}; {advice}.", number::percent(most * 100.0)))
 }

@@ -14,7 +14,7 @@ use procedure::Metric;
 use procedure::metric::{Gives, by_key};
 use scenario::axis::{in_words, more_in_words};
 use scenario::bed::Bed;
-use scenario::{Link, Scenario, VethIo};
+use scenario::{Link, Scenario, TestBed, VethIo};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -397,6 +397,26 @@ pub(super) fn ceiling(report: &Report, result: &super::PointResult) -> Option<f6
     (ceiling > 0).then_some(ceiling as f64)
 }
 
+/// Cores of the tester's machine, where that is recorded.
+pub(super) fn cores_here(report: &Report) -> Option<u32> {
+    let cores = report.facts.tester.get("cores")?.split(',').count();
+    u32::try_from(cores).ok()
+}
+
+/// What this machine lacks where tester, device and other programs need a core each, and more than it has.
+pub(super) fn too_few_cores(report: &Report) -> Option<String> {
+    let scenario = &report.header.scenario;
+    let is_here = |dut: &scenario::Dut| matches!(dut.place(scenario), TestBed::SameProcess | TestBed::SameMachine);
+    let of_device = report.results.iter().filter(|c| scenario.duts.get(c.dut).is_some_and(is_here)).map(|c| c.cores);
+    let (here, needed) = (cores_here(report)?, of_device.max()? + 2);
+    (here < needed).then(|| {
+        format!(
+            "{} too few: use {needed}",
+            if here == 1 { "1 core is".to_owned() } else { format!("{here} cores are") }
+        )
+    })
+}
+
 /// Measurements of the plan that have no result, and why: one sentence each.
 pub(super) fn missing(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
@@ -415,7 +435,7 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
 }
 
 /// Whether the upper end of the searches follows from the tester ceiling and not from the scenario.
-fn is_testers_limit(report: &Report, result: &super::PointResult) -> bool {
+pub(super) fn is_testers_limit(report: &Report, result: &super::PointResult) -> bool {
     let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
     let (ceiling, null) = testers_ends(report, result);
     is_upper_end_the_testers(here.max_rate(), ceiling, null)

@@ -2,7 +2,6 @@
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
 mod bottleneck;
-mod brief;
 mod conformance;
 mod content;
 mod csv;
@@ -12,6 +11,7 @@ mod evidence;
 mod facts;
 mod figure;
 mod files;
+mod glance;
 mod json;
 pub mod judged;
 mod junit;
@@ -29,6 +29,7 @@ mod section;
 mod sentences;
 mod series;
 pub mod sizing;
+pub mod sure;
 mod table;
 mod terms;
 mod value;
@@ -191,6 +192,8 @@ pub struct Report {
     /// The same, by what they are about.
     #[serde(skip)]
     said: Sentences,
+    /// How sure the results are: the word of the least sure one.
+    pub how_sure: sure::Sure,
     /// The results.
     pub results: Vec<PointResult>,
     /// Models of the series of results over cores and over connections.
@@ -267,6 +270,7 @@ impl Report {
             repeated_points,
             sentences: Vec::new(),
             said: Sentences::default(),
+            how_sure: sure::Sure { word: sure::SureWord::High, reasons: Vec::new() },
             models: model::Model::all(&results),
             results,
             beside: Vec::new(),
@@ -281,6 +285,9 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
+        let how_sure: Vec<sure::Sure> = report.results.iter().map(|result| sure::of_result(&report, result)).collect();
+        report.results.iter_mut().zip(how_sure).for_each(|(result, sure)| result.how_sure = Some(sure));
+        report.how_sure = sure::of(&report);
         report.doubts = doubts::of(&report, &torn, &missing);
         report.said = sentences::of(&report);
         report.sentences = report.said.all();

@@ -8,6 +8,7 @@ use relate::relate;
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
+use crate::report::sure::Sure;
 use crate::report::ways::{self, WayCounts, WrongFrames};
 use crate::report::{number, parts};
 use document::Bound;
@@ -114,6 +115,9 @@ pub struct PointResult {
     pub too_few_to_compare: bool,
     /// Medians of further figures, by name with unit.
     pub extra: BTreeMap<String, f64>,
+    /// How sure it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how_sure: Option<Sure>,
     /// The repetitions in order.
     pub repetitions: Vec<Repetition>,
     /// Queue depth in front of the DUT, frames per direction; `None` if unknown or if the DUT runs on the sender's thread.

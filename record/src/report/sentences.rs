@@ -226,7 +226,7 @@ fn compared(ratio: f64, interval: Interval, unit: &str, other: &str) -> String {
     format!(", {ratio}{unit} ({low}–{high}{unit_of_ends}, coverage {coverage}) {of}{other}")
 }
 
-fn rate(result: &PointResult) -> String {
+pub(super) fn rate(result: &PointResult) -> String {
     let known = result.known;
     let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
     match result.median() {

@@ -69,27 +69,31 @@ const PPM: f64 = 10_000.0;
 
 /// The same with the interval or range of the repetitions, if there are several: `3.81 (3.78–9.71) Mfps per direction`.
 pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quantity {
-    let short = short(result, value, digits);
-    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else { return short };
-    let unit = result.known.map(|metric| metric.unit);
-    let scale = if unit == Some(Unit::PartsPerMillion) { PPM } else { 1.0 };
+    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
+        return short(result, value, digits);
+    };
     let word = if result.has_interval() { "" } else { "range " };
-    Quantity {
-        interval: Some(QuantityInterval { low: interval.low / scale, high: interval.high / scale, prefix_word: word }),
-        ..short
-    }
+    with_ends(result, short(result, value, digits), [interval.low, interval.high], word)
 }
 
-/// The same for a bar, whose table names the unit.
-pub(super) fn of_bar(result: &PointResult, value: f64) -> Quantity {
-    let between = between(result, value, 3);
-    let Some(ends) = between.interval else { return between };
-    let form = match (between.form, result.known.map(|metric| metric.unit)) {
-        (Form::Si(digits, _, _), Some(Unit::FramesPerSecond)) => Form::Si(digits, "fps", ""),
-        (Form::Si(digits, _, _), Some(Unit::ConnectionsPerSecond)) => Form::Si(digits, "cps", ""),
+fn with_ends(result: &PointResult, short: Quantity, [low, high]: [f64; 2], prefix_word: &'static str) -> Quantity {
+    let is_ppm = result.known.is_some_and(|metric| metric.unit == Unit::PartsPerMillion);
+    let scale = if is_ppm { PPM } else { 1.0 };
+    Quantity { interval: Some(QuantityInterval { low: low / scale, high: high / scale, prefix_word }), ..short }
+}
+
+/// The median with the lowest and the highest repetition, for a row whose title names the unit: `5 (4.5–5.3) M`.
+pub(super) fn of_row(result: &PointResult) -> Cell {
+    let (Some(median), Some(summary)) = (result.median().filter(|_| !result.nothing_passed()), result.summary) else {
+        return without_rate(result);
+    };
+    let short = short(result, median, 2);
+    let form = match (short.form, result.known.map(|metric| metric.unit)) {
+        (Form::Si(digits, ..), Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond)) => Form::Si(digits, "", ""),
         (form, _) => form,
     };
-    Quantity { interval: Some(QuantityInterval { prefix_word: "", ..ends }), form, ..between }
+    let short = Quantity { form, ..short };
+    if summary.n < 2 { short.into() } else { with_ends(result, short, [summary.min, summary.max], "").into() }
 }
 
 pub(super) fn without_rate(result: &PointResult) -> Cell {

@@ -19,7 +19,8 @@ fn a_tester_limited_rate_is_never_printed_as_the_devices_own() {
     assert!(limited.iter().all(|c| c.s_c.is_none()), "a lower bound has no known scale");
     // The ratios of all other results refer to the limited one, so they are unknown, too.
     assert!(report.results.iter().all(|c| c.s_c.is_none()));
-    for rendered in [text(&tester_limited()), whole_text(&tester_limited()), report.render("html").unwrap()] {
+    assert_eq!(text(&tester_limited()).matches("≥ 5.97 (").count(), 2);
+    for rendered in [whole_text(&tester_limited()), report.render("html").unwrap()] {
         for cell in &limited {
             let median = record::report::table_value(cell);
             assert!(median.starts_with("≥ "), "{median}");
@@ -404,7 +405,7 @@ fn columns_of_different_directions_have_their_own_rates() {
         let direction = Direction::of_code(result.axes["direction"]).unwrap();
         (result.directions, result.direction_ratio) = (direction.count() as u32, direction.ratio());
     }
-    let text = report.text(Screen { columns: 100, verbose: false });
+    let text = report.text(Screen { columns: 100, verbose: true });
     let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}"));
     let cells = |name: &str| row(name).split_whitespace().rev().take(3).collect::<Vec<_>>();
     assert!(row("Throughput, ").contains("per direction, of a ratio in the faster one"), "{text}");

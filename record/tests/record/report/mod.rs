@@ -23,8 +23,10 @@ use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use record::audit::{Audit, Basis};
 use record::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use record::printable::is_hidden;
+use record::report::sure::SureWord;
 use record::report::{KNOWN, Report, Screen};
 use scenario::{Options, Sweep, parse};
+use std::collections::BTreeSet;
 
 fn report(run: &Run) -> Report {
     let audit = Audit { basis: Basis::DerivedAgain, findings: Vec::new() };
@@ -229,31 +231,6 @@ fn every_format_names_the_build() {
     assert!(whole_text(&run).contains("0123456789ab"));
 }
 
-/// Of builds of earlier versions the last line has what they recorded.
-#[test]
-fn the_short_text_ends_with_version_commit_processor_and_flags() {
-    const BUILDS: [(&str, &str); 3] = [
-        (
-            "commit 0123456789ab, x86_64-unknown-linux-gnu, target CPU x86-64-v3, flags -Ctarget-cpu=x86-64-v3, \
-             profile release, rustc 1.95.0",
-            ", commit 0123456789ab, target CPU x86-64-v3, flags -Ctarget-cpu=x86-64-v3",
-        ),
-        ("x86_64-unknown-linux-gnu, target CPU native, flags none, profile release", ", target CPU native, flags none"),
-        ("commit unknown, x86_64-unknown-linux-gnu, target CPU x86-64", ", target CPU x86-64"),
-    ];
-    let mut run = fixture::quickstart();
-    let version = run.header.version.clone();
-    let end = |run: &Run| {
-        let text = report(run).text(Screen { columns: 200, verbose: false });
-        text.lines().last().unwrap().to_owned()
-    };
-    assert_eq!(end(&run), format!("natmeter {version}"));
-    for (build, words) in BUILDS {
-        run.facts.tester.insert(BUILD.into(), build.into());
-        assert_eq!(end(&run), format!("natmeter {version}{words}"));
-    }
-}
-
 #[test]
 fn no_line_of_text_is_wider_than_the_screen() {
     for (name, run) in examples() {
@@ -270,40 +247,51 @@ fn no_line_of_text_is_wider_than_the_screen() {
     }
 }
 
-/// The program adds an empty line before it and the path of the page below it.
+/// The program adds five lines below it: the page, and what to do next.
 #[test]
-fn the_short_text_of_the_quickstart_fits_one_screen() {
-    for (name, run) in [("quickstart", fixture::quickstart()), ("host_decided", host_decided())] {
-        let text = text(&run);
-        assert!(text.lines().count() <= 38, "{name}: {} lines\n{text}", text.lines().count());
+fn the_short_text_of_up_to_four_points_fits_a_screen_of_24_lines() {
+    for (name, run) in examples() {
+        let (text, report) = (text(&run), report(&run));
+        let points: BTreeSet<_> =
+            report.results.iter().map(|c| (c.dut, c.connections, c.cores, c.axes.clone())).collect();
+        let lines = text.lines().count();
+        assert!(lines <= 19 || points.len() > 4, "{name}: {lines} lines\n{text}");
+        assert!(!text.contains("Conditions") && !text.contains("null device"), "{name}: {text}");
     }
 }
 
-/// Statistics that are equal by definition, and rows with one value in all columns.
+/// The examples whose word is clear from how they were made.
 #[test]
-fn the_short_text_repeats_no_row() {
-    for (name, run) in examples() {
-        let text = text(&run);
-        assert!(!text.contains("Conditions") && !text.contains("Compared with published"), "{name}");
-        for line in text.lines().filter(|line| line.starts_with("  ") && !line.contains('█')) {
-            let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).skip(1).collect();
-            let same = cells.len() > 1 && cells.iter().all(|cell| *cell == cells[0]);
-            let statistic = ["  median", "  min", "  max", "  1st", "  99th"].iter().any(|row| line.starts_with(row));
-            assert!(!same || statistic, "{name}: {line}");
-        }
+fn a_run_is_as_sure_as_its_least_sure_value() {
+    for (name, run, word, reason) in [
+        ("quickstart", fixture::quickstart(), SureWord::High, None),
+        ("kernel", fixture::kernel(), SureWord::Medium, Some("device and tester share a core")),
+        (
+            "tester_limited",
+            tester_limited(),
+            SureWord::Low,
+            Some("The tester was the limit, not the device (at 100 k connections)"),
+        ),
+        ("closed_loop", closed_loop(), SureWord::Low, Some("Device and tester ran on one thread")),
+        ("host_decided", host_decided(), SureWord::Low, Some("This machine was the limit, not the device: ")),
+        ("nothing_passed", nothing_passed(), SureWord::High, None),
+        ("unfinished", unfinished(), SureWord::Low, Some("measurements are done")),
+    ] {
+        let sure = report(&run).how_sure;
+        assert_eq!(sure.word, word, "{name}: {sure:?}");
+        let first = sure.reasons.first().cloned().unwrap_or_default();
+        assert!(reason.map_or(first.is_empty(), |reason| first.contains(reason)), "{name}: {first}");
     }
-    let conforming = text(&conforming());
-    assert!(conforming.contains("1st percentile") && !conforming.contains("= p1"), "{conforming}");
 }
 
 #[test]
-fn each_value_is_in_one_short_table() {
+fn each_value_is_in_the_short_text() {
     for (name, run) in examples() {
-        let (text, medians) = (text(&run), report(&run).results.iter().filter(|c| c.summary.is_some()).count());
-        let cells = text.lines().filter(|line| line.starts_with("  median")).flat_map(|line| line.split("  "));
-        let values = cells.map(str::trim).filter(|cell| cell.contains(|c: char| c.is_ascii_digit())).count();
-        let unmeasured = report(&run).results.iter().filter(|c| c.summary.is_none() && c.failing().is_some()).count();
-        assert_eq!(values, medians + unmeasured, "{name}: {text}");
+        let text = text(&run);
+        let values =
+            text.lines().filter(|line| line.starts_with("  ") && line.contains(['(', '<', '≥', 'M', 'k'])).count();
+        let results = report(&run).results.iter().filter(|c| c.summary.is_some() || c.failing().is_some()).count();
+        assert!(values >= results, "{name}: {results} results\n{text}");
     }
 }
 
