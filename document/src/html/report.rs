@@ -6,7 +6,10 @@ use crate::number;
 use crate::report::{Command, Document, File, PublishedValues, Verdict};
 use crate::section::{Finding, Section};
 use data_encoding::BASE64;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fmt::Write;
+use std::io::Write as _;
 
 /// A part of the page, under a heading of the second level: its anchor, its heading, and what writes it.
 type PagePart = (&'static str, &'static str, fn(&mut String, &Document));
@@ -245,16 +248,50 @@ fn commands(out: &mut String, document: &Document) {
     out.push_str("</details>\n");
 }
 
+/// Octets of a file from which on it is compressed.
+const LARGE: usize = 1_000_000;
+
 /// Each file as a link with its content, so that a page that was passed on still has the numbers behind its figures.
 fn links(files: &[File]) -> String {
     let link = |File { name, about, media, text }: &File| {
         let size = number::si_unit(text.len() as f64, 2, "B");
+        let (name, media, octets) = if text.len() < LARGE {
+            (name.clone(), format!("{media};charset=utf-8"), text.as_bytes().to_vec())
+        } else {
+            (format!("{name}.gz"), "application/gzip".to_owned(), compressed(text))
+        };
         format!(
-            "<li><a download=\"{0}\" href=\"data:{media};charset=utf-8;base64,{1}\">{0}</a> ({size}): {2}</li>\n",
-            e(name),
-            BASE64.encode(text.as_bytes()),
+            "<li><a download=\"{0}\" href=\"data:{media};base64,{1}\">{0}</a> ({size}): {2}</li>\n",
+            e(&name),
+            BASE64.encode(&octets),
             e(about)
         )
     };
     format!("<ul>\n{}</ul>\n", files.iter().map(link).collect::<String>())
+}
+
+fn compressed(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes all octets")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_large_file_is_compressed_and_whole() {
+        let file =
+            |octets: usize| File { name: "x.json".to_owned(), text: "{} ".repeat(octets / 3 + 1), ..File::default() };
+        let [small, large] = [file(LARGE - 3), file(LARGE)];
+        let of = |file: &File| links(std::slice::from_ref(file));
+        assert!(of(&small).contains("download=\"x.json\"") && of(&large).contains("download=\"x.json.gz\""));
+        let encoded = of(&large).split("base64,").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&BASE64.decode(encoded.as_bytes()).unwrap()[..])
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, large.text);
+    }
 }
