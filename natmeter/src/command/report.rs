@@ -29,7 +29,7 @@ fn print(args: &ReportArgs, limits: Option<&Limits>, output: Output) -> Result<E
     let text =
         if format == "text" { report.text(screen(output.verbose)) } else { report.render(format).map_err(failed)? };
     out(&text);
-    if format == "text" && !args.verbose {
+    if format == "text" && !output.verbose {
         out(&lines(&report));
     }
     match verdict(&args.run, &report.audit.findings) {
