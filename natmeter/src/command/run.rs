@@ -155,9 +155,13 @@ fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: 
         let next = next(path, &report.header.scenario.name);
         let page = folder.path_of(PAGE);
         let text = report.text(report::screen(output.verbose));
-        out(&format!("{text}{}
+        out(&format!(
+            "{text}{}
 Report    {}
-{next}", report::lines(&report), page.display()));
+{next}",
+            report::lines(&report),
+            page.display()
+        ));
     }
     if report::verdict(path, &report.audit.findings) != Exit::Done {
         return Err(Exit::Failed);
