@@ -86,7 +86,8 @@ fn leg_in_words(port: &str, leg: &Leg) -> Option<String> {
     Some(format!("{right} {}", wrong.join(", ")).trim_end().to_owned())
 }
 
-fn example(leg: &Leg, fault: Fault) -> String {
+/// The first frame of a leg with this fault, in parentheses; empty if none was kept.
+pub fn example(leg: &Leg, fault: Fault) -> String {
     let example = leg.examples.iter().find(|example| example.fault == fault);
     example.map(Example::in_words).map_or_else(String::new, |words| format!(" ({words})"))
 }

@@ -405,22 +405,8 @@ mod tests {
     use super::*;
 
     fn failed(rate: u64, lost: Count, wrong: Count) -> SearchStep {
-        SearchStep {
-            rate: Rate(rate),
-            verdict: StepVerdict::Fail,
-            reason: String::new(),
-            closed_loop: false,
-            trials: 1,
-            invalid: 0,
-            lost,
-            sent: rate / 10,
-            wrong,
-            late: 0,
-            native: None,
-            duration: None,
-            connections: None,
-            after: false,
-        }
+        let (rate, sent, verdict) = (Rate(rate), rate / 10, StepVerdict::Fail);
+        SearchStep { rate, verdict, trials: 1, lost, sent, wrong, ..SearchStep::default() }
     }
 
     #[test]

@@ -124,10 +124,11 @@ impl ResultKind {
 }
 
 /// The verdict on one step of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepVerdict {
     /// The rate passed.
+    #[default]
     Pass,
     /// The rate failed.
     Fail,
@@ -138,7 +139,7 @@ pub enum StepVerdict {
 }
 
 /// One step of a search: a point of its trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchStep {
     /// The rate, per direction.
     pub rate: Rate,
@@ -345,9 +346,7 @@ impl SearchResult {
             wrong,
             late: judgement.attempts.first().map_or(0, |first| witness::late(&first.outcome)),
             native: native_of(&judgement.last().outcome),
-            duration: None,
-            connections: None,
-            after: false,
+            ..SearchStep::default()
         });
         self.trials += trials;
         self.invalid_repeats += invalid;

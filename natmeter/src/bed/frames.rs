@@ -2,9 +2,10 @@
 
 use super::causes::{Around, Seen};
 use method::validity::{Criteria, judge};
+use method::witness::{self, example};
 use method::{
-    Direction, Example, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec,
-    Trials, Verdict, witness,
+    Direction, Fault, Invalid, Leg, Load, PhaseKind, Rate, Spoiler, TrialError, TrialOutcome, TrialSpec, Trials,
+    Verdict,
 };
 use scenario::bed::Bed;
 
@@ -51,16 +52,13 @@ pub(crate) fn trials(connections: u64, phase1_rate: Option<u64>) -> Vec<(&'stati
 /// A busy host may lose frames, too. Returns the right trial, or the one in which most frames
 /// arrived, right or wrong: it says most about the box.
 pub(crate) fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-    let arrived = |outcome: &TrialOutcome| -> u64 {
-        [&outcome.forward, &outcome.reverse].iter().map(|leg| leg.received + leg.faults.total()).sum()
-    };
     let mut most = rig.run(spec)?;
     for _ in 1..TRIES {
         if is_right(spec, &most) {
             break;
         }
         let next = rig.run(spec)?;
-        if is_right(spec, &next) || arrived(&next) > arrived(&most) {
+        if is_right(spec, &next) || witness::arrived(&next) > witness::arrived(&most) {
             most = next;
         }
     }
@@ -150,7 +148,8 @@ pub(crate) fn judged(
                 opens: kind == PhaseKind::Establish,
                 other_passes: kind != PhaseKind::Establish && back.received == back.planned,
                 fault,
-                source: fault.and_then(|fault| wire::decode::source(&example_of(leg, fault)?.frame())),
+                source: fault
+                    .and_then(|fault| wire::decode::source(&leg.examples.iter().find(|of| of.fault == fault)?.frame())),
                 refusal: (errors > 0).then(|| example(back, Fault::IcmpError)),
                 entries,
                 around,
@@ -238,15 +237,6 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
         Some(busy) => format!("{head}: {why}; {busy}"),
         None => format!("{head}: {why}"),
     }
-}
-
-/// The first frame with this fault.
-fn example(leg: &Leg, fault: Fault) -> String {
-    example_of(leg, fault).map_or_else(String::new, |example| format!(" ({})", example.in_words()))
-}
-
-fn example_of(leg: &Leg, fault: Fault) -> Option<&Example> {
-    leg.examples.iter().find(|example| example.fault == fault)
 }
 
 /// What a fault says of the box, and what to do; `is_all`: no frame arrived without it.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::Measurement;
-use method::{Direction, Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict};
+use method::{Direction, Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep};
 use scenario::Point;
 use scenario::axis::AxisValues;
 use serde::Deserialize;
@@ -198,22 +198,8 @@ fn results_come_back_as_they_were() {
         tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
         ..SearchResult::empty()
     };
-    result.trace.push(SearchStep {
-        rate: Rate(7_400_000),
-        verdict: StepVerdict::Pass,
-        reason: String::new(),
-        closed_loop: false,
-        trials: 1,
-        invalid: 0,
-        lost: 0,
-        sent: 1_480_000,
-        late: 0,
-        wrong: 0,
-        native: None,
-        duration: None,
-        connections: None,
-        after: false,
-    });
+    let (rate, sent) = (Rate(7_400_000), 1_480_000);
+    result.trace.push(SearchStep { rate, trials: 1, sent, ..SearchStep::default() });
     let outcome = Outcome::new(measurement, Direction::Both, result);
     folder.append_outcome(&outcome).unwrap();
     // One flat object with names, for people and scripts.

@@ -214,23 +214,7 @@ pub(super) fn fail(sent: u64, received: u64) -> Verdict {
 
 /// A step of a search that was decided by one trial.
 pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
-    let reason = String::new();
-    SearchStep {
-        rate: Rate(rate),
-        verdict,
-        reason,
-        closed_loop: false,
-        trials: 1,
-        invalid: 0,
-        lost: 0,
-        sent: 0,
-        late: 0,
-        wrong: 0,
-        native: None,
-        duration: None,
-        connections: None,
-        after: false,
-    }
+    SearchStep { rate: Rate(rate), verdict, trials: 1, ..SearchStep::default() }
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.
