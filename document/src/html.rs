@@ -14,13 +14,14 @@ pub use report::render;
 
 const STYLE: &str = include_str!("report.css");
 
-/// A page of paragraphs and tables without a report, such as that of a sizing.
-pub fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> String {
+/// A page of paragraphs, figures and tables without a report, such as that of a sizing.
+pub fn page(title: &str, paragraphs: &[String], figures: &[Figure], tables: &[Table]) -> String {
     let mut out = begin(title);
     let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>\n<main>", e(title));
     for paragraph in paragraphs {
         self::paragraph(&mut out, "", paragraph);
     }
+    self::figures(&mut out, figures);
     self::tables(&mut out, tables);
     out + END
 }

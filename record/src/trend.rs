@@ -1,6 +1,8 @@
 //! The trend of a scenario over many runs: a series for each metric and point, in the order of the runs' starts, and the runs
 //! at which its level changed, with the conditions that changed there.
 
+mod page;
+
 use crate::compare::conditions::{self, Unlike};
 use crate::compare::difference::{Difference, is_bounded};
 use crate::compare::matching::{RunResult, groups};
@@ -10,6 +12,7 @@ use crate::report::number::{plural, significant};
 use crate::report::{in_short, place};
 use method::stats::change::{self, LEAST_VALUES};
 use method::stats::shift::ValueRange;
+pub use page::page;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +70,12 @@ pub struct SeriesValue {
     pub run: usize,
     /// Median of its repetitions.
     pub median: f64,
+    /// Lower end of its interval or, of fewer than five repetitions, of their range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// The median in words, with its interval or range.
     pub words: String,
 }
@@ -142,7 +151,8 @@ fn series(runs: &[Run], group: &[RunResult]) -> Series {
     let result = group[0].result;
     let value = |at: &RunResult| {
         let median = at.result.median().filter(|_| !is_bounded(at.result))?;
-        Some(SeriesValue { run: at.number, median, words: in_short(at.result) })
+        let [low, high] = [at.result.interval.map(|i| i.low), at.result.interval.map(|i| i.high)];
+        Some(SeriesValue { run: at.number, median, low, high, words: in_short(at.result) })
     };
     let values: Vec<SeriesValue> = group.iter().filter_map(value).collect();
     Series {
@@ -179,8 +189,8 @@ fn between(before: &[f64], after: &[f64]) -> Difference {
 
 /// Returns the trend as text. Lines may be longer than a screen; the caller folds them.
 pub fn text(trend: &Trend) -> String {
-    let Trend { scenario, runs, least_runs, significance, seed, .. } = trend;
-    let (n, percent) = (plural(runs.len() as u64, "run"), significant(significance * 100.0, 2));
+    let Trend { scenario, runs, least_runs, .. } = trend;
+    let n = plural(runs.len() as u64, "run");
     let mut text = format!("{scenario}: {n}\n");
     for (run, number) in runs.iter().zip(1..) {
         let damaged = if run.findings > 0 { "; its record is damaged" } else { "" };
@@ -189,13 +199,17 @@ pub fn text(trend: &Trend) -> String {
     for series in &trend.series {
         text.push_str(&block(series, *least_runs));
     }
-    let _ = writeln!(
-        text,
-        "\nChange points: CUSUM of the medians, tested against {} permutations with seed {seed}; a series without a change \
-         has one with a probability of {percent} %. A series of fewer than {least_runs} runs has none.",
-        change::PERMUTATIONS
-    );
+    let _ = writeln!(text, "\n{}", about(trend));
     text + "\n" + &builds(runs, |number| format!("run {number}"))
+}
+
+fn about(Trend { least_runs, significance, seed, .. }: &Trend) -> String {
+    format!(
+        "Change points: CUSUM of the medians, tested against {} permutations with seed {seed}; a series without a change \
+         has one with a probability of {} %. A series of fewer than {least_runs} runs has none.",
+        change::PERMUTATIONS,
+        significant(significance * 100.0, 2)
+    )
 }
 
 fn block(series: &Series, least_runs: usize) -> String {

@@ -36,7 +36,9 @@ pub(crate) struct CompareArgs {
 
 /// `natmeter trend DIR`
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: natmeter trend runs --scenario kernel-nat44")]
+#[command(after_help = "Examples:
+  natmeter trend runs --scenario kernel-nat44
+  natmeter trend runs --format html > trend.html")]
 pub(crate) struct TrendArgs {
     /// Folder of run folders
     #[arg(default_value = RUNS)]
@@ -44,6 +46,9 @@ pub(crate) struct TrendArgs {
     /// Take the runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
     #[arg(long, value_name = "NAME")]
     pub(crate) scenario: Option<String>,
+    /// Format of the trend; default: text, or json with --json
+    #[arg(long, value_parser = PossibleValuesParser::new(["text", "json", "html"]))]
+    pub(crate) format: Option<String>,
 }
 
 /// `natmeter merge INTO RUN RUN …`

@@ -1,12 +1,12 @@
 //! `natmeter trend`: the series of each value over many runs of a scenario, and where its level changed.
 
 use super::compare::COLUMNS;
-use super::{show, usage};
+use super::usage;
 use crate::cli::{Output, TrendArgs};
 use crate::exit::Exit;
-use crate::term::{err, folded};
+use crate::term::{err, folded, json, out};
 use record::compare::{Run, run_folders};
-use record::trend::{of_one_scenario, text, trend};
+use record::trend::{of_one_scenario, page, text, trend};
 
 pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
     let folders = run_folders(&args.dir).map_err(usage)?;
@@ -22,7 +22,11 @@ pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
     let runs = of_one_scenario(runs, args.scenario.as_deref())
         .map_err(|error| usage(format_args!("{}: {error}", args.dir.display())))?;
     let trend = trend(&runs);
-    show(output, &trend, || format!("{}\n", folded(&text(&trend), COLUMNS)));
+    match args.format.as_deref().unwrap_or(output.format()) {
+        "json" => json(&trend),
+        "html" => out(&page(&trend)),
+        _ => out(&format!("{}\n", folded(&text(&trend), COLUMNS))),
+    }
     Ok(Exit::Done)
 }
 

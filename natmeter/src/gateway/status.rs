@@ -83,3 +83,65 @@ impl Status {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gateway::worker::WorkerCounters;
+    use record::report::Report;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    fn status() -> Status {
+        let account =
+            Account { frames: WorkerCounters::default(), entries: Some((1, 2)), events: vec![("hairpin", 3)] };
+        Status { workers: vec![account], next_hops: [Mac([0; 6]); 2], other_vlan: [4, 5] }
+    }
+
+    /// The names before `{` or a space in samples of a text.
+    fn samples(text: &str) -> BTreeSet<String> {
+        let name = |line: &str| line.split(['{', ' ']).next().unwrap_or_default().to_owned();
+        text.lines().filter(|line| !line.starts_with('#')).map(name).collect()
+    }
+
+    /// The words of an expression that begin with `natmeter_`.
+    fn named(expression: &str) -> impl Iterator<Item = &str> {
+        expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("natmeter_"))
+    }
+
+    /// OpenMetrics 1.0.0, sections 5.1 and 5.2: samples follow the type of their family, and counters end with `_total`.
+    #[test]
+    fn the_metrics_of_a_gateway_are_open_metrics() {
+        let text = status().open_metrics();
+        let (mut family, mut all) = ((String::new(), ""), BTreeSet::new());
+        for line in text.strip_suffix("# EOF\n").unwrap().lines() {
+            if let Some((name, of)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
+                family = (name.to_owned(), of);
+                assert!(all.insert(name.to_owned()), "{name} twice");
+            } else if !line.starts_with("# HELP ") {
+                let end = if family.1 == "counter" { "_total" } else { "" };
+                assert_eq!(samples(line).first(), Some(&format!("{}{end}", family.0)), "{line}");
+                assert!(line.rsplit_once(' ').unwrap().1.parse::<u64>().is_ok(), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_query_of_the_dashboard_names_metrics_that_exist() {
+        let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/record/version1/embedded-nat44");
+        let of_run = Report::from_folder(&run, tech::ALL).unwrap().render("openmetrics").unwrap();
+        let known: BTreeSet<String> = samples(&of_run).into_iter().chain(samples(&status().open_metrics())).collect();
+        let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap();
+        assert!(panels.iter().all(|panel| panel["title"].is_string() && panel["gridPos"]["w"].is_u64()), "{panels:?}");
+        let drawn = panels.iter().filter(|panel| panel["type"] != "row");
+        let targets = drawn.clone().flat_map(|panel| panel["targets"].as_array().unwrap());
+        let variables = dashboard["templating"]["list"].as_array().unwrap();
+        let queries = targets.map(|target| &target["expr"]).chain(variables.iter().filter_map(|v| v.get("definition")));
+        let queries: Vec<&str> = queries.map(|query| query.as_str().unwrap()).collect();
+        assert!(drawn.count() > 0 && queries.iter().all(|query| named(query).count() > 0), "{queries:?}");
+        let unknown: Vec<&str> =
+            queries.iter().flat_map(|query| named(query)).filter(|name| !known.contains(*name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}: {known:?}");
+    }
+}

@@ -12,6 +12,7 @@ use super::result::{PointResult, Repetition, known};
 use super::{Report, facts, value};
 use document::svg::{Dot, Plot};
 use document::{Bound, Drawing, Figure};
+use procedure::Metric;
 use procedure::metric::Unit;
 
 pub(super) struct FigureKind {
@@ -111,6 +112,17 @@ fn has_several_rates(result: &PointResult) -> bool {
     is_rate(result) || rates.any(|rate| Some(rate) != first)
 }
 
+/// The unit in which values up to this have few digits, and the factor to it.
+pub(crate) fn in_unit(metric: &Metric, largest: f64) -> (&'static str, f64) {
+    match metric.unit {
+        Unit::Nanoseconds if largest >= 1e9 => ("s", 1e-9),
+        Unit::Nanoseconds if largest >= 1e6 => ("ms", 1e-6),
+        Unit::Nanoseconds => ("µs", 1e-3),
+        Unit::PartsPerMillion => ("%", 1e-4),
+        unit => (unit.symbol(), 1.0),
+    }
+}
+
 struct MetricScale {
     title: String,
     unit: &'static str,
@@ -125,13 +137,7 @@ impl MetricScale {
             return MetricScale { title: metric.to_owned(), unit: "", factor: 1.0 };
         };
         let largest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
-        let (unit, factor) = match known.unit {
-            Unit::Nanoseconds if largest >= 1e9 => ("s", 1e-9),
-            Unit::Nanoseconds if largest >= 1e6 => ("ms", 1e-6),
-            Unit::Nanoseconds => ("µs", 1e-3),
-            Unit::PartsPerMillion => ("%", 1e-4),
-            unit => (unit.symbol(), 1.0),
-        };
+        let (unit, factor) = in_unit(known, largest);
         MetricScale { title: known.title.to_owned(), unit, factor }
     }
 

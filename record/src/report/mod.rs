@@ -49,6 +49,7 @@ pub use document::number;
 use document::report::Sentences;
 use document::text;
 pub(crate) use facts::place;
+pub(crate) use figure::in_unit;
 use published::NearestPublished;
 use result::PointResult;
 use scenario::Lists;

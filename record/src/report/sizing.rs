@@ -40,7 +40,7 @@ fn of_json(sizing: &Sizing, _: usize) -> String {
 }
 
 fn of_html(sizing: &Sizing, _: usize) -> String {
-    html::tables_only("Sizing", &head(sizing), &tables(sizing))
+    html::page("Sizing", &head(sizing), &[], &tables(sizing))
 }
 
 fn head(sizing: &Sizing) -> Vec<String> {

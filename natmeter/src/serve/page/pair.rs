@@ -22,6 +22,12 @@ pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) ->
     main.push_str("</ul>\n");
     let comparison =
         compare(&[first, second].map(|(name, report)| Run { folder: PathBuf::from(name), report: report.clone() }));
+    for (name, report) in [first, second] {
+        if !report.doubts.is_empty() {
+            let _ = writeln!(main, "<h2>Doubts about {}</h2>", e(name));
+            list(&mut main, "why", &report.doubts);
+        }
+    }
     if !comparison.unlike.is_empty() {
         main.push_str("<h2>Conditions that differ from those of the first run</h2>\n");
         list(&mut main, "why", &comparison.unlike.iter().map(Unlike::in_words).collect::<Vec<_>>());

@@ -34,7 +34,7 @@ fn all() -> impl Iterator<Item = Axis> {
 fn over(report: &Report, axis: Axis, wanted: fn(&PointResult) -> bool) -> Vec<Figure> {
     let is_drawn = |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| wanted(results[0]) && varies(axis, results);
     let of_metrics = metrics(report).into_iter().enumerate().filter(is_drawn);
-    of_metrics.map(|(n, (metric, results))| lines(report, metric, &results, axis, n)).collect()
+    of_metrics.flat_map(|(n, (metric, results))| lines(report, metric, &results, axis, n)).collect()
 }
 
 /// Whether results over an axis have a figure.
@@ -84,7 +84,8 @@ fn scale_of(axis: Axis, values: &BTreeSet<u64>) -> (&'static str, &'static str, 
     }
 }
 
-fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n: usize) -> Figure {
+/// The figure of a metric and, beside it, that of the nearest published values, which have other conditions and axes.
+fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n: usize) -> Vec<Figure> {
     let shown = MetricScale::of(metric, results);
     let (placed, stateless): (Vec<&PointResult>, Vec<&PointResult>) =
         results.iter().partition(|c| position(axis, c) > 0);
@@ -95,15 +96,12 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n:
     }
     series.extend(fitted(report, &lines, axis, &shown));
     let published = published::series(report, metric, &shown, |published| place_of(published, axis));
-    let of_published = published.iter().flat_map(|series| &series.points).map(|point| point.x as u64);
-    let values = placed.iter().map(|c| position(axis, c)).chain(of_published).collect();
+    let values = placed.iter().map(|c| position(axis, c)).collect();
     let (word, of_axis, x) = scale_of(axis, &values);
     if matches!(axis, Axis::Connections) {
         // A stateless device has one rate, drawn as a level line.
         series.extend(stateless.iter().filter_map(|c| level(c, x.range, &shown)));
     }
-    let beside = !published.is_empty();
-    series.extend(published);
     let highest = highest(&series);
     let title = format!("{} against the number of {of_axis}", shown.title);
     let plot = Plot {
@@ -122,9 +120,28 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], axis: Axis, n:
         size: (NARROW, 310.0),
         ..Plot::default()
     };
-    let beside =
-        if beside { " Plus signs: the nearest published values; their conditions differ, see below." } else { "" };
-    plotted(format!("{title}.{beside}"), plot)
+    [plotted(format!("{title}."), plot)].into_iter().chain(panel(published, axis, &shown, n)).collect()
+}
+
+/// The published values alone; nothing without them.
+fn panel(published: Vec<Series>, axis: Axis, shown: &MetricScale, n: usize) -> Option<Figure> {
+    let points = || published.iter().flat_map(|series| &series.points);
+    let (word, of_axis, x) = scale_of(axis, &points().map(|point| point.x as u64).collect());
+    let title = format!("{} against the number of {of_axis}, published", shown.title);
+    let said = points().filter_map(|point| point.tooltip.as_deref()).collect::<Vec<_>>().join("; ");
+    let plot = Plot {
+        id: format!("{word}-{n}-published"),
+        description: said.replace('\n', ", "),
+        title: title.clone(),
+        x,
+        y: scale::Axis::linear(shown.axis(), shown.end_of_axis(highest(&published) * 1.15)),
+        size: (NARROW, 310.0),
+        labels: if points().count() == 1 { Labels::Above } else { Labels::None },
+        series: published,
+        ..Plot::default()
+    };
+    let caption = format!("{title}: the nearest values. Their conditions differ, see below.");
+    (!plot.series.is_empty()).then(|| plotted(caption, plot))
 }
 
 /// One series for each line of results. Of several devices, its name is with that of the device.

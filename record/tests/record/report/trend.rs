@@ -3,7 +3,7 @@
 use super::compared_runs::{compared, run};
 use super::fixture;
 use record::compare;
-use record::trend::{Trend, TrendError, of_one_scenario, text, trend};
+use record::trend::{Trend, TrendError, of_one_scenario, page, text, trend};
 use record::versioned::{VersionedDocument, schema_of};
 
 const SOFTWARE: &str = "software";
@@ -54,6 +54,17 @@ fn fewer_than_ten_runs_have_no_change_point() {
 #[test]
 fn the_text_lists_series_and_changes() {
     insta::assert_snapshot!(text(&slower_from_run_8()));
+}
+
+#[test]
+fn the_page_has_a_figure_and_a_table_of_each_series_and_needs_nothing_else() {
+    let trend = slower_from_run_8();
+    let page = page(&trend);
+    for (of, count) in [("<svg", 2), ("<table", 2), ("<tr", 2 * 15), ("software: 1.1; before: 1.0", 2)] {
+        assert_eq!(page.matches(of).count(), count, "{of}");
+    }
+    assert!(trend.series.iter().all(|series| page.contains(&series.values[13].words)));
+    assert!(!page.contains("<script") && !page.contains("http"), "a page alone");
 }
 
 #[test]
