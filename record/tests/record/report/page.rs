@@ -155,12 +155,15 @@ fn every_mark_and_every_repetition_shows_its_value() {
             "{value}"
         );
     }
-    // Three medians with their ranges; the published value with its source.
+    // Three medians with their ranges.
     assert_eq!(figure.matches("\nrange ").count(), 3, "{figure}");
     assert!(figure.contains("connections (log scale)") && figure.contains("1,000,000 connections\n"), "{figure}");
+    // The published value with its source, in a figure beside it, stretches no axis.
+    assert!(!figure.contains("published"), "{figure}");
+    let panel = elements(&page, "figure").into_iter().find(|f| f.contains("connections, published")).unwrap();
     assert!(
-        figure.contains("published: iptables, Figure 2") && figure.contains("published: 207,450 frames/s"),
-        "{figure}"
+        panel.contains("published: iptables, Figure 2") && panel.contains("published: 207,450 frames/s"),
+        "{panel}"
     );
 }
 
