@@ -160,7 +160,10 @@ fn every_mark_and_every_repetition_shows_its_value() {
     assert!(figure.contains("connections (log scale)") && figure.contains("1,000,000 connections\n"), "{figure}");
     // The published value with its source, in a figure beside it, stretches no axis.
     assert!(!figure.contains("published"), "{figure}");
-    let panel = elements(&page, "figure").into_iter().find(|f| f.contains("connections, published")).unwrap();
+    let panel = elements(&page, "figure")
+        .into_iter()
+        .find(|f| f.contains("Throughput against the number of connections, published"))
+        .unwrap();
     assert!(
         panel.contains("published: iptables, Figure 2") && panel.contains("published: 207,450 frames/s"),
         "{panel}"
