@@ -136,7 +136,10 @@ fn listener(output: Output) -> Box<dyn Listener> {
 
 /// What a user may do after a run, one command a line with its purpose.
 fn next(run: &Path, scenario: &str) -> String {
-    let more = [("natmeter run kernel-nat44", "this kernel's NAT"), ("natmeter bed init", "a router of your own")];
+    let more = [
+        ("natmeter run kernel-nat44", "this kernel's NAT"),
+        ("natmeter try-box", "a router of your own, step by step"),
+    ];
     let more = more.into_iter().filter(|_| scenario == QUICKSTART_WORD).map(|(line, what)| (line.to_owned(), what));
     let all = (format!("natmeter report --verbose {}", run.display()), "every number");
     let lines = [all].into_iter().chain(more).enumerate();

@@ -69,7 +69,7 @@ impl Reason {
         match self {
             Reason::Headroom(times) => {
                 let least = if several { "as little as " } else { "" };
-                format!("the null device reaches {least}{} times the rate", number::significant(times, 3))
+                format!("the null device reaches {least}{} of the rate", number::percent(times * 100.0))
             }
             Reason::Changed(share) => format!("the null device changed by {to}{}", number::percent(share * 100.0)),
             Reason::Spread(share) => format!("the repetitions differ by {to}{}", number::percent(share * 100.0)),
