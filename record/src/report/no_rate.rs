@@ -96,7 +96,8 @@ fn way_out(result: &PointResult, why: &NoRate) -> Option<String> {
     }
     if flat.iter().any(|of| of.of_each_trial.is_some()) {
         if result.gives(Gives::SetUpRate) {
-            return Some("each trial loses as many: the device may refuse the same connections".to_owned());
+            let same = || "each trial loses as many: the device may refuse the same connections".to_owned();
+            return flat.iter().all(|of| of.fault.is_none()).then(same);
         }
         return Some("a longer trial has a smaller share of such frames".to_owned());
     }
