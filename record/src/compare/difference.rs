@@ -1,6 +1,6 @@
 //! The difference between a value and the reference.
 
-use crate::report::is_searched;
+use crate::report::parts::is_searched;
 use crate::report::result::{PointResult, Repetition, drift};
 use method::ResultKind;
 use method::stats::shift::{self, ValueRange};

@@ -171,7 +171,7 @@ fn point(group: &[RunResult]) -> ComparedPoint {
         connections: result.connections,
         cores: result.cores,
         axes: result.axes.clone(),
-        place: crate::report::place(result),
+        place: crate::report::facts::place(result),
         values: group.iter().map(value).collect(),
     }
 }
@@ -185,7 +185,7 @@ fn value(run: usize, result: &PointResult, difference: Option<Difference>) -> Co
         low: result.interval.map(|interval| interval.low),
         high: result.interval.map(|interval| interval.high),
         bound: result.bound,
-        words: crate::report::in_short(result),
+        words: crate::report::value::in_short(result),
         difference,
     }
 }

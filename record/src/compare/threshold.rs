@@ -2,8 +2,9 @@
 //! with the interval of a value, and decided only if every value that interval and bounds allow gives the same answer.
 
 use super::difference::{Finding, between, known};
+use crate::report::facts::place;
 use crate::report::result::PointResult;
-use crate::report::{in_short, place};
+use crate::report::value::in_short;
 use method::ResultKind;
 use method::stats::Interval;
 use method::stats::shift::ValueRange;

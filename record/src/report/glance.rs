@@ -65,7 +65,11 @@ fn on(report: &Report) -> Vec<String> {
     let cores = facts::cores_here(report).map(|cores| plural(cores.into(), "core"));
     let machine: Vec<String> = cores.into_iter().chain(report.facts.tester.get("cpu").cloned()).collect();
     let machine = machine.join(", ");
-    let place = if is_here { format!("this machine, {machine}") } else { format!("tester: {machine}") };
+    let place = match (is_here, machine.is_empty()) {
+        (true, true) => "this machine".to_owned(),
+        (true, false) => format!("this machine, {machine}"),
+        (false, _) => format!("tester: {machine}"),
+    };
     [place, report.conformance.label.clone()].into_iter().filter(|part| !part.is_empty()).collect()
 }
 

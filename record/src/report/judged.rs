@@ -1,7 +1,8 @@
 //! The limits of a scenario, judged: a verdict for each limit and each result that it is about.
 
 use super::result::PointResult;
-use super::{Report, facts, in_short};
+use super::value::in_short;
+use super::{Report, facts};
 use crate::compare::threshold::{Amount, Baseline, Meets, judge};
 use document::{Section, Table, row};
 use scenario::Point;

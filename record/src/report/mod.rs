@@ -8,7 +8,7 @@ mod csv;
 mod csv_long;
 mod doubts;
 mod evidence;
-mod facts;
+pub(crate) mod facts;
 mod figure;
 mod files;
 mod glance;
@@ -19,7 +19,7 @@ mod limits;
 pub mod model;
 pub mod no_rate;
 mod openmetrics;
-mod parts;
+pub(crate) mod parts;
 mod plain;
 pub mod published;
 mod remarks;
@@ -29,10 +29,10 @@ mod section;
 mod sentences;
 mod series;
 pub mod sizing;
-pub mod sure;
+mod sure;
 mod table;
 mod terms;
-mod value;
+pub(crate) mod value;
 pub mod ways;
 
 use crate::audit::{Audit, audit};
@@ -48,31 +48,17 @@ use content::document;
 pub use document::number;
 use document::report::Sentences;
 use document::text;
-pub(crate) use facts::place;
 pub(crate) use figure::in_unit;
 use published::NearestPublished;
-use result::PointResult;
+use result::{PointResult, Sure, SureWord};
 use scenario::Lists;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// The median of a result with its bound and its interval or range, in words.
-pub(crate) fn in_short(result: &PointResult) -> String {
-    match result.median().filter(|_| !result.nothing_passed()) {
-        Some(median) => value::between(result, median, 2).to_string(),
-        None => table_value(result),
-    }
-}
-
 /// The median of a result as tables print it.
 pub fn table_value(result: &PointResult) -> String {
     value::median(result).to_string()
-}
-
-/// Whether a metric is searched, so that the error of a search is one of its value; not a part of another metric.
-pub(crate) fn is_searched(metric: &str) -> bool {
-    parts::measured(metric) == metric
 }
 
 /// The screen on which a text report is printed.
@@ -194,7 +180,7 @@ pub struct Report {
     #[serde(skip)]
     said: Sentences,
     /// How sure the results are: the word of the least sure one.
-    pub how_sure: sure::Sure,
+    pub how_sure: Sure,
     /// The results.
     pub results: Vec<PointResult>,
     /// Models of the series of results over cores and over connections.
@@ -271,7 +257,7 @@ impl Report {
             repeated_points,
             sentences: Vec::new(),
             said: Sentences::default(),
-            how_sure: sure::Sure { word: sure::SureWord::High, reasons: Vec::new() },
+            how_sure: Sure { word: SureWord::High, reasons: Vec::new() },
             models: model::Model::all(&results),
             results,
             beside: Vec::new(),
@@ -286,7 +272,7 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
-        let how_sure: Vec<sure::Sure> = report.results.iter().map(|result| sure::of_result(&report, result)).collect();
+        let how_sure: Vec<Sure> = report.results.iter().map(|result| sure::of_result(&report, result)).collect();
         report.results.iter_mut().zip(how_sure).for_each(|(result, sure)| result.how_sure = Some(sure));
         report.how_sure = sure::of(&report);
         report.doubts = doubts::of(&report, &torn, &missing);

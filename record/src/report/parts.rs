@@ -44,6 +44,11 @@ pub(super) fn measured(metric: &str) -> &str {
     if let Some(known) = by_key(metric) { known.whole() } else { metric }
 }
 
+/// Whether a metric is searched, so that the error of a search is one of its value; not a part of another metric.
+pub(crate) fn is_searched(metric: &str) -> bool {
+    measured(metric) == metric
+}
+
 pub(super) fn place(metric: &str) -> usize {
     procedure::metrics(procedure::ALL).position(|known| known.key == metric).unwrap_or(usize::MAX)
 }

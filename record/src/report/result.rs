@@ -2,13 +2,14 @@
 //! are computed here, once for all formats.
 
 mod relate;
+mod sureness;
 
 pub(crate) use relate::drift;
 use relate::relate;
+pub use sureness::{Sure, SureWord};
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
-use crate::report::sure::Sure;
 use crate::report::ways::{self, WayCounts, WrongFrames};
 use crate::report::{number, parts};
 use document::Bound;

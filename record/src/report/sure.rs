@@ -2,46 +2,11 @@
 
 use super::evidence::{self, Limit};
 use super::number::{self, percent, plural};
-use super::result::PointResult;
+use super::result::{PointResult, Sure, SureWord};
 use super::{Report, facts, limits};
 use method::ResultKind;
 use method::stats::Interval;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::mem::Discriminant;
-
-/// How sure a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SureWord {
-    /// Tester or host decided, or fewer than half of the repetitions have a figure.
-    Low,
-    /// Neither of the others.
-    Medium,
-    /// All repetitions, an interval of at most ± 5 %, and the device was the limit.
-    High,
-}
-
-impl SureWord {
-    /// `LOW`, `MEDIUM`, `HIGH`.
-    pub fn name(self) -> &'static str {
-        match self {
-            SureWord::Low => "LOW",
-            SureWord::Medium => "MEDIUM",
-            SureWord::High => "HIGH",
-        }
-    }
-}
-
-/// A word and why it is not the next higher one.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Sure {
-    /// The word.
-    pub word: SureWord,
-    /// The reasons as sentences without a full stop, those of the word first; none of `high`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<String>,
-}
 
 /// Widest interval of a value that is sure: half of its width, as a share of the median.
 const NARROW: f64 = 0.05;

@@ -14,6 +14,14 @@ pub(super) fn quantity(result: &PointResult) -> Option<Quantity> {
     bounded(result, result.median())
 }
 
+/// The median of a result with its bound and its interval or range, in words.
+pub(crate) fn in_short(result: &PointResult) -> String {
+    match result.median().filter(|_| !result.nothing_passed()) {
+        Some(median) => between(result, median, 2).to_string(),
+        None => self::median(result).to_string(),
+    }
+}
+
 const NO_RATE: &str = "no rate";
 
 pub(super) fn cell(result: &PointResult, value: Option<f64>) -> Cell {

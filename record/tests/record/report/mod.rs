@@ -23,7 +23,7 @@ use method::{Nanos, Rate, ResultKind, StepVerdict, StoreFacts};
 use record::audit::{Audit, Basis};
 use record::folder::{BUILD, CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use record::printable::is_hidden;
-use record::report::sure::SureWord;
+use record::report::result::SureWord;
 use record::report::{KNOWN, Report, Screen};
 use scenario::{Options, Sweep, parse};
 use std::collections::BTreeSet;
