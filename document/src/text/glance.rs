@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut Page, glance: &Glance) {
     page.paragraph("How sure?  ", &format!("{}.{why}", glance.word));
     let doubts = glance.doubts.iter().map(|doubt| ("! ", doubt.clone()));
     let reasons = glance.reasons.iter().skip(1).map(|reason| ("  ", format!("{reason}.")));
-    let lines = if points < CAMPAIGN { LINES } else { usize::MAX };
+    let lines = if (1..CAMPAIGN).contains(&points) { LINES } else { usize::MAX };
     as_many_as_fit(page, &doubts.chain(reasons).collect::<Vec<_>>(), lines);
 }
 

@@ -10,13 +10,15 @@ use scenario::axis::in_words;
 use scenario::{Dut, TestBed};
 
 pub(super) fn of(report: &Report) -> Glance {
-    let shown: Vec<&PointResult> = report.results.iter().filter(|result| is_shown(result)).collect();
+    // Without any value the screen has room for all doubts.
+    let is_any = report.results.iter().any(|result| !result.repetitions.is_empty());
+    let shown: Vec<&PointResult> = report.results.iter().filter(|result| is_any && is_shown(result)).collect();
     Glance {
         measured: measured(report),
         on: on(report),
         done: done(report),
         answers: answers(report, &shown),
-        remarks: remarks(&shown),
+        remarks: remarks(report, &shown),
         word: report.how_sure.word.name(),
         reasons: report.how_sure.reasons.iter().map(|text| in_plain_words(text)).collect(),
         doubts: report.doubts.iter().map(|text| in_plain_words(text)).collect(),
@@ -151,7 +153,10 @@ fn point(report: &Report, result: &PointResult, all: &[&PointResult]) -> String 
 }
 
 /// Why there is no rate, and what more connections show.
-fn remarks(shown: &[&PointResult]) -> Vec<String> {
+fn remarks(report: &Report, shown: &[&PointResult]) -> Vec<String> {
+    if shown.is_empty() {
+        return report.said.found.iter().take(1).cloned().collect();
+    }
     let without = shown.iter().filter(|result| result.has_no_rate());
     let mut remarks: Vec<String> =
         distinct(without.map(|result| format!("{}.", number::capitalised(&sentences::rate(result)))));
