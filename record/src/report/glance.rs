@@ -160,9 +160,14 @@ fn remarks(report: &Report, shown: &[&PointResult]) -> Vec<String> {
     let without = shown.iter().filter(|result| result.has_no_rate());
     let mut remarks: Vec<String> =
         distinct(without.map(|result| format!("{}.", number::capitalised(&sentences::rate(result)))));
-    let mut ratios = shown.iter().filter_map(|result| result.s_c_interval).peekable();
-    let is_shown = ratios.peek().is_some();
-    if is_shown && ratios.all(|interval| interval.contains(1.0)) {
+    // A bound has no ratio: of it nothing is said.
+    let is_further = |result: &&&PointResult| {
+        let near = |other: &&PointResult| other.metric == result.metric && other.series() == result.series();
+        shown.iter().any(|other| near(other) && other.connections < result.connections)
+    };
+    let mut further = shown.iter().filter(is_further).peekable();
+    let has_further = further.peek().is_some();
+    if has_further && further.all(|result| result.s_c_interval.is_some_and(|interval| interval.contains(1.0))) {
         remarks.push("More connections: no difference shown.".to_owned());
     }
     remarks

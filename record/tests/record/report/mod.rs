@@ -284,6 +284,17 @@ fn a_run_is_as_sure_as_its_least_sure_value() {
     }
 }
 
+/// Only if each rate has a ratio to that at the fewest connections.
+#[test]
+fn the_short_text_claims_no_more_of_connections_than_ratios_show() {
+    const CLAIM: &str = "More connections: no difference shown.";
+    assert!(text(&conforming()).contains(CLAIM));
+    let mut run = conforming();
+    run.end(|m| m.metric == "throughput" && m.point.connections == 100_000, ResultKind::AtUpperLimit, 4_630_000, 0);
+    let text = text(&run);
+    assert!(report(&run).results.iter().any(|result| result.s_c_interval.is_some()) && !text.contains(CLAIM), "{text}");
+}
+
 #[test]
 fn each_value_is_in_the_short_text() {
     for (name, run) in examples() {
