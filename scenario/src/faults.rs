@@ -40,7 +40,7 @@ pub fn fault_names() -> impl Iterator<Item = &'static str> {
     FAULTS.iter().flat_map(|(.., names)| names.split_whitespace())
 }
 
-/// The name of a fault. `overtaken` is the former name of `reordered`.
+/// Reads the name of a fault. Files of earlier versions call `reordered` by the name `overtaken`.
 pub(crate) struct FaultName;
 
 impl ValueKind for FaultName {

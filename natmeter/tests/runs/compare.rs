@@ -4,7 +4,7 @@ use crate::program::{natmeter, only_run, stderr, stdout};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-const SCENARIO: &str = r#"
+pub(crate) const SCENARIO: &str = r#"
 name = "compared"
 [dut.simulated]
 host-noise = "0"

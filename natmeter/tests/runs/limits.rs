@@ -1,22 +1,10 @@
 //! The limits of a scenario, judged at the end of a run and by `natmeter report`: lines, exit codes, JSON and JUnit.
 
+use crate::compare::SCENARIO;
 use crate::program::{natmeter, only_run, stderr, stdout};
 use tempfile::TempDir;
 
-const SCENARIO: &str = r#"
-name = "limited"
-[dut.simulated]
-host-noise = "0"
-capacity = "3M"
-[sweep]
-connections = ["100k"]
-[measure]
-metrics = ["throughput"]
-phase1-rate = "100k"
-repetitions = 5
-duration = "100 ms"
-error = "0.5 %"
-"#;
+const RUN: [&str; 6] = ["run", "scenario.toml", "--beside", "--quiet", "--set", "dut.simulated.capacity=3M"];
 
 fn ended(folder: &TempDir, args: &[&str]) -> (i32, String, String) {
     let output = natmeter(folder.path(), args);
@@ -27,7 +15,7 @@ fn ended(folder: &TempDir, args: &[&str]) -> (i32, String, String) {
 fn run_of(scenario: &str) -> (TempDir, (i32, String, String)) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
-    let run = ended(&folder, &["run", "scenario.toml", "--beside", "--quiet"]);
+    let run = ended(&folder, &RUN);
     (folder, run)
 }
 
@@ -72,7 +60,7 @@ fn a_run_ends_with_a_mark_for_each_limit_and_the_code_of_the_worst() {
     // A run goes on if its limits changed.
     std::fs::write(folder.path().join("scenario.toml"), format!("{SCENARIO}[limits]\nthroughput = \"> 3.2M\"\n"))
         .unwrap();
-    let (code, text, _) = ended(&folder, &["run", "scenario.toml", "--beside", "--quiet", "--continue"]);
+    let (code, text, _) = ended(&folder, &[&RUN[..], &["--continue"]].concat());
     assert!(code == 8 && text.contains("✗ throughput > 3.2M"), "{code}: {text}");
     assert!(only_run(&folder.path().join("runs")).is_some());
 }
