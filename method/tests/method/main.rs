@@ -1,3 +1,4 @@
 //! Tests of the method: verdicts rule by rule.
 
+mod strict;
 mod validity;

@@ -1,19 +1,18 @@
 //! The verdict on one trial, one test per rule (METHODOLOGY.md, validity).
 
-use method::search::{Strict, StrictMedian};
 use method::trial::Claim;
 use method::validity::{
-    FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, lost_any, table_changed,
+    FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, table_changed,
 };
 use method::{
     Criteria, Direction, Fault, HostNoise, Leg, Load, Loop, Nanos, PhaseKind, Rate, Ratio, StoreFacts, Timing,
     TrialError, TrialOutcome, TrialSpec, Verdict, judge,
 };
 
-const FRAMES: u64 = 60_000_000;
+pub(crate) const FRAMES: u64 = 60_000_000;
 
 /// 1 Mfps for 60 s, both directions.
-fn spec() -> TrialSpec {
+pub(crate) fn spec() -> TrialSpec {
     TrialSpec::stateless(Rate(1_000_000), Load::For(Nanos::from_secs(60)))
 }
 
@@ -28,7 +27,7 @@ fn leg(frames: u64) -> Leg {
 }
 
 /// Everything sent on time and received.
-fn perfect() -> TrialOutcome {
+pub(crate) fn perfect() -> TrialOutcome {
     TrialOutcome { forward: leg(FRAMES), reverse: leg(FRAMES), ..TrialOutcome::default() }
 }
 
@@ -658,44 +657,6 @@ fn a_buffer_bound_phase_1_is_refused() {
     assert!(matches!(check_buffers(99_999, 1_000), Err(TrialError::Refused(_))));
     assert!(check_buffers(100_000, 1_000).is_ok());
     assert!(check_buffers(1, 0).is_ok());
-}
-
-/// RFC 2544 excuses nothing, but a trial that was not carried out shows nothing.
-#[test]
-fn strictly_a_lost_frame_is_a_loss_and_a_pass_a_pass() {
-    let strictly = |change: fn(&mut TrialOutcome)| {
-        let mut outcome = perfect();
-        outcome.host.dut_stall = Nanos::from_secs(1);
-        change(&mut outcome);
-        lost_any(&spec(), &outcome)
-    };
-    assert_eq!(strictly(|_| ()), Some(false));
-    assert_eq!(strictly(|o| o.forward.received -= 1), Some(true));
-    assert_eq!(strictly(|o| (o.reverse.sent, o.reverse.received) = (FRAMES - 1, FRAMES - 1)), None);
-    assert_eq!(strictly(|o| o.reverse.timing.finished_late = Nanos::from_secs(2)), None);
-    assert_eq!(strictly(|o| o.host.tester_drops = 1), None);
-    assert_eq!(strictly(|o| (o.host.tester_drops, o.reverse.received) = (1, FRAMES - 1)), None);
-    assert_eq!(strictly(|o| (o.host.dut_stall, o.reverse.sent) = (Nanos(0), FRAMES - 1)), None);
-    assert_eq!(strictly(|o| o.host.link_lost = true), None);
-}
-
-/// A search without a rate that passed is somewhere below its bound.
-#[test]
-fn the_median_of_strict_results_is_less_where_a_bound_may_move_it() {
-    let median = |all: &[(u64, u64)]| {
-        let strict = |&(rate, below): &(u64, u64)| Strict {
-            rate: Rate(rate),
-            below: (below > 0).then_some(Rate(below)),
-            decided: true,
-        };
-        StrictMedian::of(all.iter().map(strict)).map(|found| (found.median, found.is_less))
-    };
-    assert_eq!((median(&[]), median(&[(0, 0)])), (None, None));
-    assert_eq!(median(&[(0, 9)]), Some((9.0, true)));
-    assert_eq!(median(&[(7, 9), (0, 0)]), Some((7.0, false)));
-    assert_eq!(median(&[(0, 2), (5, 9), (6, 9)]), Some((5.0, false)));
-    assert_eq!(median(&[(4, 9), (5, 9), (0, 8)]), Some((5.0, true)));
-    assert_eq!(median(&[(6, 9), (0, 4)]), Some((5.0, true)));
 }
 
 #[test]
