@@ -143,11 +143,11 @@ impl Live {
 
     /// Loss, table and CPU.
     fn last_trial(&self) -> Vec<LinePart> {
-        let Some(Event::Trial { verdict, sent, received, entries, cpu_percent, .. }) = &self.last else {
+        let Some(Event::Trial { verdict, reason, sent, received, entries, cpu_percent, .. }) = &self.last else {
             return Vec::new();
         };
-        let loss = loss(*sent, *received);
-        let mut parts = vec![LinePart::new(0, format!("  last: {verdict}, {loss}")).or(format!("  {loss}"))];
+        let (long, short_form) = outcome(verdict, reason, *sent, *received);
+        let mut parts = vec![LinePart::new(0, format!("  last: {long}")).or(format!("  {short_form}"))];
         if let Some(entries) = entries.filter(|_| self.connections > 0) {
             let share = format!("{} of {}", short(entries), short(self.connections));
             parts.push(LinePart::new(5, format!("table {share}")).or(format!("table {}", short(entries))));
@@ -183,14 +183,25 @@ impl Live {
             parts.push(self.steps());
             parts.push(of_rate(*rate));
             parts.push(LinePart::new(8, format!("between {} and {}", short(lo.0), short(hi.0))).dim());
-            if let Some(Event::Trial { verdict, sent, received, .. }) = &self.last {
-                let loss = loss(*sent, *received);
-                parts.push(LinePart::new(1, format!("last: {verdict}, {loss}")).or(loss));
+            if let Some(Event::Trial { verdict, reason, sent, received, .. }) = &self.last {
+                let (long, short_form) = outcome(verdict, reason, *sent, *received);
+                parts.push(LinePart::new(1, format!("last: {long}")).or(short_form));
             }
             let left = seconds(self.left_s.unwrap_or(0));
             parts.push(LinePart::new(4, format!("{left} left")).or(left));
         }
         fitted(parts, columns.saturating_sub(FREE))
+    }
+}
+
+/// What came of a trial, long and short: the loss, or why it did not pass where nothing was lost.
+fn outcome(verdict: &str, reason: &str, sent: u64, received: u64) -> (String, String) {
+    let why = reason.split([',', '(']).next().unwrap_or_default().trim();
+    if received < sent || verdict == "pass" || why.is_empty() {
+        let loss = loss(sent, received);
+        (format!("{verdict}, {loss}"), loss)
+    } else {
+        (format!("{verdict}, {why}"), verdict.to_owned())
     }
 }
 
@@ -313,6 +324,19 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_trial_that_lost_nothing_and_did_not_pass_says_why() {
+        let late = "Left to Right: the last frame left 103 ms late, 100 µs allowed (closed loop, tester included)";
+        for (verdict, reason, received, long, short_form) in [
+            ("pass", "", 100, "pass, no loss", "no loss"),
+            ("fail", "lost 10", 90, "fail, 10 % lost", "10 % lost"),
+            ("fail", late, 100, "fail, Left to Right: the last frame left 103 ms late", "fail"),
+            ("invalid", "", 100, "invalid, no loss", "no loss"),
+        ] {
+            assert_eq!(outcome(verdict, reason, 100, received), (long.to_owned(), short_form.to_owned()));
         }
     }
 
