@@ -25,6 +25,14 @@ fn hint(advice: &str) -> String {
 }
 
 impl PortError {
+    /// The error of an interface that existed when its port was opened.
+    pub(crate) fn gone(interface: &str) -> PortError {
+        PortError::Unsupported(format!(
+            "{interface} no longer exists: its card was removed, or its driver unloaded (see `dmesg`), or it was deleted, renamed or \
+             moved to another namespace"
+        ))
+    }
+
     /// The error of a system call.
     pub fn system(doing: impl Into<String>, source: impl Into<io::Error>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: source.into(), advice }

@@ -1,10 +1,12 @@
 //! Properties and counters of a network interface, over rtnetlink and ethtool: `/sys/class/net` may
 //! show another namespace.
 
+mod carrier;
 mod ethtool;
 mod facts;
 mod statistics;
 
+pub use carrier::wait_for_carrier;
 pub use facts::LinkFacts;
 pub use statistics::Statistics;
 
@@ -202,7 +204,7 @@ impl Watch {
 
     /// Adds the losses of the card, for one of several ports on an interface.
     pub(crate) fn with_card(mut self) -> Result<Watch, PortError> {
-        if statistics::has_card(&self.at_open.kind) {
+        if self.has_card() {
             self.card = Some(self.interfaces.statistics(&self.at_open.name)?);
         }
         Ok(self)
@@ -210,6 +212,16 @@ impl Watch {
 
     pub(crate) fn at_open(&self) -> &Interface {
         &self.at_open
+    }
+
+    pub(crate) fn has_card(&self) -> bool {
+        statistics::has_card(&self.at_open.kind)
+    }
+
+    /// Whether the interface was removed.
+    pub(crate) fn is_gone(&mut self) -> bool {
+        let now = self.interfaces.get(&self.at_open.name);
+        now.map_or(true, |now| now.index != self.at_open.index)
     }
 
     pub(crate) fn look(&mut self) -> Look {

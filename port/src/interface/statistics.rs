@@ -73,6 +73,35 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
+/// Parts of names of drivers that natmeter does not know: a counter of received frames that has one counts as a loss, unless
+/// it has one of [`NO_LOSSES`].
+const SIGNS_OF_LOSS: &[&str] = &["drop", "miss", "err", "oob", "no_buf"];
+
+/// Sent frames, damage on the cable, repeated allocations, offloads, and frames to other addresses.
+const NO_LOSSES: &[&str] = &[
+    "tx",
+    "crc",
+    "fcs",
+    "align",
+    "length",
+    "_len",
+    "frame_err",
+    "symbol",
+    "phy",
+    "ecc",
+    "fec",
+    "csum",
+    "checksum",
+    "rxerrors",
+    "rxerror",
+    "steer",
+    "arfs",
+    "smbus",
+    "interrupt",
+    "deferred",
+    "transmi",
+];
+
 /// Drivers without a card, whose counters count other losses too. Ports count losses of XDP sockets
 /// and TAPs themselves.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
@@ -133,7 +162,9 @@ fn is_loss(name: &str) -> bool {
     // Names contain queue numbers: rx0_drops, rx_queue_0_drops.
     let plain: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let plain = plain.to_ascii_lowercase().replace("rx_queue_", "rx").replace("rx_", "rx").replace("rx-", "rx");
+    let has = |parts: &[&str]| parts.iter().any(|part| plain.contains(part));
     LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
+        || (has(SIGNS_OF_LOSS) && !has(NO_LOSSES))
 }
 
 /// Part of another counter: its name has the number of a queue or priority.
@@ -204,6 +235,13 @@ mod tests {
             "rx0_xdp_drops",
             "rx_xdp_drop",
             "rx_queue_7_fill_ring_empty",
+            // vmxnet3, and names that no driver has yet.
+            "  pkts rx OOB",
+            "  drv dropped rx total",
+            "rx_q3_missed_deadline",
+            "rx-2.no_buf",
+            "dev_internal_queue_oob",
+            "port.rx_internal_err",
         ];
         for name in all {
             assert_eq!(losses(&[(name, 7)]), 7, "{name}");
@@ -225,6 +263,14 @@ mod tests {
             "rx_kicks",
             "tx_dropped",
             "tx0_xdp_tx_drops",
+            "  pkts tx err",
+            "rx_csum_offload_errors",
+            "rx_long_length_errors",
+            "rx_errors",
+            "rx_pcs_symbol_err_phy",
+            "dropped_smbus",
+            "rx_interrupts",
+            "rx_fcs_errors",
         ];
         for name in all {
             assert_eq!(losses(&[(name, 7)]), 0, "{name}");

@@ -16,11 +16,12 @@ mod ring;
 mod select;
 mod socket;
 
+pub use program::Programs;
 pub use select::{Condition, Select, Width};
 
 use crate::frame::LentSlots;
-use crate::interface::{Interface, Interfaces, Watch};
-use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use crate::interface::{Interface, Interfaces, LinkFacts, Watch};
+use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use libc::xdp_desc;
 use program::AttachedProgram;
 use socket::{KERNEL_HEADROOM, Socket};
@@ -95,12 +96,24 @@ pub struct AfXdpPort {
     missing: usize,
     /// Frames that were sent and have not returned.
     unfinished: u32,
+    /// Calls of `receive`.
+    polls: u32,
+    /// Since when the frames wait that the kernel does not send, and how far it was then.
+    stalled: Option<(Ticks, Progress)>,
     watch: Watch,
     queue: u32,
     config: AfXdpConfig,
     clock: Clock,
     counters: Counters,
 }
+
+/// Index up to which the kernel has taken frames, and frames that have not returned.
+type Progress = (u32, u32);
+
+/// A lost wakeup is noticed after so many calls of `receive`: a power of two.
+const POLLS: u32 = 1024;
+/// Nanoseconds after which a port fails whose frames do not leave although its link is up.
+const STALL: u64 = 1_000_000_000;
 
 impl AfXdpPort {
     /// Opens the queues of an interface of the namespace `ns`, one port each. Port `q` takes its
@@ -115,11 +128,25 @@ impl AfXdpPort {
         clock: Clock,
         pools: &mut [Pool],
     ) -> Result<Vec<AfXdpPort>, PortError> {
+        AfXdpPort::open_with(ns, config, clock, pools, &Programs::default())
+    }
+
+    /// Opens the queues like [`AfXdpPort::open`], with the program that earlier ports on this interface left attached.
+    ///
+    /// # Errors
+    /// As [`AfXdpPort::open`].
+    pub fn open_with(
+        ns: &Netns,
+        config: &AfXdpConfig,
+        clock: Clock,
+        pools: &mut [Pool],
+        programs: &Programs,
+    ) -> Result<Vec<AfXdpPort>, PortError> {
         if !config.ring.is_power_of_two() || pools.is_empty() || config.queues == 0 {
             let what = "an XDP port needs at least one queue, one pool, and a ring whose size is a power of two";
             return Err(PortError::Unsupported(what.into()));
         }
-        ns.run_in(|| AfXdpPort::open_here(ns, config, clock, pools))?
+        ns.run_in(|| AfXdpPort::open_here(ns, config, clock, pools, programs))?
     }
 
     fn open_here(
@@ -127,6 +154,7 @@ impl AfXdpPort {
         config: &AfXdpConfig,
         clock: Clock,
         pools: &mut [Pool],
+        programs: &Programs,
     ) -> Result<Vec<AfXdpPort>, PortError> {
         let interface = Interfaces::here()?.get(&config.name)?;
         if !interface.running {
@@ -137,10 +165,10 @@ impl AfXdpPort {
         let program = if config.select.any_of.is_empty() {
             None
         } else {
-            Some(Arc::new(AttachedProgram::new(interface.index, config.queues, &config.select, native)?))
+            Some(programs.attached(interface.index, config.queues, &config.select, native)?)
         };
         let one = pools.len() == 1;
-        (0..config.queues)
+        let ports: Result<Vec<AfXdpPort>, PortError> = (0..config.queues)
             .map(|queue| {
                 let place = if one { 0 } else { queue as usize };
                 let pool = pools.get_mut(place).ok_or_else(|| {
@@ -148,7 +176,11 @@ impl AfXdpPort {
                 })?;
                 AfXdpPort::open_queue(ns, config, clock, &interface, queue, pool, program.as_ref())
             })
-            .collect()
+            .collect();
+        if ports.is_err() {
+            programs.forget(interface.index);
+        }
+        ports
     }
 
     #[allow(clippy::too_many_arguments, reason = "called once; a structure for it would only rename them")]
@@ -179,6 +211,8 @@ impl AfXdpPort {
             ns: ns.clone(),
             missing: config.ring as usize,
             unfinished: 0,
+            polls: 0,
+            stalled: None,
             watch,
             queue,
             config: config.clone(),
@@ -214,10 +248,58 @@ impl AfXdpPort {
         if given > 0 {
             self.missing -= given;
             self.socket.fill.publish();
-            if self.socket.zero_copy && self.socket.fill.wants_wakeup() {
-                self.socket.wake_receiver();
-            }
+            self.wake_receiver();
         }
+    }
+
+    #[inline]
+    fn wake_receiver(&mut self) {
+        if self.socket.zero_copy && self.socket.fill.wants_wakeup() {
+            self.socket.wake_receiver();
+        }
+    }
+
+    /// Repeats wakeups that were lost, as while the link was down, and notes which frames were refused. Fails if frames
+    /// do not leave.
+    fn resume(&mut self) -> Result<(), PortError> {
+        self.wake_receiver();
+        if self.socket.transmit.waiting() > 0 {
+            let refused = self.flush()? as u64;
+            self.counters.accepted -= refused;
+            self.counters.refused += refused;
+        }
+        let waiting = self.socket.transmit.waiting();
+        let progress = (self.socket.transmit.taken(), self.unfinished);
+        let now = self.clock.now();
+        match self.stalled {
+            // Frames of a veth wait for the device.
+            _ if !self.watch.has_card() || (waiting == 0 && self.unfinished < self.config.ring) => self.stalled = None,
+            Some((since, then)) if then == progress => {
+                if now.saturating_sub(since) > self.clock.ticks(STALL) {
+                    self.stalled = None;
+                    let seen = self.watch.look();
+                    self.counters.link_lost |= seen.link_lost;
+                    return if seen.link_lost { self.is_there() } else { Err(self.stuck()) };
+                }
+            }
+            _ => self.stalled = Some((now, progress)),
+        }
+        Ok(())
+    }
+
+    fn is_there(&mut self) -> Result<(), PortError> {
+        if self.watch.is_gone() { Err(PortError::gone(&self.config.name)) } else { Ok(()) }
+    }
+
+    fn stuck(&self) -> PortError {
+        let name = &self.config.name;
+        let driver = LinkFacts::of(&self.ns, name).map(|facts| facts.driver).unwrap_or_default();
+        PortError::Unsupported(format!(
+            "{name} (driver {driver}, {}) has sent no frame for 1 s although its link is up, and {} frames wait: see what the driver \
+             says (`dmesg`), ignore pause frames (`ethtool -A {name} rx off`), or use AF_PACKET (io = \"af-packet\")",
+            self.facts().mode,
+            self.unfinished
+        ))
     }
 
     #[inline]
@@ -273,7 +355,7 @@ impl AfXdpPort {
             Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
             Some(libc::ENETDOWN | libc::ENXIO) => {
                 self.counters.link_lost = true;
-                Ok(())
+                self.is_there()
             }
             _ => {
                 Err(PortError::system(format!("sending to {}", self.config.name), error, "was the interface deleted?"))
@@ -347,7 +429,11 @@ fn advice(error: &io::Error, config: &AfXdpConfig) -> &'static str {
         }
         Some(libc::EOPNOTSUPP) => "the kernel or the driver does not support XDP sockets: use AF_PACKET",
         Some(libc::EBUSY) => "another program has a socket on this queue",
-        Some(libc::EINVAL) => "check that the interface has this many queues",
+        Some(libc::EINVAL) if config.mode == XdpMode::Native && config.copying != CopyMode::Always => {
+            "the interface has fewer queues (ethtool -l DEV), or its driver refuses zero-copy, as virtio_net does without DMA \
+             translation (iommu_platform=on in QEMU): write zero-copy = \"never\""
+        }
+        Some(libc::EINVAL) => "check that the interface has this many queues (ethtool -l DEV)",
         Some(libc::EAFNOSUPPORT) => "this kernel does not support XDP sockets: use AF_PACKET",
         _ => "",
     }
@@ -356,6 +442,10 @@ fn advice(error: &io::Error, config: &AfXdpConfig) -> &'static str {
 impl Port for AfXdpPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         self.finish(pool)?;
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls.is_multiple_of(POLLS) {
+            self.resume()?;
+        }
         let mut got = 0;
         while got < BATCH
             && let Some(entry) = self.socket.receive.pop()
@@ -384,9 +474,7 @@ impl Port for AfXdpPort {
         self.finish(pool)?;
         if !self.socket.zero_copy && self.socket.transmit.waiting() > 0 {
             // Frames that an earlier call accepted go first.
-            let refused = self.flush()? as u64;
-            self.counters.accepted -= refused;
-            self.counters.refused += refused;
+            self.resume()?;
             if self.socket.transmit.waiting() > 0 {
                 return Ok(Sent::default());
             }
@@ -413,6 +501,8 @@ impl Port for AfXdpPort {
             self.unfinished += offered as u32;
             sent.refused = self.flush()?;
             sent.accepted = offered - sent.refused;
+        } else {
+            self.resume()?;
         }
         self.counters.accepted += sent.accepted as u64;
         self.counters.refused += sent.refused as u64;
@@ -423,6 +513,8 @@ impl Port for AfXdpPort {
     }
 
     fn counters(&mut self) -> Counters {
+        // Time between trials does not count.
+        self.stalled = None;
         let seen = self.watch.look();
         let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
         let own_drops = self.counters.own_drops + self.socket.dropped() + seen.own_losses;

@@ -5,6 +5,7 @@ use crate::PortError;
 use crate::bpf::{self, ATTACH_XDP, MAP_UPDATE_ELEM, ProgramKind};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An attached program; dropping the value detaches it.
 #[derive(Debug)]
@@ -45,6 +46,45 @@ impl AttachedProgram {
         attributes[2] = std::ptr::from_ref(&value) as u64;
         // SAFETY: key and value have four bytes each, as in `new_map`, and live through the call.
         unsafe { bpf::bpf(MAP_UPDATE_ELEM, attributes.as_mut_ptr().cast(), size_of_val(&attributes)) }.map(drop)
+    }
+}
+
+/// Programs that stay attached to network cards while their ports are closed and opened again: attaching a program
+/// resets the link of many cards for seconds.
+#[derive(Clone, Debug, Default)]
+pub struct Programs(Arc<Mutex<Vec<(Attachment, Arc<AttachedProgram>)>>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Attachment {
+    index: u32,
+    queues: u32,
+    select: Select,
+    native: bool,
+}
+
+impl Programs {
+    /// The program of these ports, which may still be attached.
+    pub(super) fn attached(
+        &self,
+        index: u32,
+        queues: u32,
+        select: &Select,
+        native: bool,
+    ) -> Result<Arc<AttachedProgram>, PortError> {
+        let wanted = Attachment { index, queues, select: select.clone(), native };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, program)) = all.iter().find(|(attachment, _)| *attachment == wanted) {
+            return Ok(Arc::clone(program));
+        }
+        all.retain(|(attachment, _)| attachment.index != index);
+        let program = Arc::new(AttachedProgram::new(index, queues, select, native)?);
+        all.push((wanted, Arc::clone(&program)));
+        Ok(program)
+    }
+
+    /// Detaches the program of an interface when its ports are closed.
+    pub(super) fn forget(&self, index: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(attachment, _)| attachment.index != index);
     }
 }
 

@@ -92,12 +92,18 @@ impl<T: Copy> Producer<T> {
         self.taken = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.taken)
     }
-    /// Whether the other side needs a system call to wake up.
+    /// Index up to which the other side had taken entries when [`Producer::waiting`] looked.
+    pub(super) fn taken(&self) -> u32 {
+        self.taken
+    }
+    /// Whether entries wait, and the other side needs a system call to take them. A wakeup can be lost, as while the
+    /// link is down: ask again as long as entries wait.
     #[inline]
-    pub(super) fn wants_wakeup(&self) -> bool {
+    pub(super) fn wants_wakeup(&mut self) -> bool {
         // Entries must be visible before the flag is read: the other side may have gone to sleep without seeing them.
         std::sync::atomic::fence(Ordering::SeqCst);
-        self.ring.index(self.ring.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
+        let flags = self.ring.index(self.ring.offsets.flags).load(Ordering::Relaxed);
+        flags & libc::XDP_RING_NEED_WAKEUP != 0 && self.waiting() > 0
     }
 }
 
@@ -180,6 +186,100 @@ mod tests {
         assert_eq!((consumer.pop(), consumer.pop(), producer.room(1)), (Some(0), Some(1), 0));
         consumer.release();
         assert_eq!((producer.room(1), producer.waiting()), (2, 2));
+    }
+
+    /// What can happen to a ring, in any order.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        /// The port publishes an entry, if there is room.
+        Publish,
+        /// The port wakes the driver, if it asks for it.
+        Wake,
+        /// One step of a driver that is awake.
+        Step,
+        /// The link is lost: the driver sleeps, and forgets what woke it.
+        Stop,
+        /// The link is back: the driver asks for wakeups.
+        Start,
+    }
+    const EVENTS: [Event; 5] = [Event::Publish, Event::Wake, Event::Step, Event::Stop, Event::Start];
+    /// Events of an order.
+    const EVENTS_OF_ORDER: u32 = if cfg!(miri) { 3 } else { 7 };
+
+    #[derive(Clone, Copy, PartialEq)]
+    enum Driver {
+        Down,
+        Asleep,
+        /// It found no entry and asks for wakeups; before it sleeps it looks again.
+        Drowsy,
+        Awake,
+    }
+
+    struct Model {
+        producer: Producer<u64>,
+        consumer: Consumer<u64>,
+        driver: Driver,
+    }
+
+    impl Model {
+        fn after(events: impl Iterator<Item = Event>) -> Model {
+            let (producer, consumer) = ends(2, u32::MAX);
+            let mut model = Model { producer, consumer, driver: Driver::Awake };
+            events.for_each(|event| model.happens(event));
+            model
+        }
+        fn wants_wakeups(&self, value: u32) {
+            let ring = &self.producer.ring;
+            ring.index(ring.offsets.flags).store(value, Ordering::Relaxed);
+        }
+        fn happens(&mut self, event: Event) {
+            match (event, self.driver) {
+                (Event::Publish, _) if self.producer.room(1) > 0 => {
+                    self.producer.push(0);
+                    self.producer.publish();
+                }
+                (Event::Wake, Driver::Asleep | Driver::Drowsy) if self.producer.wants_wakeup() => {
+                    self.wants_wakeups(0);
+                    self.driver = Driver::Awake;
+                }
+                (Event::Step, Driver::Awake | Driver::Drowsy) => {
+                    let found = self.consumer.pop().is_some();
+                    self.consumer.release();
+                    self.wants_wakeups(if found { 0 } else { libc::XDP_RING_NEED_WAKEUP });
+                    self.driver = match (found, self.driver) {
+                        (true, _) => Driver::Awake,
+                        (false, Driver::Awake) => Driver::Drowsy,
+                        (false, _) => Driver::Asleep,
+                    };
+                }
+                (Event::Stop, _) => self.driver = Driver::Down,
+                (Event::Start, Driver::Down) => {
+                    self.wants_wakeups(libc::XDP_RING_NEED_WAKEUP);
+                    self.driver = Driver::Asleep;
+                }
+                _ => {}
+            }
+        }
+        /// Whether all entries are taken once the link is back and the port has looked at the ring this often.
+        fn is_emptied(mut self, looks: usize) -> bool {
+            self.happens(Event::Start);
+            for event in std::iter::repeat_n(Event::Wake, looks).chain([Event::Step; 4]) {
+                self.happens(event);
+            }
+            self.producer.waiting() == 0
+        }
+    }
+
+    /// All orders of events: one look is enough, and without a look some entries are never taken.
+    #[test]
+    fn a_ring_makes_progress_again_whatever_happened_to_the_link() {
+        let mut lost = 0;
+        for order in 0..EVENTS.len().pow(EVENTS_OF_ORDER) {
+            let events = || (0..EVENTS_OF_ORDER).map(|at| EVENTS[order / EVENTS.len().pow(at) % EVENTS.len()]);
+            assert!(Model::after(events()).is_emptied(1), "{:?}", events().collect::<Vec<_>>());
+            lost += usize::from(!Model::after(events()).is_emptied(0));
+        }
+        assert!(lost > 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! (`XDP_SHARED_UMEM`), so ports may be opened and closed in any order.
 
 use super::ring::{Consumer, Producer};
-use super::{AfXdpConfig, CopyMode};
+use super::{AfXdpConfig, CopyMode, XdpMode};
 use crate::frame::Region;
 use crate::sys::{Mapping, check, get_option, set_option, set_send_buffer};
 use libc::{xdp_desc, xdp_mmap_offsets, xdp_ring_offset};
@@ -44,10 +44,12 @@ impl Socket {
         // back-pressure, which hides it.
         set_send_buffer(&fd, 64 << 20)?;
         let flags = libc::XDP_USE_NEED_WAKEUP
-            | match config.copying {
-                CopyMode::IfNeeded => 0,
-                CopyMode::Always => libc::XDP_COPY,
-                CopyMode::Never => libc::XDP_ZEROCOPY,
+            | match (config.mode, config.copying) {
+                // Without the flag the kernel binds zero-copy to a driver that has it, whose rings the program in the
+                // general receive path never fills.
+                (XdpMode::Generic, _) | (_, CopyMode::Always) => libc::XDP_COPY,
+                (XdpMode::Native, CopyMode::IfNeeded) => 0,
+                (XdpMode::Native, CopyMode::Never) => libc::XDP_ZEROCOPY,
             };
         // The kernel releases a queue 20 to 40 ms after its last socket was closed.
         super::super::while_busy(|| bind(&fd, index, queue, flags))?;
