@@ -2,6 +2,7 @@
 //! prefetch), and the interface of a frame rewritten in place. One of two crates that may use
 //! `unsafe`; each block says why it is sound.
 
+pub mod cgroup;
 mod map;
 mod packet;
 

@@ -45,7 +45,17 @@ impl Mapping {
             return Ok(Mapping { base, bytes });
         }
         if bytes as u64 > available_memory() {
-            return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "more than the machine has free")));
+            let limit = memory_limit();
+            let why = limit.map_or_else(
+                || "more than the machine has free".to_owned(),
+                |limit| {
+                    format!(
+                        "the memory limit of this process (its cgroup) is {} bytes, of which it has {} left",
+                        limit.most, limit.free
+                    )
+                },
+            );
+            return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, why)));
         }
         // SAFETY: the call makes a new anonymous mapping and touches no existing memory.
         let base = unsafe {
@@ -117,6 +127,11 @@ fn available_memory() -> u64 {
                 .and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
         })
         .map_or(u64::MAX, |kib| kib * 1024)
+        .min(memory_limit().map_or(u64::MAX, |limit| limit.free))
+}
+
+fn memory_limit() -> Option<crate::cgroup::MemoryLimit> {
+    crate::cgroup::memory(std::path::Path::new("/"))
 }
 
 /// Octets that one copy writes.

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// `/run/natmeter` for root, else `natmeter` in the user's runtime folder. It exists only while it has a file.
+/// `/run/natmeter` for root, else `natmeter` in the user's runtime folder. It stays when it is empty: removing it would
+/// detach what another mount namespace has mounted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
@@ -41,10 +42,19 @@ impl RunDir {
         &self.path
     }
 
+    /// Whether nothing outlives the runs of this user.
+    pub fn is_empty(&self) -> bool {
+        fs::read_dir(&self.path).into_iter().flatten().next().is_none()
+    }
+
     /// Creates the folder if necessary. Fails if another user can write to it.
     pub fn make(&self) -> Result<(), DutError> {
         let failed = |doing, source| DutError::Journal { doing, path: self.path.clone(), source };
         match fs::DirBuilder::new().mode(0o755).create(&self.path) {
+            Err(e) if e.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                let what = "the file system is read-only: mount a tmpfs on its parent (docker run --tmpfs /run)";
+                return Err(failed("making", io::Error::new(e.kind(), what)));
+            }
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed("making", e)),
             _ => {}
         }
@@ -56,11 +66,6 @@ impl RunDir {
         let theirs =
             io::Error::new(io::ErrorKind::PermissionDenied, "it is not a folder that only this user can write to");
         Err(failed("using", theirs))
-    }
-
-    /// Removes an empty folder.
-    pub fn tidy(&self) {
-        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -95,7 +100,6 @@ pub const TEST_BED: Resource = Resource { file: "bed.lock", words: "the test bed
 /// The lock file is removed on drop.
 #[derive(Debug)]
 pub struct Lock {
-    dir: RunDir,
     path: PathBuf,
     file: File,
 }
@@ -127,7 +131,7 @@ impl Lock {
             if !is_at(&file, &path) {
                 continue;
             }
-            let mut lock = Lock { dir: dir.clone(), path: path.clone(), file };
+            let mut lock = Lock { path: path.clone(), file };
             lock.sign().map_err(|e| failed("writing", e))?;
             return Ok(lock);
         }
@@ -149,7 +153,6 @@ impl Drop for Lock {
         // While the lock is still held, so that no other process locks a vanishing file.
         let _ = fs::remove_file(&self.path);
         let _ = flock(&self.file, FlockOperation::Unlock);
-        self.dir.tidy();
     }
 }
 
@@ -198,7 +201,7 @@ mod tests {
         Lock::take(&dir, TEST_BED).unwrap();
         assert!(dir.path().exists(), "the other lock is still in it");
         drop(other);
-        assert!(!dir.path().exists(), "nothing is left");
+        assert!(dir.is_empty() && dir.path().exists());
     }
 
     #[test]

@@ -16,8 +16,28 @@ pub(crate) fn of_this_machine() -> Facts {
     facts
 }
 
-/// Memory in octets, as in `/proc/meminfo`.
+/// Memory in octets, as in `/proc/meminfo`, or the limit of this process if that is less.
 pub(crate) fn memory() -> Option<u64> {
+    let limit = port::cgroup::memory(Path::new("/")).map(|limit| limit.most);
+    memory_of_machine().into_iter().chain(limit).min()
+}
+
+/// What to do for fewer invalid trials.
+pub(crate) fn less_noise() -> String {
+    quota().map_or_else(
+        || "stop other programs".to_owned(),
+        |quota| format!("give this process cores instead of a quota ({quota})"),
+    )
+}
+
+/// The CPU quota of this process, in words.
+fn quota() -> Option<String> {
+    let quota = port::cgroup::cpu(Path::new("/"))?;
+    let (cores, all) = (quota.cores(), port::host::cores().len());
+    Some(format!("{cores:.1} of {all} cores, used up in {} periods so far", quota.throttled))
+}
+
+fn memory_of_machine() -> Option<u64> {
     let readings = Readings::below(Path::new("/"), &[readings::MEMORY]);
     let kib = readings.value(readings::MEMORY, "MemTotal")?.split_whitespace().next()?.parse::<u64>().ok()?;
     Some(kib * 1024)
@@ -36,6 +56,12 @@ fn doubts(facts: &Facts) -> Vec<String> {
     let cores = port::host::cores().len();
     if cores < 2 {
         doubts.push("this machine has one core: tester and device take turns on it".to_owned());
+    }
+    if let Some(quota) = quota() {
+        doubts.push(format!(
+            "a CPU quota stops this process ({quota}), which makes trials invalid; give it cores instead (docker run --cpuset-cpus, \
+             AllowedCPUs= of systemd)"
+        ));
     }
     let load: f64 = fact("load at the start").split(' ').next().and_then(|l| l.parse().ok()).unwrap_or(0.0);
     if load > 0.5 {

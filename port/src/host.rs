@@ -5,6 +5,8 @@ use crate::sys::get_option;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::OnceLock;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -59,6 +61,20 @@ pub fn pin_to(cores: &[usize]) -> Result<(), PortError> {
 /// Gives the calling thread the best ordinary priority (nice -20), if possible. Returns whether it succeeded.
 pub fn set_best_nice() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
+}
+
+/// Lets a program begin with ordinary priority, even if the thread that starts it has a better one.
+pub fn with_ordinary_priority(command: &mut Command) -> &mut Command {
+    let reset = || {
+        use rustix::process::{getpriority_process, setpriority_process};
+        if getpriority_process(None).is_ok_and(|nice| nice < 0) {
+            // If it fails, the program runs all the same.
+            let _ = setpriority_process(None, 0);
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes only system calls: it neither allocates nor locks.
+    unsafe { command.pre_exec(reset) }
 }
 
 /// Gives the calling thread real-time priority (SCHED_RR, lowest), if possible: above all ordinary

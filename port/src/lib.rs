@@ -25,6 +25,7 @@ pub mod privileges;
 pub mod processor;
 mod sys;
 
+pub use arena::cgroup;
 pub use backend::link;
 pub use clock::{Clock, Ticks};
 pub use error::PortError;

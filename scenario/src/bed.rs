@@ -74,6 +74,13 @@ pub enum PortIo {
     Tap,
 }
 
+impl PortIo {
+    /// Whether the port has XDP sockets, which see only frames of their queues.
+    pub fn is_xdp(self) -> bool {
+        !matches!(self, PortIo::AfPacket | PortIo::Tap)
+    }
+}
+
 const PORT_IO: &[Choice<PortIo>] = &[
     ("af-packet", PortIo::AfPacket, "packet sockets: any interface"),
     ("af-xdp", PortIo::AfXdp, "XDP, in the driver if it supports that"),

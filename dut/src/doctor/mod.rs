@@ -7,9 +7,11 @@ use crate::host::Host;
 use crate::readings::Readings;
 use crate::setting::Setting;
 use crate::step::{Action, Target};
+use port::cgroup;
 use port::interface::LinkFacts;
 use serde::Serialize;
 use std::io;
+use std::path::Path;
 
 pub use fix::{SettingChange, fix};
 pub use rows::FILES;
@@ -63,6 +65,8 @@ pub struct Port {
     pub facts: LinkFacts,
     /// Number of queues wanted by the bed file.
     pub queues: u32,
+    /// Whether it has XDP sockets, which see only frames of these queues.
+    pub is_xdp: bool,
     /// Rings as `ethtool -g` prints them.
     pub rings: String,
     /// `ethtool -n … rx-flow-hash` for UDP over IPv4 and IPv6.
@@ -73,7 +77,7 @@ pub struct Port {
 
 impl Port {
     /// Reads an interface's facts from ethtool.
-    pub fn of(side: &'static str, facts: LinkFacts, queues: u32, host: &mut dyn Host) -> Port {
+    pub fn of(side: &'static str, facts: LinkFacts, (queues, is_xdp): (u32, bool), host: &mut dyn Host) -> Port {
         let mut ask = |options: &str| {
             let words = options.replacen("{}", &facts.name, 1);
             let action = Action::words(&format!("{} {words}", crate::tool::ETHTOOL.program));
@@ -85,7 +89,7 @@ impl Port {
         let mut if_several = |options| if several { ask(options) } else { String::new() };
         let hash = [if_several("-n {} rx-flow-hash udp4"), if_several("-n {} rx-flow-hash udp6")].concat();
         let indirection = if_several("-x {}");
-        Port { side, facts, queues, rings, hash, indirection }
+        Port { side, facts, queues, is_xdp, rings, hash, indirection }
     }
 }
 
@@ -98,6 +102,43 @@ enum Of {
 
 pub fn tester(readings: &Readings) -> Vec<Finding> {
     examine(Of::Tester, "tester", readings, &Port::default())
+}
+
+/// Limits of a container or a unit (cgroups) to what this process may use of its machine, read below `root`.
+pub fn limits(root: &Path) -> Vec<Finding> {
+    let finding = |name, value, verdict: Verdict, why, mend: &str| {
+        let is_good = verdict == Verdict::Ok;
+        Finding {
+            at: "tester".to_owned(),
+            name,
+            value,
+            verdict,
+            why: if is_good { "" } else { why },
+            mend: if is_good { Vec::new() } else { vec![mend.to_owned()] },
+            at_boot: false,
+            settings: Vec::new(),
+        }
+    };
+    let quota = cgroup::cpu(root).map(|quota| {
+        finding(
+            "processor quota",
+            format!("{:.1} cores, used up in {} periods", quota.cores(), quota.throttled),
+            Verdict::Bad,
+            "The kernel stops the tester when the quota is used up, until the next period: trials become invalid.",
+            "no quota, but cores: docker run --cpuset-cpus 2,3 instead of --cpus, AllowedCPUs= instead of CPUQuota= of systemd",
+        )
+    });
+    let memory = cgroup::memory(root).map(|limit| {
+        let is_enough = limit.free >= 1 << 30;
+        finding(
+            "memory limit",
+            format!("{} MiB, {} MiB of them free", limit.most >> 20, limit.free >> 20),
+            if is_enough { Verdict::Ok } else { Verdict::Look },
+            "Tables of many connections need memory; natmeter refuses what does not fit.",
+            "raise it (docker run --memory, MemoryMax= of systemd); `natmeter plan FILE` predicts the memory of a scenario",
+        )
+    });
+    quota.into_iter().chain(memory).collect()
 }
 
 pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {

@@ -60,6 +60,7 @@ const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 const ONLINE: &str = "/sys/devices/system/cpu/online";
+const OWN_STATUS: &str = "/proc/self/status";
 const PRESSURE: &str = "/proc/pressure/cpu";
 const NAMES: &str = "/proc/*/comm";
 const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
@@ -84,6 +85,7 @@ pub const FILES: &[&str] = &[
     MITIGATIONS,
     ISOLATED,
     ONLINE,
+    OWN_STATUS,
     MEMORY,
     LOAD,
     PRESSURE,
@@ -105,7 +107,7 @@ const MACHINES: &[Of] = &[Of::Tester, Of::Box];
 const PORT: &[Of] = &[Of::Port];
 
 pub(super) const ROWS: &[DoctorRow] = &[
-    DoctorRow::look("cores", TESTER, Read::Machine(|of| Some(cores(of.text(ONLINE)?).to_string())), Want::AtLeast(2.0))
+    DoctorRow::look("cores", TESTER, Read::Machine(|of| Some(own_cores(of)?.to_string())), Want::AtLeast(2.0))
         .because("Tester and device take turns on one core.")
         .mend(Mend::Do("use a machine with more cores")),
     DoctorRow::bad("frequency governor", MACHINES, Read::Files(&[GOVERNORS]), Want::One(&["performance"]))
@@ -203,6 +205,9 @@ pub(super) const ROWS: &[DoctorRow] = &[
     DoctorRow::bad("queues", PORT, Read::Port(|port| Some(queues(port))), Want::AtLeast(100.0))
         .because("Each lane of the tester needs one queue of each port.")
         .mend(Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file")),
+    DoctorRow::bad("queues without a socket", PORT, Read::Port(without_socket), Want::AtMost(0.0))
+        .because("XDP sockets see only the frames of the queues that the bed file opens.")
+        .mend(Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file, or raise `queues`")),
     DoctorRow::bad("fields of the queue hash", PORT, Read::Port(hash_fields), Want::One(&["addresses and ports"]))
         .because("Without ports, all connections between two addresses arrive at one queue.")
         .mend(Mend::Do("ethtool -N {port} rx-flow-hash udp4 sdfn; ethtool -N {port} rx-flow-hash udp6 sdfn")),
@@ -220,6 +225,12 @@ fn on_off(is_on: bool) -> String {
 
 fn cores(list: &str) -> usize {
     cpu::cores_in_list(list).len()
+}
+
+/// Cores on which this process may run; a container may have a part of the machine's.
+fn own_cores(of: &Readings) -> Option<usize> {
+    let allowed = of.value(OWN_STATUS, "Cpus_allowed_list").map(cores).filter(|cores| *cores > 0);
+    allowed.or_else(|| of.text(ONLINE).map(cores))
 }
 
 fn mitigations(of: &Readings) -> Option<String> {
@@ -265,6 +276,11 @@ fn queues(port: &Port) -> String {
     let (rx, tx) = (port.facts.rx_queues, port.facts.tx_queues);
     let share = rx.min(tx) * 100 / port.queues.max(1);
     format!("{share} % of what the bed file wants: {rx} receive, {tx} transmit, {} wanted", port.queues)
+}
+
+fn without_socket(port: &Port) -> Option<String> {
+    let used = port.facts.used_queues();
+    port.is_xdp.then(|| format!("{} of {used} that the card uses", used.saturating_sub(port.queues)))
 }
 
 fn irqbalance(of: &Readings) -> Option<String> {

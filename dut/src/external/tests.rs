@@ -74,7 +74,7 @@ fn hooks_run_in_the_folder_of_the_bed_and_restore_runs_once() {
     let undone = external.teardown();
     assert_eq!((undone.done, undone.left), (vec!["restored by `echo restore >>log`".to_owned()], vec![]));
     assert_eq!(bed.read("log"), "alive\nset 1000\nclear\n{}\nalive\nrestore\n");
-    assert!(!bed.run_dir().path().exists(), "no note is left");
+    assert!(bed.run_dir().is_empty(), "no note is left");
     let told = told.lock().unwrap();
     let commands: Vec<&str> = told.iter().filter_map(command).collect();
     assert_eq!(commands[1..3], ["sh -c 'echo alive >>log'", "sh -c './set 1000'"]);
@@ -93,7 +93,7 @@ fn without_hooks_nothing_is_known_and_nothing_is_left() {
         (None, None, None)
     );
     assert_eq!(external.teardown(), UndoResult::default());
-    assert!(!bed.run_dir().path().exists());
+    assert!(bed.run_dir().is_empty());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_hook_that_fails_shows_its_last_lines_and_the_device_is_restored() {
         "{text}"
     );
     assert_eq!(bed.read("log"), "restore\n");
-    assert!(!bed.run_dir().path().exists());
+    assert!(bed.run_dir().is_empty());
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_device_that_is_dead_is_not_changed() {
     let error = bed.prepare(hooks).err().unwrap();
     assert!(matches!(&error, DutError::Dead(text) if text.contains("no link")), "{error}");
     assert_eq!(bed.read("log"), "");
-    assert!(!bed.run_dir().path().exists());
+    assert!(bed.run_dir().is_empty());
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_restore_that_fails_is_noted_and_tried_again() {
     let undone = clean(&bed.run_dir(), &no_sink()).unwrap();
     assert_eq!(undone.done, ["box (local): restored by `test -e ready && echo restored >>log`"]);
     assert_eq!(bed.read("log"), "restored\n");
-    assert!(!bed.run_dir().path().exists());
+    assert!(bed.run_dir().is_empty());
     assert_eq!(clean(&bed.run_dir(), &no_sink()).unwrap(), UndoResult::default());
 }
 
@@ -241,7 +241,7 @@ fn a_note_that_others_could_have_written_is_refused() {
     for length in 0..text.len() {
         fs::write(&note, &text[..length]).unwrap();
         assert_eq!(clean(&dir, &no_sink()).unwrap(), UndoResult::default());
-        assert!(!dir.path().exists());
+        assert!(dir.is_empty());
         fs::create_dir(dir.path()).unwrap();
     }
     assert_eq!(bed.read("log"), "");

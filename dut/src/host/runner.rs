@@ -61,6 +61,7 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
         Input::Contents(file) => (Stdio::from(file), ""),
     };
     let begun = Instant::now();
+    let command = port::host::with_ordinary_priority(command);
     let mut child = child::apart(command, [stdin, Stdio::piped(), Stdio::piped()]).env("LC_ALL", "C").spawn()?;
     let mut running = match ChildProgram::of(&mut child, text, limits.octets) {
         Ok(running) => running,

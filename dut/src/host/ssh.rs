@@ -243,7 +243,6 @@ impl Ssh {
     fn remove_folder(&self) {
         let _ = fs::remove_file(self.folder.join("s"));
         let _ = fs::remove_dir(&self.folder);
-        self.run_dir.tidy();
     }
 }
 
@@ -286,7 +285,6 @@ pub fn remove_left_folders(dir: &RunDir) {
             let _ = fs::remove_dir(entry.path());
         }
     }
-    dir.tidy();
 }
 
 fn check(destination: &str) -> Result<(), DutError> {

@@ -78,7 +78,7 @@ fn settings_come_back_in_reverse_order_and_nothing_is_left() {
     assert!(restored.iter().all(|r| matches!(r, Restoration::Back { .. })), "{restored:?}");
     assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
     drop(journal);
-    assert!(!m.dir.path().exists());
+    assert!(m.dir.is_empty());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_a_killed_run_left_is_found_and_restored() {
     assert_eq!(restored, [Restoration::Back { setting: at(MAX), from: "1000000".into(), to: "262144".into() }]);
     assert_eq!(m.get(MAX), "262144");
     assert_eq!(m.clean(), [], "the second call has nothing to do");
-    assert!(!m.dir.path().exists());
+    assert!(m.dir.is_empty());
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_kill_at_any_octet_is_restored() {
         let text = String::from_utf8_lossy(&journal);
         assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()), "{settings:?}\n{text}");
         assert!(restored.iter().all(|r| !matches!(r, Restoration::LeftAlone { .. })), "{restored:?}\n{text}");
-        assert!(!m.dir.path().exists(), "nothing is left: {text}");
+        assert!(m.dir.is_empty(), "nothing is left: {text}");
         tried += 1;
     }
     assert!(tried > 400, "{tried}");
@@ -326,7 +326,7 @@ fn changes_that_stay_survive_a_run_and_are_undone_by_clean() {
     m.kill(run);
     assert_eq!(m.clean().len(), 2);
     assert_eq!(m.get(MAX), "262144");
-    assert!(!m.dir.path().exists());
+    assert!(m.dir.is_empty());
 }
 
 #[test]
@@ -341,5 +341,5 @@ fn changes_that_stay_are_undone_once() {
     assert_eq!(undo_kept(&m.dir, None, &mut m.host).unwrap().len(), 2);
     assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
     assert_eq!(undo_kept(&m.dir, None, &mut m.host).unwrap(), []);
-    assert!(!m.dir.path().exists());
+    assert!(m.dir.is_empty());
 }

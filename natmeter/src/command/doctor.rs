@@ -73,6 +73,7 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
 fn of_this_machine(bed: Option<&Bed>) -> Vec<Finding> {
     let readings = Readings::below(Path::new("/"), FILES);
     let mut findings = doctor::tester(&readings);
+    findings.extend(doctor::limits(Path::new("/")));
     // natmeter makes the other ports itself.
     for (side, keys) in bed.filter(|bed| !bed.makes_links()).iter().flat_map(|bed| bed.ports()) {
         findings.extend(of_port(&readings, side, keys));
@@ -83,7 +84,10 @@ fn of_this_machine(bed: Option<&Bed>) -> Vec<Finding> {
 fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Finding> {
     let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &keys.interface));
     match facts {
-        Ok(facts) => doctor::port(readings, &Port::of(side, facts, keys.queues, &mut LocalHost::new())),
+        Ok(facts) => {
+            let queues = (keys.queues, keys.io.is_xdp());
+            doctor::port(readings, &Port::of(side, facts, queues, &mut LocalHost::new()))
+        }
         Err(error) => {
             let why = "Test frames need this interface.";
             vec![unreadable(format!("{side} port {}", keys.interface), error.to_string(), why)]

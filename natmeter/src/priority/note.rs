@@ -155,7 +155,6 @@ impl Note {
     pub(super) fn forget(self) {
         // If this fails, `clean` finds a note of a value that is already restored.
         let _ = fs::remove_file(&self.path);
-        self.notes.dir.tidy();
     }
 }
 

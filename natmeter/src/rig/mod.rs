@@ -2,6 +2,7 @@
 //! module; all return the same type.
 
 pub mod boxes;
+mod cards;
 pub(crate) mod ceiling;
 pub(crate) mod checks;
 mod commands;
@@ -40,6 +41,7 @@ use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::Hop;
 use plane::view::{self, size};
 use port::Clock;
+use port::backend::af_xdp::Programs;
 use record::folder::{FactTable, Figures};
 use scenario::{Point, Scenario, Setup};
 use std::sync::Arc;
@@ -179,6 +181,8 @@ pub struct RunContext {
     pub silence_checked: Arc<AtomicBool>,
     /// Whether no loop was found in front of the box.
     pub loops_checked: Arc<AtomicBool>,
+    /// XDP programs of cards, which stay attached until the process ends.
+    pub programs: Programs,
 }
 
 fn failed(error: &DutError) -> TrialError {
@@ -197,6 +201,7 @@ impl RunContext {
             is_check: false,
             silence_checked: Arc::default(),
             loops_checked: Arc::default(),
+            programs: Programs::default(),
         }
     }
 }

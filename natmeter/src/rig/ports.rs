@@ -1,5 +1,6 @@
 //! Opens the two ports of a test bed for the tester, and resolves the Ethernet addresses of the box between them.
 
+use super::cards;
 use super::here::Path;
 use super::place::Place;
 use super::wires::Wires;
@@ -13,9 +14,9 @@ use gateway::{Own, Owns};
 use method::TrialError;
 use plane::Hop;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
-use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, CopyMode, Select, XdpMode};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, CopyMode, Programs, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
-use port::interface::{Interfaces, LinkFacts};
+use port::interface::{Interfaces, LinkFacts, wait_for_carrier};
 use port::middleware::vlan::{Tag, Vlan};
 use port::{Clock, Mute, Netns, Pool, PoolConfig, Port, PortError};
 use record::folder::FactTable;
@@ -37,6 +38,8 @@ pub(crate) const FRAMES_HERE: usize = 4096;
 const XDP_RING: usize = 2048;
 /// Octets of the longest frame that the tester sends besides test frames.
 const LONGEST_QUESTION: usize = 128;
+/// A link needs up to 3 s after an XDP program was attached, and more with some switches.
+const CARRIER: Duration = Duration::from_secs(10);
 /// Entries of a packet socket; an XDP socket's ring has 2048.
 const RING: usize = 8192;
 
@@ -61,10 +64,16 @@ type Side = (Vec<Box<dyn Port>>, Hop, Own);
 pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunContext) -> Result<PortPair, RigError> {
     let here = place.tester().clone();
     let mut pools = Pool::for_workers(pool(scenario, bed, process))?;
+    let users: Vec<(&str, &PortKeys)> = bed.ports().into_iter().filter(|_| !bed.makes_links()).collect();
+    for (side, keys) in &users {
+        wait_for_carrier(&here, &keys.interface, CARRIER)?;
+        cards::refuse_settings(&here, side, keys)?;
+    }
+    // Interfaces that natmeter makes vanish before the process ends.
+    let programs = if users.is_empty() { Programs::default() } else { process.programs.clone() };
     // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
     // of one interface are muted once.
-    let kept_out = [&bed.left, &bed.right].into_iter().filter(|_| !bed.makes_links());
-    let interfaces: BTreeSet<&str> = kept_out.map(|keys| keys.interface.as_str()).collect();
+    let interfaces: BTreeSet<&str> = users.iter().map(|(_, keys)| keys.interface.as_str()).collect();
     let mutes = interfaces.into_iter().map(|name| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
     let mut facts = FactTable::new();
     let flows = &scenario.traffic.flows;
@@ -76,7 +85,7 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunC
         } else {
             Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac)
         };
-        let ports = ports((namespace, interface), keys, is_steered, process.clock, &mut pools)?;
+        let ports = ports((namespace, interface), keys, is_steered, (process.clock, &programs), &mut pools)?;
         let stamps = if ports[0].facts().stamped_by_kernel { "kernel" } else { "tester, from the queue" };
         facts.insert(format!("{name} receive time stamps"), stamps.to_owned());
         let first = ports[0].facts();
@@ -90,8 +99,15 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunC
         Ok((ports, Hop { own: mac, next: Mac::default() }, own))
     };
     let [inside, remote] = flows.ends();
-    let (left, left_hop, customer) = side("left", &bed.left, inside)?;
-    let (right, right_hop, internet) = side("right", &bed.right, remote)?;
+    let (mut left, left_hop, customer) = side("left", &bed.left, inside)?;
+    let (mut right, right_hop, internet) = side("right", &bed.right, remote)?;
+    for (_, keys) in &users {
+        wait_for_carrier(&here, &keys.interface, CARRIER)?;
+    }
+    for port in left.iter_mut().chain(&mut right) {
+        // The link that the opening reset was not lost in a trial.
+        port.counters();
+    }
     Ok(PortPair { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
 }
 
@@ -99,7 +115,7 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunC
 fn pool(scenario: &Scenario, bed: &Bed, process: &RunContext) -> PoolConfig {
     let (lanes, held) = (bed.lanes() as usize, Wires::of(scenario, process.clock).frames());
     let is_here = scenario.duts.iter().any(|dut| dut.is_kernel_of_tester(scenario));
-    let is_xdp = [&bed.left, &bed.right].iter().any(|keys| !matches!(keys.io, PortIo::AfPacket | PortIo::Tap));
+    let is_xdp = [&bed.left, &bed.right].iter().any(|keys| keys.io.is_xdp());
     match (is_here, is_xdp) {
         (false, _) => PoolConfig::umem(lanes, FRAMES + held),
         (true, true) => PoolConfig::umem(lanes, FRAMES_HERE + held + 4 * XDP_RING),
@@ -184,7 +200,7 @@ fn ports(
     (here, interface): (&Netns, &str),
     keys: &PortKeys,
     steered: bool,
-    clock: Clock,
+    (clock, programs): (Clock, &Programs),
     pools: &mut [Pool],
 ) -> Result<Vec<Box<dyn Port>>, RigError> {
     let queues = keys.queues as usize;
@@ -196,7 +212,7 @@ fn ports(
         };
         let named = AfXdpConfig::named(interface, Select::everything());
         let config = AfXdpConfig { queues: keys.queues, mode, copying, steered, ..named };
-        AfXdpPort::open(here, &config, clock, &mut pools[..queues])
+        AfXdpPort::open_with(here, &config, clock, &mut pools[..queues], programs)
     };
     let ports = match keys.io {
         PortIo::AfPacket => {

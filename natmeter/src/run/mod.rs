@@ -11,6 +11,7 @@ mod time;
 pub use calibrate::{calibrate, over_ports, send_ceiling};
 
 use crate::event::{Event, Listener};
+use crate::facts;
 use crate::forecast;
 use crate::rig::{Rig, RigError, RunContext};
 use crate::selftest::SelfTestRecord;
@@ -44,8 +45,10 @@ pub enum RunError {
     Interrupted(PathBuf),
     /// The host is too busy for the rates of the self-test.
     #[error(
-        "the host is too busy to measure: the self-test could not decide about two known rates; stop other programs and \
-         continue with `natmeter resume {0}`, or measure in spite of that with --beside"
+        "the host is too busy to measure: the self-test could not decide about two known rates; {} and continue with \
+         `natmeter resume {}`, or measure in spite of that with --beside",
+        facts::less_noise(),
+        .0.display()
     )]
     HostTooBusy(PathBuf),
     #[error("signals cannot be handled: {0}")]
@@ -392,9 +395,10 @@ impl<'a> Run<'a> {
         let (most, predicted, key) = (measurement.invalid_at_most(), measurement.predicted, measurement.key());
         if spent.invalid >= most {
             let times = format!(
-                "{}, and natmeter repeats none after {}; stop other programs, or use a machine that is not shared",
+                "{}, and natmeter repeats none after {}; {}, or use a machine that is not shared",
                 show_time(spent.invalid),
-                show_time(most)
+                show_time(most),
+                facts::less_noise()
             );
             return self.doubt(Doubt::InvalidTooLong(key, times));
         }

@@ -107,7 +107,7 @@ impl Drop for Running {
 /// The visible settings and objects of the machine that a run could leave behind.
 fn machine() -> String {
     let sh = "ip -br link; ip netns list; nft list ruleset; iptables-legacy -S; cat /proc/self/autogroup; \
-              ls /run/natmeter 2>&1; \
+              ls /run/natmeter 2>/dev/null; \
               sysctl net.netfilter.nf_conntrack_max net.netfilter.nf_conntrack_buckets \
               net.netfilter.nf_conntrack_udp_timeout net.core.netdev_max_backlog net.ipv4.ip_forward";
     let output = Command::new("sh").args(["-c", sh]).output().unwrap();

@@ -110,7 +110,7 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
                 "make it accessible to all users, as udev does: chmod 0666 /dev/net/tun; or run as root"
             }
             Errno::NOENT | Errno::NODEV | Errno::NXIO => {
-                "the kernel module is missing: modprobe tun; a container needs --device /dev/net/tun"
+                "the kernel module is missing: modprobe tun; a container needs --device /dev/net/tun and --cap-add NET_ADMIN"
             }
             _ => "",
         };
@@ -263,7 +263,7 @@ mod tests {
         let missing = device("/nowhere/tun").unwrap_err().to_string();
         assert!(
             missing.contains("opening /nowhere/tun")
-                && missing.ends_with("modprobe tun; a container needs --device /dev/net/tun)")
+                && missing.ends_with("a container needs --device /dev/net/tun and --cap-add NET_ADMIN)")
         );
         let file = std::env::temp_dir().join(format!("natmeter-no-tun-{}", std::process::id()));
         std::fs::write(&file, "").unwrap();

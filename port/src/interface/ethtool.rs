@@ -13,6 +13,7 @@ const GET_STATISTICS: u32 = 0x1d;
 const GET_TSO: u32 = 0x1e;
 const GET_FLAGS: u32 = 0x25;
 const GET_GRO: u32 = 0x2b;
+const GET_HASH_TABLE: u32 = 0x38;
 const GET_CHANNELS: u32 = 0x3c;
 const GET_LINK: u32 = 0x4c;
 /// `ETH_SS_STATS`
@@ -85,6 +86,19 @@ impl<S: AsFd> Ethtool<'_, S> {
     /// Receive and transmit.
     pub(super) fn channels(&self) -> io::Result<[u32; 2]> {
         self.words(&CHANNELS).map(|words| [words[5] + words[8], words[6] + words[8]])
+    }
+
+    /// One more than the highest queue in the table of the hash; 0 if the table is empty.
+    pub(super) fn hash_queues(&self) -> io::Result<u32> {
+        let mut words = [GET_HASH_TABLE, 0];
+        // SAFETY: asked for no entry, the kernel writes only the size of the table.
+        unsafe { self.ask(&mut words) }?;
+        let entries = (words[1] as usize).min(MOST);
+        let mut words = vec![0; 2 + entries];
+        (words[0], words[1]) = (GET_HASH_TABLE, entries as u32);
+        // SAFETY: the kernel writes two words and at most as many entries as the request says.
+        unsafe { self.ask(&mut words) }?;
+        Ok(words[2..].iter().max().map_or(0, |queue| queue + 1))
     }
 
     pub(super) fn gro(&self) -> io::Result<bool> {

@@ -32,6 +32,9 @@ pub struct LinkFacts {
     pub rx_queues: u32,
     /// Transmit queues in use.
     pub tx_queues: u32,
+    /// Queues 0 to n - 1 that the hash of the card selects (`ethtool -x`).
+    #[serde(default)]
+    pub hash_queues: Option<u32>,
     /// Entries of each receive ring.
     pub rx_ring: Option<u32>,
     /// Entries of each transmit ring.
@@ -64,6 +67,11 @@ impl LinkFacts {
     /// No interface has this name, or the namespace cannot be entered.
     pub fn of(ns: &Netns, interface: &str) -> Result<LinkFacts, PortError> {
         ns.run_in(|| Interfaces::here()?.link_facts(interface))?
+    }
+
+    /// Receive queues to which the card delivers frames.
+    pub fn used_queues(&self) -> u32 {
+        self.hash_queues.map_or(self.rx_queues, |queues| queues.min(self.rx_queues))
     }
 
     /// Line rate for frames of this size (with FCS), rounded down as in RFC 2544, appendix B.
@@ -105,6 +113,7 @@ impl Interfaces {
             mac: interface.mac,
             rx_queues,
             tx_queues,
+            hash_queues: ethtool.hash_queues().ok().filter(|queues| *queues > 0),
             rx_ring,
             tx_ring,
             rx_pause,
