@@ -1,21 +1,65 @@
 //! What a card must be set to before its ports are opened: XDP sockets see only the frames of their queues, as the card
 //! delivers them.
 
-use super::RigError;
+use super::{RigError, RunContext};
+use dut::changes::Changes;
+use dut::host::LocalHost;
+use dut::{Action, RunDir, Setting, Step};
 use port::Netns;
+use port::backend::af_xdp::Programs;
 use port::interface::LinkFacts;
 use scenario::bed::PortKeys;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fails if XDP sockets of a port would not receive the frames that the bed file promises; names driver, setting and
-/// command.
-pub(super) fn refuse_settings(here: &Netns, side: &str, keys: &PortKeys) -> Result<(), RigError> {
+/// XDP programs and settings of the user's cards, from the first opening of their ports until the process ends.
+#[derive(Clone, Default)]
+pub struct Cards(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    // Detached first: a card with a program refuses the old settings.
+    programs: Programs,
+    changes: Option<Changes>,
+}
+
+/// Features that the kernel switches off for an XDP program, and does not restore.
+const MERGING: [&str; 2] = ["large-receive-offload", "rx-gro-hw"];
+
+impl Cards {
+    pub(super) fn programs(&self) -> Programs {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).programs.clone()
+    }
+
+    /// Switches off what an XDP program cannot have. The journal restores it when the process ends.
+    fn prepare(&self, interface: &str, process: &RunContext) -> Result<(), RigError> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = held.changes.get_or_insert_with(|| {
+            Changes::logged(LocalHost::new(), &RunDir::of_this_user(), &process.commands.sink("tester"))
+        });
+        merging_off(interface).iter().try_for_each(|step| Ok(changes.attempt(step)?))
+    }
+}
+
+fn merging_off(interface: &str) -> [Step; 2] {
+    MERGING.map(|feature| {
+        let setting = Setting::Ethtool { interface: interface.to_owned(), feature: feature.to_owned() };
+        let step = Step::dut("XDP needs frames as they arrived", Action::set(&setting, "off"));
+        Step { target: dut::Target::Machine, ..step.where_present() }
+    })
+}
+
+/// Prepares a card for XDP sockets. Fails if they would not receive the frames that the bed file promises; names driver,
+/// setting and command.
+pub(super) fn prepare(here: &Netns, side: &str, keys: &PortKeys, process: &RunContext) -> Result<(), RigError> {
     if !keys.io.is_xdp() {
         return Ok(());
     }
     let facts = LinkFacts::of(here, &keys.interface)?;
-    wrong_queues(side, keys, &facts)
-        .or_else(|| lost_tags(side, keys, &facts))
-        .map_or(Ok(()), |what| Err(RigError::Bed(what)))
+    match wrong_queues(side, keys, &facts).or_else(|| lost_tags(side, keys, &facts)) {
+        Some(what) => Err(RigError::Bed(what)),
+        None if facts.kind.is_empty() => process.cards.prepare(&keys.interface, process),
+        None => Ok(()),
+    }
 }
 
 fn wrong_queues(side: &str, keys: &PortKeys, facts: &LinkFacts) -> Option<String> {
@@ -51,6 +95,13 @@ fn lost_tags(side: &str, keys: &PortKeys, facts: &LinkFacts) -> Option<String> {
 mod tests {
     use super::*;
     use scenario::bed::{BedText, parse};
+
+    #[test]
+    fn a_card_merges_no_frames_under_an_xdp_program() {
+        let steps: Vec<String> = merging_off("eth0").iter().map(|step| step.action.to_string()).collect();
+        assert_eq!(steps, ["ethtool -K eth0 large-receive-offload off", "ethtool -K eth0 rx-gro-hw off"]);
+        assert!(merging_off("eth0").iter().all(|step| step.is_machine_wide() && step.optional));
+    }
 
     #[test]
     fn a_card_that_hides_frames_from_xdp_is_refused() {

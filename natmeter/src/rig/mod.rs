@@ -30,6 +30,7 @@ pub mod technology;
 mod uncleared;
 mod wires;
 
+use cards::Cards;
 pub use commands::Commands;
 use null::NullPath;
 use wires::Captures;
@@ -41,7 +42,6 @@ use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::Hop;
 use plane::view::{self, size};
 use port::Clock;
-use port::backend::af_xdp::Programs;
 use record::folder::{FactTable, Figures};
 use scenario::{Point, Scenario, Setup};
 use std::sync::Arc;
@@ -181,8 +181,8 @@ pub struct RunContext {
     pub silence_checked: Arc<AtomicBool>,
     /// Whether no loop was found in front of the box.
     pub loops_checked: Arc<AtomicBool>,
-    /// XDP programs of cards, which stay attached until the process ends.
-    pub programs: Programs,
+    /// What the ports of the user's cards need until the process ends.
+    pub cards: Cards,
 }
 
 fn failed(error: &DutError) -> TrialError {
@@ -201,7 +201,7 @@ impl RunContext {
             is_check: false,
             silence_checked: Arc::default(),
             loops_checked: Arc::default(),
-            programs: Programs::default(),
+            cards: Cards::default(),
         }
     }
 }

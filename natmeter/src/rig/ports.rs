@@ -67,10 +67,10 @@ pub(crate) fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &RunC
     let users: Vec<(&str, &PortKeys)> = bed.ports().into_iter().filter(|_| !bed.makes_links()).collect();
     for (side, keys) in &users {
         wait_for_carrier(&here, &keys.interface, CARRIER)?;
-        cards::refuse_settings(&here, side, keys)?;
+        cards::prepare(&here, side, keys, process)?;
     }
     // Interfaces that natmeter makes vanish before the process ends.
-    let programs = if users.is_empty() { Programs::default() } else { process.programs.clone() };
+    let programs = if users.is_empty() { Programs::default() } else { process.cards.programs() };
     // On links of natmeter the kernel of the tester's namespace has no address, and frames to another Ethernet address. Two VLANs
     // of one interface are muted once.
     let interfaces: BTreeSet<&str> = users.iter().map(|(_, keys)| keys.interface.as_str()).collect();

@@ -193,6 +193,8 @@ pub(crate) struct Look {
     pub own_losses: u64,
     /// Whether the link was down since the last reading.
     pub link_lost: bool,
+    /// Whether the interface was removed.
+    pub gone: bool,
 }
 
 impl Watch {
@@ -218,15 +220,10 @@ impl Watch {
         statistics::has_card(&self.at_open.kind)
     }
 
-    /// Whether the interface was removed.
-    pub(crate) fn is_gone(&mut self) -> bool {
-        let now = self.interfaces.get(&self.at_open.name);
-        now.map_or(true, |now| now.index != self.at_open.index)
-    }
-
     pub(crate) fn look(&mut self) -> Look {
         let name = &self.at_open.name;
-        let Ok(now) = self.interfaces.get(name) else { return Look { link_lost: true, ..Look::default() } };
+        let now = self.interfaces.get(name).ok().filter(|now| now.index == self.at_open.index);
+        let Some(now) = now else { return Look { link_lost: true, gone: true, ..Look::default() } };
         let link_lost = !now.running || now.carrier_losses != self.losses;
         self.losses = now.carrier_losses;
         // If the interface was deleted between both requests, the next reading reports it.
@@ -234,7 +231,7 @@ impl Watch {
             .card
             .as_ref()
             .map_or(0, |before| self.interfaces.statistics(name).map_or(0, |after| after.own_losses(before)));
-        Look { stats: now.stats.since(&self.at_open.stats), own_losses, link_lost }
+        Look { stats: now.stats.since(&self.at_open.stats), own_losses, link_lost, gone: false }
     }
 }
 

@@ -142,6 +142,7 @@ impl AfPacketPort {
 
     fn broken(&self, doing: &str, error: io::Error) -> PortError {
         let advice = match error.raw_os_error() {
+            Some(libc::ENXIO | libc::ENODEV) => return PortError::gone(&self.config.name),
             Some(libc::EMSGSIZE) => "the frame is longer than the interface's MTU: raise the MTU with ip link set mtu",
             _ => "was the interface deleted?",
         };

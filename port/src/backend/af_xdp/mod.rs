@@ -20,7 +20,7 @@ pub use program::Programs;
 pub use select::{Condition, Select, Width};
 
 use crate::frame::LentSlots;
-use crate::interface::{Interface, Interfaces, LinkFacts, Watch};
+use crate::interface::{Interface, Interfaces, LinkFacts, Look, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Frame, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use libc::xdp_desc;
 use program::AttachedProgram;
@@ -100,6 +100,7 @@ pub struct AfXdpPort {
     polls: u32,
     /// Since when the frames wait that the kernel does not send, and how far it was then.
     stalled: Option<(Ticks, Progress)>,
+    is_gone: bool,
     watch: Watch,
     queue: u32,
     config: AfXdpConfig,
@@ -213,6 +214,7 @@ impl AfXdpPort {
             unfinished: 0,
             polls: 0,
             stalled: None,
+            is_gone: false,
             watch,
             queue,
             config: config.clone(),
@@ -262,6 +264,7 @@ impl AfXdpPort {
     /// Repeats wakeups that were lost, as while the link was down, and notes which frames were refused. Fails if frames
     /// do not leave.
     fn resume(&mut self) -> Result<(), PortError> {
+        self.is_there()?;
         self.wake_receiver();
         if self.socket.transmit.waiting() > 0 {
             let refused = self.flush()? as u64;
@@ -277,9 +280,7 @@ impl AfXdpPort {
             Some((since, then)) if then == progress => {
                 if now.saturating_sub(since) > self.clock.ticks(STALL) {
                     self.stalled = None;
-                    let seen = self.watch.look();
-                    self.counters.link_lost |= seen.link_lost;
-                    return if seen.link_lost { self.is_there() } else { Err(self.stuck()) };
+                    return if self.look().link_lost { self.is_there() } else { Err(self.stuck()) };
                 }
             }
             _ => self.stalled = Some((now, progress)),
@@ -287,8 +288,15 @@ impl AfXdpPort {
         Ok(())
     }
 
-    fn is_there(&mut self) -> Result<(), PortError> {
-        if self.watch.is_gone() { Err(PortError::gone(&self.config.name)) } else { Ok(()) }
+    fn look(&mut self) -> Look {
+        let seen = self.watch.look();
+        self.counters.link_lost |= seen.link_lost;
+        self.is_gone |= seen.gone;
+        seen
+    }
+
+    fn is_there(&self) -> Result<(), PortError> {
+        if self.is_gone { Err(PortError::gone(&self.config.name)) } else { Ok(()) }
     }
 
     fn stuck(&self) -> PortError {
@@ -355,6 +363,7 @@ impl AfXdpPort {
             Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
             Some(libc::ENETDOWN | libc::ENXIO) => {
                 self.counters.link_lost = true;
+                self.look();
                 self.is_there()
             }
             _ => {
@@ -515,8 +524,8 @@ impl Port for AfXdpPort {
     fn counters(&mut self) -> Counters {
         // Time between trials does not count.
         self.stalled = None;
-        let seen = self.watch.look();
-        let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
+        let seen = self.look();
+        let link_lost = std::mem::take(&mut self.counters.link_lost);
         let own_drops = self.counters.own_drops + self.socket.dropped() + seen.own_losses;
         Counters { own_drops, link_lost, ..self.counters }
     }
