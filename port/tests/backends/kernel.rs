@@ -275,6 +275,25 @@ fn a_lost_link_is_told() {
 
 #[test]
 #[ignore = "needs root: run by ./check as root"]
+fn a_port_whose_interface_was_removed_fails() {
+    for mode in [XdpMode::Generic, XdpMode::Native] {
+        let (ns, mut pool) = (cable(1), pool());
+        let mut packet = af_packet(&ns, "xa");
+        let mut xsk = xdp(&ns, "xb", mode, &mut pool);
+        sh(&ns, "ip link del xa");
+        for (port, name) in [(&mut packet as &mut dyn Port, "xa"), (&mut xsk, "xb")] {
+            assert!(port.counters().link_lost);
+            let mut frames = burst();
+            frames.push(frame(&mut pool, 0, 60));
+            let error = port.transmit(&mut pool, &mut frames).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name} no longer exists")), "{error}");
+            pool.free_all(&mut frames);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
 fn errors_name_the_way_out() {
     let (ns, clock) = (cable(1), Clock::calibrated());
     let xdp_error = |config: &AfXdpConfig, pool: PoolConfig| {
