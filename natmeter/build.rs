@@ -73,7 +73,6 @@ fn git(arguments: &[&str]) -> Option<String> {
     output("git", &[&["--no-optional-locks"], arguments].concat())
 }
 
-/// The output of a program; `None` if it is missing or fails.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

@@ -11,7 +11,6 @@ pub const WARM: u32 = 1_000;
 pub struct QueryPlan {
     fresh: Range<u32>,
     warm: Range<u32>,
-    /// Cached queries in parts per million.
     cached_ppm: u32,
 }
 
@@ -36,7 +35,6 @@ impl QueryPlan {
         self.fresh.end - self.fresh.start
     }
 
-    /// Cached queries among the first `q`.
     fn cached_before(&self, q: Count) -> Count {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }

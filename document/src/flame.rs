@@ -42,7 +42,6 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A flame graph while it is drawn.
 struct FlameDrawing {
     out: String,
     total_samples: f64,

@@ -24,7 +24,6 @@ pub fn tables_only(paragraphs: &[String], tables: &[Table], columns: usize) -> S
     page.out
 }
 
-/// Columns of a table that fit side by side.
 struct Block<'a> {
     label: usize,
     columns: &'a [usize],
@@ -45,16 +44,12 @@ impl Block<'_> {
     }
 }
 
-/// A text under construction.
 struct Page {
-    /// What is written.
     out: String,
-    /// Maximum length of a line.
     columns: usize,
 }
 
 impl Page {
-    /// An empty page of so many columns, as far as pages have that many.
     fn new(columns: usize) -> Page {
         Page { out: String::new(), columns: columns.clamp(NARROWEST, WIDEST) }
     }
@@ -66,7 +61,6 @@ impl Page {
         }
     }
 
-    /// A line.
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{}", text.trim_end());
     }
@@ -248,7 +242,6 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Left-aligned in a column.
 fn padded(text: &str, to: usize) -> String {
     let cut: String = text.chars().take(to).collect();
     format!("{cut}{}", " ".repeat(to - width(&cut)))

@@ -14,7 +14,6 @@ const DEPTH: u64 = 16_384;
 pub struct Backlog {
     /// Depth in frames; none if the kernel does not show it here.
     depth: Option<u64>,
-    /// Why natmeter did not raise it.
     refused: Option<String>,
 }
 

@@ -149,7 +149,6 @@ impl Changes {
         journal::is_left(&self.dir)
     }
 
-    /// The present value, if the step changes a setting.
     fn value(&mut self, step: &Step) -> Option<io::Result<String>> {
         match &step.action {
             Action::Command { .. } => None,

@@ -24,7 +24,6 @@ pub(crate) fn never_block(fd: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
 }
 
-/// Waits until a descriptor is ready. Returns 0 at the time limit, or after a signal.
 pub(crate) fn wait(fds: &mut [PollFd], time: Duration) -> io::Result<usize> {
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     match poll(fds, Some(&time)) {
@@ -37,7 +36,6 @@ pub(crate) fn is_readable(fd: impl AsFd, within: Duration) -> bool {
     wait(&mut [PollFd::new(&fd, PollFlags::IN)], within).is_ok_and(|ready| ready > 0)
 }
 
-/// Whether the unwaited child ends in time.
 pub(crate) fn ends_within(pid: Pid, time: Duration) -> bool {
     pidfd_open(pid, PidfdFlags::empty()).is_ok_and(|end| is_readable(end, time))
 }

@@ -199,7 +199,6 @@ fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<V
     Ok(parts)
 }
 
-/// Makes one link between two targets, with the Ethernet addresses of its ends.
 pub(crate) fn link(what: &str, ends: [(Target, End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
     let [(near_at, near, near_mac), (far_at, far, far_mac)] = ends;
     let tap = |target, name: &str, mac, queues| {

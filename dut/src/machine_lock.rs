@@ -61,7 +61,6 @@ impl MachineLock {
     }
 }
 
-/// The error that names the process which has bound the name.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
     DutError::Busy { what: lock::MACHINE.words.to_owned(), holder: holder(owner.ok()) }

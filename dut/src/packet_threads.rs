@@ -54,7 +54,6 @@ impl PacketThreads {
     }
 }
 
-/// Times of a thread once it no longer waits for its core.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {
@@ -67,7 +66,6 @@ fn settled(thread: &Path) -> Option<Account> {
     }
 }
 
-/// Whether a thread runs or waits for its core.
 fn is_runnable(thread: &Path) -> bool {
     // The name in parentheses may contain parentheses.
     read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))

@@ -19,7 +19,6 @@ pub(crate) struct PhaseClock<'a> {
 }
 
 impl PhaseClock<'_> {
-    /// Waits until `at`; false if the phase ended before.
     fn wait_until(&self, at: Nanos) -> bool {
         loop {
             if self.over.load(Ordering::Acquire) {

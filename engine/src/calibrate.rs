@@ -215,7 +215,6 @@ impl Cable {
         }
     }
 
-    /// Fills a state table in about `time`; returns the most connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);

@@ -267,7 +267,6 @@ impl Engine {
         })
     }
 
-    /// Warms up in a phase of its own.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<WarmUpFrames>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
@@ -331,7 +330,6 @@ impl Engine {
         self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
     }
 
-    /// Announces that the trial lasts `lasts` nanoseconds.
     pub(crate) fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -498,7 +496,6 @@ const BREATHER: u64 = 15;
 const SECOND: u64 = 1_000_000_000;
 const SENT_AGAIN: u32 = 20;
 
-/// Whether the host lost connections, so that the engine opens the missing ones again.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec { responder_order: Order::RoundRobin, ..TrialSpec::establish(rate, *frames) };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());

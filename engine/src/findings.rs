@@ -76,7 +76,6 @@ impl Identifications {
         }
     }
 
-    /// Adds the identifications of another receiver.
     pub(crate) fn add(&mut self, other: &Identifications) {
         self.compare(other.first);
         (self.same, self.vary) = (self.same + other.same, self.vary || other.vary);
@@ -122,7 +121,6 @@ impl Findings {
         self.differences.iter_mut().zip(differs).for_each(|(n, differs)| *n += u64::from(differs));
     }
 
-    /// Counts a frame.
     #[inline(always)]
     pub(crate) fn count(&mut self, hops: Hops, seen: &mut Arrivals, sequence: u64) -> Result<(), Fault> {
         let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;

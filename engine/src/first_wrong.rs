@@ -33,14 +33,12 @@ impl FirstWrong {
         }
     }
 
-    /// The kept frames: fault, first octets and length.
     pub(crate) fn frames(&self) -> impl Iterator<Item = (Fault, &[u8], usize)> {
         let kept = Fault::ALL.into_iter().zip(&self.0).filter(|(_, first)| first.len > 0);
         kept.map(|(fault, first)| (fault, &first.octets[..first.len.min(KEPT)], first.len))
     }
 }
 
-/// The fault of a frame without a tag at its place.
 pub(crate) fn fault_of_stray(frame: &[u8]) -> Fault {
     match decode::stray(frame) {
         Stray::IcmpError => Fault::IcmpError,

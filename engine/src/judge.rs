@@ -140,7 +140,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes the stamps of frames of one sender in sequence.
     #[inline(never)]
     fn note(&self, stamps: &FrameStamps, at: usize, n: usize) {
         let frames = &self.burst[at..at + n];

@@ -365,7 +365,6 @@ impl Round<'_, '_> {
         is_slower && slower.progress() * u64::from(ratio.faster()) >= faster.progress() * u64::from(ratio.slower())
     }
 
-    /// Returns whether the phase has ended.
     #[inline(never)]
     fn ends_early(&mut self, now: Ticks) -> bool {
         let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;

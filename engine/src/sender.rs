@@ -266,7 +266,6 @@ impl<'a> Sender<'a> {
         self.use_up(used);
     }
 
-    /// Builds a frame; false if the pool is empty.
     fn build_one(&mut self, place: usize, tag: Tag, pool: &mut Pool) -> bool {
         let SenderPlan { view, template, outer, growth, .. } = &self.plan;
         let template = self.mix.map_or(*template, |mix| mix.of(tag.sequence));

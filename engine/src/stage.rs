@@ -276,7 +276,6 @@ impl Stage {
         }
     }
 
-    /// Frames of each lane's sender, if the side sends.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
         let (senders, frames) = (self.senders(left), phase.direction.frames(left, phase.frames));

@@ -27,7 +27,6 @@ struct Input {
 enum Arrival {
     /// So many in a row from this sequence number on, as they were sent.
     Row(u8, u8),
-    /// One frame, its tag and outside address and port as said, and octets changed.
     One {
         sequence: u8,
         index: u8,
@@ -37,7 +36,6 @@ enum Arrival {
         outer: (u8, u16),
         changes: Vec<(u8, u8)>,
     },
-    /// Anything.
     Any(Vec<u8>),
 }
 

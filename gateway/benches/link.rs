@@ -15,7 +15,6 @@ const RUNS: usize = 15;
 const TRIAL: Duration = Duration::from_millis(70);
 const DEPTH: usize = 4096;
 
-/// What is done to a frame.
 #[derive(Clone, Copy, PartialEq)]
 enum Work {
     /// It is not looked at.
@@ -61,7 +60,6 @@ impl Function for Doing {
     testbed::nothing_to_adopt!(Doing);
 }
 
-/// Exchange the Ethernet addresses.
 fn swap<P: Packet>(p: &mut P) {
     if let Some(head) = p.bytes_mut().first_chunk_mut::<12>() {
         head.rotate_left(6);

@@ -179,7 +179,6 @@ mod tests {
         format!("{word} is fine\n")
     }
 
-    /// Serves until a client's thread has ended.
     fn serve_until<T>(control: &mut Control, client: &ScopedJoinHandle<'_, T>) {
         while !client.is_finished() {
             control.serve(Duration::from_millis(1), &[], echo);

@@ -61,7 +61,6 @@ impl ControlQueue {
         self.have(move |i, worker| work(i, &mut *worker.function))
     }
 
-    /// Has each worker do `work` and returns the answers.
     fn have<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut Worker) -> T + Send + Sync + 'static,

@@ -17,7 +17,6 @@ const LENGTH: usize = 24;
 /// The prefix of solicited-node multicast addresses, 104 bits long (RFC 4291, section 2.7.1).
 const SOLICITED_NODES: u128 = 0xff02_0000_0000_0000_0000_0001_ff00_0000;
 
-/// A valid Neighbor Solicitation or Advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Discovery {
     pub is_advertisement: bool,
@@ -29,7 +28,6 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// Reads a frame; `None` if it is not a valid Neighbor Solicitation or Advertisement.
     pub(crate) fn of_frame(b: &[u8]) -> Option<Discovery> {
         let head = Head6::of_frame(b).ok()?;
         let at = head.l4;

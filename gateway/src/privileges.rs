@@ -86,7 +86,6 @@ pub fn limit_files(read: &Path, remove: Option<&Path>) -> Result<(), LimitError>
     if status.ruleset == RulesetStatus::NotEnforced { Err(LimitError::NoLandlock) } else { Ok(()) }
 }
 
-/// The capability that reading these files requires, if any.
 fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySet, Errno> {
     let all = capabilities(None)?;
     let (read, none) = (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty());

@@ -132,7 +132,6 @@ pub struct Truth {
     held: Option<DelayedFrame>,
 }
 
-/// Frame that waits for the next frame of its direction.
 struct DelayedFrame {
     to: Side,
     frame: Vec<u8>,

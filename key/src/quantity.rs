@@ -255,7 +255,6 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// A number with one of these units, as a multiple of the smallest.
 fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<u64> {
     let text = text.trim();
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',') {

@@ -23,7 +23,6 @@ pub fn read(name: &str, text: &str) -> Result<Tree, Complaints> {
     Err(Complaints::new(sources, &Spans::default(), errors.iter().map(fault).collect(), Vec::new()))
 }
 
-/// Advice to quote the quantity of the key at byte `at`.
 fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let at = text.floor_char_boundary(at);
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);

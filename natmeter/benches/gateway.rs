@@ -16,7 +16,6 @@ use scenario::{Options, Scenario, parse};
 
 const RUNS: usize = 15;
 
-/// A row: its name, its scenario tables, its sessions (0 for a stateless technology).
 struct Row {
     name: String,
     tables: String,

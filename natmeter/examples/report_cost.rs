@@ -30,7 +30,6 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes a folder and reports it in every format.
 fn all(trials: usize) {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let began = Instant::now();

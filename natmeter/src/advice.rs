@@ -16,7 +16,6 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Returns the properties of this machine.
     pub(crate) fn here() -> Machine {
         let root = rustix::process::geteuid().is_root() && !port::netns::in_user_namespace();
         Machine { cores: port::host::cores().len(), root }

@@ -39,7 +39,6 @@ pub(crate) const BUILD: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
-/// Returns the build of natmeter, for run folders: the facts that decide its speed.
 pub(crate) fn build() -> Build {
     Build {
         commit: commit(),

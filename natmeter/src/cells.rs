@@ -39,7 +39,6 @@ impl Cells<'_> {
         }
     }
 
-    /// Number of cells, one for each point.
     fn count(&self) -> u32 {
         self.scenario.points().count() as u32
     }
@@ -96,7 +95,6 @@ impl Cells<'_> {
         text
     }
 
-    /// The command that joins the runs.
     fn merge(&self) -> String {
         format!(
             "natmeter merge {} {}/*/*/",

@@ -31,7 +31,6 @@ impl Console {
         Console { live: term::replaces_lines(), output, said: None, current: Live::default(), shown: Vec::new() }
     }
 
-    /// Whether an event has a line that stays.
     fn stays(&self, event: &Event) -> bool {
         match event {
             Event::Repaired { .. } => true,

@@ -15,7 +15,6 @@ const MOST: usize = 3;
 
 const FOLDER: &str = "scenarios";
 
-/// The suggestion for a first word that is not a command.
 pub(crate) fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
@@ -40,7 +39,6 @@ pub(crate) fn command(word: &str, commands: &[String]) -> Option<String> {
     question(&runs).or_else(|| path.extension().and_then(|_| one(format!("run {word}"))))
 }
 
-/// The suggestion for a path without a scenario file.
 pub(crate) fn scenario(path: &Path) -> Option<String> {
     let files: Vec<String> = scenarios(&path.to_string_lossy()).iter().map(|file| file.display().to_string()).collect();
     let installed = || nearest(&stem(path), installed::all().keys().map(String::as_str)).map(str::to_owned);
@@ -65,7 +63,6 @@ pub(crate) fn run(path: &Path) -> Option<String> {
     question(meant.map(|run| run.display().to_string()).as_slice())
 }
 
-/// Returns the folder of a path, and the usual folder.
 fn beside_or_in<'a>(path: &'a Path, usual: &'a str) -> Vec<&'a Path> {
     let beside = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let mut folders = vec![beside, Path::new(usual)];
@@ -73,7 +70,6 @@ fn beside_or_in<'a>(path: &'a Path, usual: &'a str) -> Vec<&'a Path> {
     folders
 }
 
-/// Returns the wanted entries of a folder, sorted.
 fn entries(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);

@@ -6,7 +6,6 @@ use record::doubt::Doubt;
 use record::folder::{self, Facts};
 use std::path::Path;
 
-/// Facts of this machine and of this natmeter.
 pub(crate) fn of_this_machine() -> Facts {
     let mut tester = dut::facts::of_this_machine();
     tester.insert("natmeter".to_owned(), env!("CARGO_PKG_VERSION").to_owned());

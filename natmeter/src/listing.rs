@@ -57,12 +57,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|list| list.name)
 }
 
-/// The list of this name, or all lists.
 pub(crate) fn select(name: Option<&str>) -> impl Iterator<Item = &'static List> {
     KNOWN.iter().filter(move |list| name.is_none_or(|name| name == list.name))
 }
 
-/// The lists as text for people.
 pub(crate) fn text(lists: impl Iterator<Item = &'static List>) -> String {
     let mut out = String::new();
     for list in lists {

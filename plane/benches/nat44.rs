@@ -82,7 +82,6 @@ impl Bench {
         self.flows.flow(self.order.get(i))
     }
 
-    /// Writes a frame of a connection.
     fn write(&self, i: u32, out: bool, frame: &mut Frame) {
         let values = Values::of(self.flow(i)).learned(0xc613_0001, self.outer[i as usize]);
         let stream = Tag::stream(FramePurpose::Data, !out);
@@ -101,7 +100,6 @@ impl Bench {
         })
     }
 
-    /// Learns what each connection was mapped to, by sending it once more.
     fn learn(&mut self) {
         let mut one = Frame::many(1);
         for i in 0..self.n as u32 {

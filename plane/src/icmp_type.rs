@@ -21,7 +21,6 @@ pub(crate) fn is_error4(kind: u8) -> bool {
     matches!(kind, 3 | 4 | 5 | 11 | 12)
 }
 
-/// Whether the type is an error's (RFC 4443, section 2.1).
 pub(crate) fn is_error6(kind: u8) -> bool {
     kind < 128
 }

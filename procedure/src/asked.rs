@@ -61,7 +61,6 @@ impl MeasureRequest<'_> {
         format!("{}.{key}", self.table)
     }
 
-    /// Converts a rate of the scenario to frames per second.
     pub(crate) fn frames_per_second(&self, written: WrittenRate) -> Rate {
         Rate(written.frames_per_second(self.frame[1]))
     }

@@ -174,7 +174,6 @@ struct Pair {
     rate: Rate,
 }
 
-/// The result of a search for a rate.
 struct RateResult {
     /// The highest rate that passed.
     passed: Rate,

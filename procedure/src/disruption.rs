@@ -200,7 +200,6 @@ const ON_THE_WAY: Nanos = Nanos::from_millis(100);
 /// A frame lost in this last part of the time after the disruption shows no recovery.
 const LAST_PART: u64 = 10;
 
-/// Parameters of the trial.
 #[derive(Clone, Copy)]
 struct Outage {
     action: Action,

@@ -18,7 +18,6 @@ fn load_with(rest: &str, set: &[&str], full: bool) -> Result<Scenario, String> {
     loaded.map(|loaded| loaded.scenario).map_err(|complaints| complaints.render(false))
 }
 
-/// Returns the complaints about a scenario, which must be refused.
 pub(crate) fn refused(rest: &str, set: &[&str]) -> String {
     load(rest, set).expect_err("it must be refused")
 }

@@ -89,7 +89,6 @@ impl Bars {
     }
 }
 
-/// Tooltip of a bar: its value and range with the unit of the axis.
 fn tooltip(bar: &Bar, axis: &Axis) -> String {
     let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.with_unit(value));
     format!("{}\n{value}{}", bar.label, range_in_words(bar.whisker, axis))

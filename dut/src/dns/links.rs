@@ -13,7 +13,6 @@ use wire::Mac;
 
 /// The client of a DNS64 server.
 pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
-/// IPv6 address of the DNS64 server.
 pub(super) const DUT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1);
 
 struct End {
@@ -51,7 +50,6 @@ impl End {
     }
 }
 
-/// Returns the steps that set the addresses of both ends of a link.
 fn addresses<T: ToString>([outer, dut]: &[End; 2], ends: [T; 2], length: u8) -> Vec<Step> {
     let [own, other] = ends.map(|address| address.to_string());
     [outer.addressed(&own, length, &other), dut.addressed(&other, length, &own)].concat()

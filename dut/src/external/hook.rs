@@ -22,7 +22,6 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// All hooks, each with its name and the task of its command.
     pub(super) const ALL: [(Hook, &str, &str); 9] = [
         (Hook::Alive, "alive", "check that the device is alive"),
         (Hook::Prepare, "prepare", "configure the device"),

@@ -144,7 +144,6 @@ impl HookHost {
         Ok(exists)
     }
 
-    /// Removes the folder of copies, after ending a profile of a killed run.
     pub(super) fn remove_folder(&mut self) -> Result<(), DutError> {
         let (Some(ssh), Some(made)) = (&mut self.ssh, &self.copies) else { return Ok(()) };
         let ran = ssh.run("sh", &["-c", REMOVE, "sh", made], Input::Nothing, &self.limits)?;

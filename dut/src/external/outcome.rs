@@ -16,7 +16,6 @@ impl HookHost {
         ran
     }
 
-    /// Runs a hook. Fails if it exits with an error or exceeds its time limit.
     pub(super) fn must(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
         let ran = self.recorded(&hook.why(), line)?;
         let outcome = if ran.timed_out {
@@ -34,7 +33,6 @@ impl HookHost {
         Err(self.failure(hook, line, &ran, &outcome))
     }
 
-    /// Records a line, whether it ran or could not be started.
     pub(super) fn record(&self, why: &str, line: &str, ran: &Result<Ran, DutError>) {
         let (output, ok, took) = match ran {
             Ok(ran) => (ran.output.clone(), ran.output.ok() && !ran.timed_out, ran.took),
@@ -66,7 +64,6 @@ impl HookHost {
     }
 }
 
-/// The last number of a text, if it is whole.
 pub(super) fn last_number(text: &str) -> Option<u64> {
     let separates = |c: char| c.is_whitespace() || "=:;()[]{}\"'".contains(c);
     let mut words = text.split(separates).map(|word| word.trim_end_matches(['.', ',']));

@@ -122,7 +122,6 @@ impl External {
         Ok(Clock { here, there: there.ok_or_else(unknown)? })
     }
 
-    /// Runs perf without recording the output.
     fn perf(&mut self, why: &str, line: &str, limits: Limits) -> Result<Ran, DutError> {
         let ran = self.place.run_within(line, &limits);
         if let Ok(ran) = &ran {

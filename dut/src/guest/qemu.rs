@@ -17,7 +17,6 @@ pub fn has_kvm() -> bool {
     rustix::fs::access("/dev/kvm", access).is_ok() && ["kvm_amd", "kvm_intel"].into_iter().any(is_loaded)
 }
 
-/// Command line of QEMU, which emulates without hardware support.
 pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32, is_fast: bool) -> Vec<String> {
     let words = "-nodefaults -no-user-config -display none -no-reboot -machine pc,usb=off,vmport=off";
     let mut words: Vec<String> = [QEMU.program].into_iter().chain(words.split(' ')).map(str::to_owned).collect();

@@ -151,7 +151,6 @@ fn cannot_start(error: &io::Error) -> DutError {
     )
 }
 
-/// Returns the words of the command that boots a guest.
 fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
     match config.kind {
         Hypervisor::Uml => uml::words(config, image, nics, control),

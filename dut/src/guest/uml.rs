@@ -5,7 +5,6 @@ use super::Image;
 use super::config::{GuestConfig, Nic};
 use std::os::fd::AsRawFd;
 
-/// Command line of User-Mode Linux, with one processor.
 pub(super) fn words(config: &GuestConfig, image: &Image, nics: &[Nic], control: i32) -> Vec<String> {
     let mut words = vec![
         image.kernel().display().to_string(),

@@ -52,7 +52,6 @@ impl Machine {
     pub(super) fn write(&mut self, journal: &mut Journal, path: &str, value: &str) -> Option<usize> {
         journal.write(&mut self.host, "", &at(path), value).unwrap().unwrap()
     }
-    /// Leaves the journal as SIGKILL does: no destructor runs, and the kernel releases the lock.
     fn kill(&self, journal: Journal) {
         let text = fs::read(&journal.path).unwrap();
         let path = journal.path.clone();

@@ -15,7 +15,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How frames reach the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Io {
     Tap,
@@ -23,7 +22,6 @@ pub(crate) enum Io {
     AfXdp(XdpMode),
 }
 
-/// Software in a namespace, and the links to it.
 pub(crate) struct Case {
     pub(crate) configuration: Configuration,
     pub(crate) io: Io,
@@ -37,7 +35,6 @@ pub(crate) fn case(software: &str, io: Io) -> Case {
     }
 }
 
-/// The addresses of the device and of the tester on a side.
 fn addresses(side: &Side, ipv6: bool) -> [IpAddr; 2] {
     let six = |host| Ipv6Addr::new(0x2001, 2, 0, side.group6, 0, 0, 0, host).into();
     if ipv6 { [six(1), six(2)] } else { [side.dut, side.tester].map(|four| Ipv4Addr::from(four).into()) }
@@ -140,7 +137,6 @@ impl Tester {
         Tester { left, right, pool }
     }
 
-    /// The source of a datagram as the right receives it.
     fn probe(&mut self, ipv6: bool) -> (IpAddr, u16) {
         let ends = [LEFT, RIGHT].map(|side| {
             let [_, address] = addresses(&side, ipv6);

@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 
 const GIVEN: &str = "NATMETER_TEST_HOLD";
 
-/// Starts this test, gives it a value, and waits until it holds.
 pub(crate) fn start(test: &str, given: impl AsRef<OsStr>) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", test, "--nocapture"])

@@ -18,7 +18,6 @@ fn hold_a_process() {
     held::wait();
 }
 
-/// Starts and kills the helper with a shell and a child; returns the time until both have ended.
 fn ends_after(trap: &str) -> Duration {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("pids");

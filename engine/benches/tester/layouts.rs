@@ -6,7 +6,6 @@ use plane::view::{BedAddresses, ends::table, forwarding_as};
 use port::Clock;
 use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
-/// Prints the costs with four million connections.
 pub(crate) fn print(clock: Clock) {
     println!("\none thread sends, receives and judges; 18 bytes of payload, random order, ns a frame");
     println!("subscribers, layout  Mfps        in all          send     hand over       receive         judge");

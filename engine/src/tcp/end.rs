@@ -199,7 +199,6 @@ impl<'a> EndPlan<'a> {
         if self.side == Side::Initiator { Side::Responder } else { Side::Initiator }
     }
 
-    /// Reads segments, and counts those of no connection.
     fn read(&self, frames: &[Frame], work: &mut Work, findings: &mut TcpFindings) -> u32 {
         work.arrived.clear();
         let (from, mut foreign) = (self.other(), 0);

@@ -75,7 +75,6 @@ struct Round<'r> {
 }
 
 impl Round<'_> {
-    /// Receives at most `queued` more frames.
     fn until_drained(
         &mut self,
         tasks: &mut TcpTasks<'_>,

@@ -89,7 +89,6 @@ pub(crate) fn lane(pool: Pool, left: impl Port + 'static, right: impl Port + 'st
     Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service: None }
 }
 
-/// Returns lanes on a cable of a given depth, with wrappers around its ends.
 pub(crate) fn lanes<L: Port + 'static, R: Port + 'static>(
     (count, depth): (usize, usize),
     longest: usize,
@@ -111,7 +110,6 @@ pub(crate) fn stage(view: View, lanes: Vec<Lane>) -> Stage {
     stage
 }
 
-/// A tester of so many lanes on a cable, with these wrappers around its ends.
 pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     lanes: usize,
     left: impl FnMut(LinkPort) -> L,
@@ -191,7 +189,6 @@ impl Port for Hand {
     }
 }
 
-/// UDP test frames to all connections, one million a second.
 pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     Phase {
         connections: 10_000,
@@ -202,7 +199,6 @@ pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     }
 }
 
-/// Phase 1 with all connections.
 pub(crate) fn learning() -> Phase {
     Phase {
         kind: FramePurpose::Establish,

@@ -94,7 +94,6 @@ fn arriving(src: Source, src_port: Source, dst: Source, dst_port: Source, size: 
     Template::udp_v4(&UdpFrame { to: Mac::default(), from: Mac::default(), size, ttl: 9, fields })
 }
 
-/// Left to Right through a router.
 fn forward(size: usize) -> Side {
     use Source::{InsideAddr, InsidePort, RemoteAddr, RemotePort};
     Side {
@@ -107,7 +106,6 @@ fn forward(size: usize) -> Side {
     }
 }
 
-/// Right to Left through a router.
 fn reverse(size: usize) -> Side {
     use Source::{InsideAddr, InsidePort, RemoteAddr, RemotePort};
     let arriving = arriving(RemoteAddr, RemotePort, InsideAddr, InsidePort, size);

@@ -22,7 +22,6 @@ fn untagged(kind: u8) -> Vec<u8> {
     vec![kind; 42]
 }
 
-/// Answers requests by longer frames, takes answers, and notes sides.
 fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
     let sides = Arc::clone(sides);
     Box::new(move |left, frame: &mut Frame| {
@@ -41,7 +40,6 @@ fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
 
 const TRIAL: u16 = 7;
 
-/// Returns the plan of the judge at Right.
 fn plan(view: &View) -> JudgePlan<'_> {
     JudgePlan::new(view, false, TRIAL, FramePurpose::Data)
 }

@@ -67,7 +67,6 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b
 }
 
-/// The Ethernet address that the frame tells, if it is a valid message about `neighbour`.
 pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Mac> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;

@@ -41,7 +41,6 @@ struct Meeting<'a> {
     ports: &'a [u16],
 }
 
-/// What becomes of a frame.
 enum Fate {
     Sent,
     Lost,

@@ -221,7 +221,6 @@ impl LossLog {
         Ok(result)
     }
 
-    /// The failed trials by rate, from the lowest.
     fn failed(&self) -> Vec<&TrialLoss> {
         let mut failed: Vec<&TrialLoss> = self.trials.iter().filter(|trial| !trial.passed).collect();
         failed.sort_by_key(|trial| trial.rate);
@@ -319,7 +318,6 @@ fn of_each_trial(trials: &[(Rate, Loss)]) -> Option<[Count; 2]> {
     (other - share > BETTER).then_some([wrong().min()?, wrong().max()?])
 }
 
-/// Whether all trials had as many frames.
 fn are_as_long(alike: &[&TrialLoss]) -> bool {
     let sent = |trial: &TrialLoss| trial.streams.first().map(|stream| stream.lost.sent);
     alike.windows(2).all(|pair| sent(pair[0]) == sent(pair[1]))

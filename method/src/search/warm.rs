@@ -14,7 +14,6 @@ pub struct Warm {
 }
 
 impl Warm {
-    /// The part of the bounds inside `lo` to `hi`.
     pub(super) fn within(self, lo: Rate, hi: Rate) -> Option<Warm> {
         let (passed, failed) = (self.passed.max(lo), self.failed.min(hi));
         (passed < failed && passed.0 > 0).then_some(Warm { passed, failed })

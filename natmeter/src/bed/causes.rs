@@ -4,7 +4,6 @@ use method::{Fault, Leg};
 use scenario::bed::Bed;
 use std::net::IpAddr;
 
-/// The bed and the scenario around a trial.
 #[derive(Default)]
 pub(crate) struct Around<'a> {
     /// Name of the bed file.

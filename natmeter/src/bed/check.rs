@@ -79,7 +79,6 @@ fn first_points(scenario: &Scenario) -> Vec<Point> {
 
 struct Check<'a> {
     process: &'a RunContext,
-    /// Name of the bed file.
     file: &'a str,
     say: &'a mut dyn FnMut(CheckLine),
     bad: bool,

@@ -9,7 +9,6 @@ use method::{
 };
 use scenario::bed::Bed;
 
-/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     /// As it should be.

@@ -24,7 +24,6 @@ pub(crate) fn ports(all: &[Interface]) -> Vec<&Interface> {
     able
 }
 
-/// Text of a bed file.
 pub(crate) fn text(all: &[Interface], place: &Place) -> String {
     let ports = ports(all);
     let mut text = String::from(
@@ -138,7 +137,6 @@ impl Place {
         self.hooks.is_some()
     }
 
-    /// The table of the box.
     fn text(&self) -> String {
         let hooks = match &self.hooks {
             Some([clear, count]) => format!("clear = \"{clear}\"\ncount = \"{count}\"\n"),

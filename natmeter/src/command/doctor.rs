@@ -163,7 +163,6 @@ fn say(findings: &[Finding], output: Output) {
     out(&format!("{}\n", folded(&summary(findings), term::columns())));
 }
 
-/// Indentation of a finding's reasons and commands.
 const INDENTATION: &str = "        ";
 
 /// Commands are not folded, so that they can be copied.

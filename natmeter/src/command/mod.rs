@@ -96,7 +96,6 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
     port::netns::enter_user_namespace().map_err(failed)
 }
 
-/// Prints the result of a command, as JSON or as text.
 fn show(output: Output, result: &impl Serialize, text: impl FnOnce() -> String) {
     if output.json {
         term::json(result);

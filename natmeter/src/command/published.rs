@@ -106,7 +106,6 @@ fn described(head: &str, values: &[&PublishedFigure]) -> String {
     format!("{}\n{}\n\n{blocks}", folded(head, columns()), folded(&conditions(values), columns()))
 }
 
-/// Conditions that are the same for all values.
 fn conditions(values: &[&PublishedFigure]) -> String {
     let mut said = Vec::new();
     let mut common = |of: &dyn Fn(&PublishedFigure) -> Option<String>| {

@@ -38,17 +38,14 @@ fn print(args: &ReportArgs, limits: Option<&Limits>, output: Output) -> Result<E
     }
 }
 
-/// Prints the report for a command that ends with a report.
 pub(super) fn of_run(run: &Path, limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
     print(&ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() }, limits, output)
 }
 
-/// Reads the limits of a file.
 pub(super) fn limits(file: &Path) -> Result<Limits, Exit> {
     scenario::limits::read(file).map_err(usage)
 }
 
-/// Reads the report of a run, with its values judged by these limits or by those of its scenario.
 pub(super) fn read(run: &Path, limits: Option<&Limits>) -> Result<Report, Exit> {
     let mut report = Report::from_folder(run, tech::ALL).map_err(failed)?;
     let limits = limits.unwrap_or(&report.header.scenario.limits).clone();

@@ -74,7 +74,6 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, limits: Option<&Limits>,
     measure(&header, &mut turn, &testing, limits, output, || RunFolder::open_for_resume(path))
 }
 
-/// Measures into a run folder and prints the report.
 fn measure(
     header: &Header,
     turn: &mut MyTurn,

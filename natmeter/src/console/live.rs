@@ -83,12 +83,10 @@ impl Live {
         (self.bounds, self.left_s) = ((None, None), None);
     }
 
-    /// Whether the measurement with this key was done in this part of the run.
     pub(crate) fn is_done(&self, key: &str) -> bool {
         self.done.contains(key)
     }
 
-    /// Sets the predicted seconds to the end of the run, which recorded events lack.
     pub(crate) fn expect(&mut self, left_s: u64) {
         self.left_s = Some(left_s);
     }

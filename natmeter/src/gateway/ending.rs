@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
-/// The request to end, by signal or control socket.
 pub(crate) struct EndRequest {
     stop: Arc<AtomicBool>,
     signals: Signals,

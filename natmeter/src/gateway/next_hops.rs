@@ -64,7 +64,6 @@ pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
 }
 
-/// The checks of both next hops.
 pub(super) struct Watches {
     began: Instant,
     sides: [Watch; 2],
@@ -84,12 +83,10 @@ impl Watches {
         Watches { began: Instant::now(), sides, ours: [0; 2], events: Vec::new(), said: None }
     }
 
-    /// Events since the last call.
     pub(super) fn events(&mut self) -> Vec<String> {
         std::mem::take(&mut self.events)
     }
 
-    /// Sends the requests that are due.
     pub(super) fn step(&mut self, gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &ControlQueue) {
         for (i, (name, side)) in [("left", &gateway.left), ("right", &gateway.right)].into_iter().enumerate() {
             let Some(next_hop) = next_hops.on(SIDES[i]) else { continue };

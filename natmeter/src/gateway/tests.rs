@@ -103,7 +103,6 @@ impl Ends {
         self.receive(!out)
     }
 
-    /// Sends a frame from the left, and returns the answer.
     fn ask(&mut self, frame: &[u8]) -> Vec<u8> {
         self.send(true, frame);
         self.receive(true)
@@ -140,7 +139,6 @@ impl Ends {
         Some(frame)
     }
 
-    /// Discards the frames that wait on the left.
     fn discard(&mut self) {
         let mut burst = port::burst();
         while self.left.receive(&mut self.pool, &mut burst).unwrap() > 0 {

@@ -17,7 +17,6 @@ const PREFIX: &str = "session-priority";
 /// Other runs may start and end meanwhile, and a foreign file may have the name of a note.
 const ATTEMPTS: u32 = 100;
 
-/// The notes of a user.
 #[derive(Clone)]
 pub(super) struct Notes {
     dir: RunDir,
@@ -123,7 +122,6 @@ impl Notes {
 }
 
 impl Note {
-    /// Restores the earlier value.
     pub(super) fn restore(&self, apply: impl Fn(&Session, &Path) -> bool) -> bool {
         apply(&self.before, &self.notes.own_process())
     }

@@ -44,7 +44,6 @@ impl Machine {
     fn end(&self, session: u32) {
         fs::remove_dir_all(self.proc().join(session.to_string())).unwrap();
     }
-    /// Sets the session for the following calls.
     fn enter(&self, session: u32) {
         self.process("self", session, 7);
         Machine::set(&self.proc().join("self"), session, self.nice(session));

@@ -32,7 +32,6 @@ use wire::PortRange;
 /// The boxes; empty once they are restored.
 type RunningBoxes = Arc<Mutex<Vec<External>>>;
 
-/// The boxes of a bed at a point.
 pub(super) struct Boxes {
     running: RunningBoxes,
     /// Facts from the bed file, or found by natmeter.
@@ -180,7 +179,6 @@ fn owner() -> String {
     format!("{} {}", host.trim(), std::process::id())
 }
 
-/// Returns the hooks that the user wrote for a box.
 pub(crate) fn hooks_of(keys: &BoxKeys) -> Hooks {
     let all = [
         (Hook::Alive, &keys.alive),
@@ -196,7 +194,6 @@ pub(crate) fn hooks_of(keys: &BoxKeys) -> Hooks {
     all.into_iter().filter_map(|(hook, line)| Some((hook, line.clone()?))).collect()
 }
 
-/// Returns the placeholders of a box's hooks, with their values.
 fn placeholders(
     scenario: &Scenario,
     bed: &Bed,
@@ -414,7 +411,6 @@ impl Device for Boxes {
     }
 }
 
-/// Times of all cores of a box.
 struct OfBox {
     all: RunningBoxes,
     of: usize,

@@ -56,7 +56,6 @@ impl Cores {
         }
     }
 
-    /// The core of each thread.
     pub(super) fn in_words(&self) -> String {
         let list = |cores: &[Option<usize>]| {
             let each = cores.iter().map(|core| core.map_or_else(|| "not pinned".to_owned(), |core| core.to_string()));

@@ -352,7 +352,6 @@ mod tests {
     use scenario::Options;
     use scenario::gateway::Gateway;
 
-    /// The gateway's file at the first point of a scenario for DNS load, and the gateway that it describes.
     fn gateway_of(device: &str, more: &str) -> (String, Gateway) {
         let text =
             format!("name = \"dns\"\n{device}\n[measure]\nmetrics = \"dns_queries_resolved\"\nrepetitions = 1\n{more}");

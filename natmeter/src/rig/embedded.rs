@@ -167,7 +167,6 @@ pub(crate) fn plain_nat44(outer: &OuterRange, sessions: u64) -> Result<Nat44, Ri
 
 type SharedGateway = Arc<Mutex<Option<EmbeddedGateway>>>;
 
-/// Returns a function that returns how many frames each worker has received.
 fn received(running: &SharedGateway) -> impl Fn() -> Option<Vec<u64>> + use<> {
     let running = Arc::clone(running);
     move || {

@@ -93,7 +93,6 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Run
     Ok(rig)
 }
 
-/// Returns facts about a bed, its boxes and their locations.
 pub(super) fn facts_of(scenario: &Scenario, bed: &Bed, boxes: &Boxes, place: &Place) -> FactTable {
     let mut facts = boxes.facts.clone();
     facts.extend(place.facts(bed));

@@ -38,7 +38,6 @@ pub(crate) struct Nics<'a> {
     pub lanes: u32,
 }
 
-/// The kind of a guest that a bed file names.
 pub(crate) fn kind_of(kind: GuestKind) -> Hypervisor {
     match kind {
         GuestKind::Uml => Hypervisor::Uml,

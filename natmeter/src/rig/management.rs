@@ -23,7 +23,6 @@ pub(crate) fn through(found: &Interface, bed: &Bed) -> Option<String> {
     })
 }
 
-/// Addresses of a host; empty if the name cannot be resolved.
 fn addresses(host: &str) -> Vec<IpAddr> {
     (host, 22).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
 }

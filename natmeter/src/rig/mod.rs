@@ -113,7 +113,6 @@ fn native(hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
     tech::ipv6_forwarding().view(Plays::Dual, &setting(scenario, hops, &flows, 0)).map_err(RigError::Gateway)
 }
 
-/// Returns the traffic settings of a scenario between these Ethernet addresses.
 fn setting<'a>(scenario: &Scenario, [left, right]: [Hop; 2], flows: &'a Flows, connections: u64) -> Setting<'a> {
     let traffic = &scenario.traffic;
     let (frame_size, ttl, seed) = (traffic.frame_size, traffic.ttl, traffic.seed);
@@ -220,7 +219,6 @@ fn doubts_of(facts: &[Fact]) -> Vec<String> {
     facts.iter().filter_map(|fact| fact.doubt.clone()).collect()
 }
 
-/// Cost of a frame.
 struct Price {
     /// Nanoseconds that the device spent on frames, and the number of frames, since the last call.
     read: Box<dyn Fn() -> Option<(u64, u64)>>,

@@ -32,7 +32,6 @@ const ENOUGH: u64 = 10_000;
 /// Puts the null device in place of the device, or restores the device.
 type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 
-/// The null device on the path of a device.
 pub(crate) struct NullPath {
     switch: Switch,
     /// Steering to several threads of the tester, left and right.

@@ -62,7 +62,6 @@ impl Place {
         Ok(Place::new(links.tester().clone(), Some(links)))
     }
 
-    /// Namespace of the tester's ends.
     pub(crate) fn tester(&self) -> &Netns {
         &self.tester
     }
@@ -151,7 +150,6 @@ impl Place {
         self.links.as_ref().map(|_| links::macs(0, 1).map(Mac))
     }
 
-    /// Starts the programs of the boxes.
     pub(crate) fn start(
         &mut self,
         bed: &Bed,
@@ -202,7 +200,6 @@ pub(crate) fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) 
     [quiet, network].concat()
 }
 
-/// How the tester is connected to natmeter's links.
 pub(crate) fn ends(bed: &Bed) -> [End<'_>; 2] {
     [&bed.left, &bed.right].map(|port| match port.io {
         PortIo::Tap => End::Queues(1),
@@ -214,7 +211,6 @@ pub(crate) fn connections(bed: &Bed) -> Vec<Connection> {
     bed.boxes.iter().map(|(_, keys)| connection(keys)).collect()
 }
 
-/// How a box is connected to natmeter's links.
 fn connection(keys: &BoxKeys) -> Connection {
     match keys.on {
         bed::On::Guest(GuestKind::Qemu) => Connection::Queues(keys.guest_cpus),

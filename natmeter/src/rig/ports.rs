@@ -238,7 +238,6 @@ fn ports(
     Ok(in_vlan(ports, keys.vlan, &Arc::default()))
 }
 
-/// Returns boxed ports, so that back-ends have one type.
 pub(crate) fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
     ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
 }
@@ -265,7 +264,6 @@ fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigErro
     ))
 }
 
-/// Returns the Ethernet address and IP addresses of a port.
 pub(crate) fn own(mac: Mac, addresses: impl IntoIterator<Item = IpAddr>) -> Own {
     let mut own = Own { mac, ..Own::default() };
     for address in addresses {
@@ -365,7 +363,6 @@ impl PortPair {
         Path::behind(&self.left[0].facts(), &self.right[0].facts())
     }
 
-    /// Name and words of each port.
     pub(crate) fn in_words(&self) -> Vec<(String, String)> {
         let sides = [("left port", &self.left), ("right port", &self.right)];
         let words = |ports: &Vec<Box<dyn Port>>| {

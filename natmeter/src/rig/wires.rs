@@ -16,7 +16,6 @@ const HELD_PER_SECOND: u64 = 5_000_000;
 /// A frame with a corrupted Ethernet header would count as foreign.
 const BEHIND_ETHERNET: usize = 14;
 
-/// Wraps the ports of a rig.
 pub(crate) struct Wires {
     impair: Option<scenario::Impair>,
     capture: Option<scenario::Capture>,

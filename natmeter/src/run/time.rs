@@ -48,7 +48,6 @@ impl Run<'_> {
         if predicted > 0.0 { self.spent.as_secs_f64() / predicted } else { 1.0 }
     }
 
-    /// Counts the time since the last lap.
     pub(super) fn count_time(&mut self) {
         let now = Instant::now();
         self.spent += now - self.lap;

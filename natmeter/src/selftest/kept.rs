@@ -12,7 +12,6 @@ pub(super) struct TrialKeeper<'a> {
 }
 
 impl<'a> TrialKeeper<'a> {
-    /// Keeps trials after those kept before.
     pub(super) fn new(check: &'a str, trials: &'a RefCell<Vec<TrialRecord>>) -> TrialKeeper<'a> {
         TrialKeeper { check, trials }
     }

@@ -5,7 +5,6 @@ use procedure::KnownValue;
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
-/// All checks, in the order of the list.
 pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
     let known = procedure::ALL.iter().flat_map(|procedure| procedure.known);
     known.map(|known| Box::new(|| check(known)) as Box<dyn Fn() -> SelfTestCheck>)

@@ -84,7 +84,6 @@ fn tester(error: &RigError) -> TrialError {
     TrialError::Tester(error.to_string())
 }
 
-/// The result of one search.
 enum RateVerdict {
     Truth,
     /// Reproducible, shown by this trial.
@@ -96,7 +95,6 @@ enum RateVerdict {
     },
 }
 
-/// Compares a rate with the truth on new devices.
 struct Comparison<'a> {
     truth: Rate,
     unit: &'a str,

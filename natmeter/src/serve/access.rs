@@ -66,7 +66,6 @@ fn is_local(headers: &HeaderMap) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Returns a new random token of 128 bits.
 pub(crate) fn new_token() -> io::Result<String> {
     let mut octets = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut octets)?;

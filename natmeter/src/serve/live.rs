@@ -90,7 +90,6 @@ impl LiveView {
         Ok(())
     }
 
-    /// Updates the view by a line of events; unknown ones change nothing.
     fn learn(&mut self, line: &[u8]) {
         let Ok(event) = serde_json::from_slice::<Value>(line) else { return };
         self.has_ended = event["event"] == "finished";

@@ -26,7 +26,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 
-/// Answers requests for ever.
 pub(crate) fn serve(listener: &TcpListener, site: &Arc<Site>) {
     let mut slots = Slots::default();
     loop {

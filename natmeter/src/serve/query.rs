@@ -8,7 +8,6 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 /// Most parameters; further ones are ignored.
 const PARAMETERS: usize = 32;
 
-/// A name as a segment of a path or as a value of a query.
 pub(super) fn encoded(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }

@@ -16,7 +16,6 @@ fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
-/// What natmeter says of arguments that are wrong.
 fn refused(arguments: &[&str]) -> String {
     let output = natmeter(arguments);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {}", stderr(&output));

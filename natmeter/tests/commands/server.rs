@@ -11,12 +11,10 @@ use std::time::Duration;
 /// Timeout of the client, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A recorded run of the repository.
 pub(crate) fn recorded(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/record").join(name)
 }
 
-/// Copies a recorded run into a folder of runs.
 pub(crate) fn copy(name: &str, runs: &Path, to: &str) -> PathBuf {
     let path = runs.join(to);
     fs::create_dir(&path).unwrap();
@@ -40,7 +38,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server on a free port of localhost.
     pub(crate) fn over(runs: &Path) -> Server {
         Server::with(runs, &["--listen", "127.0.0.1:0"])
     }

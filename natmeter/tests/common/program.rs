@@ -5,19 +5,16 @@ use std::process::{Command, Output};
 
 pub(crate) const NATMETER: &str = env!("CARGO_BIN_EXE_natmeter");
 
-/// The top folder of the repository, where scenarios are found by their names.
 pub(crate) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The program with these arguments, in a folder.
 pub(crate) fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(NATMETER);
     command.current_dir(folder).args(args);
     command
 }
 
-/// Runs the program in a folder to its end.
 pub(crate) fn natmeter(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().expect("the program starts")
 }
@@ -37,7 +34,6 @@ pub(crate) fn measured(folder: &Path, args: &[&str]) -> String {
     stdout(&output)
 }
 
-/// The only run in a folder of runs, if it has one.
 pub(crate) fn only_run(runs: &Path) -> Option<PathBuf> {
     let paths = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path());
     let is_draft = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');

@@ -131,7 +131,6 @@ impl Bed {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// Runs natmeter in the tester's namespace.
     pub(super) fn natmeter(&self, args: &[&str]) -> Output {
         let mut command = self.tester.command(NATMETER, Sight::NetworkAndSysfs);
         command.args(args).current_dir(self.folder.path()).output().unwrap()

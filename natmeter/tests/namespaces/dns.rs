@@ -8,12 +8,10 @@ use record::store::Dir;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a scenario with short trials, and returns its outcomes and what it printed.
 fn run(text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
     run_over(None, text, set)
 }
 
-/// The same over a bed.
 fn run_over(bed: Option<&Path>, text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
     let folder = tempfile::tempdir().unwrap();
     let (file, runs) = (folder.path().join("dns.toml"), folder.path().join("runs"));
@@ -36,7 +34,6 @@ fn outcomes(run: &Path) -> Vec<Outcome> {
     Dir::open(run).unwrap().lines("results.jsonl").unwrap().values
 }
 
-/// Checks that the only outcome has a rate and no wrong answer.
 fn is_resolved(outcomes: &[Outcome], printed: &str) -> Answers {
     let [outcome] = outcomes else { panic!("{printed}") };
     assert!(outcome.result.rate.0 > 0, "{printed}");

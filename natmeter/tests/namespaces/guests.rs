@@ -20,7 +20,6 @@ fn bed(ends: [(&str, &str); 2], of_box: &str) -> TempDir {
     bed_of(ends, &format!("[dut]\non = \"guest\"\n{of_box}\n"))
 }
 
-/// The same with these tables of boxes.
 pub(super) fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
     let port = |side: &str, (gateway, tester): (&str, &str)| {
         format!("[bed.{side}]\ninterface = \"t-{side}\"\naddresses = [\"{tester}\"]\ngateway = \"{gateway}\"\n")
@@ -129,7 +128,6 @@ fn jool_in_a_guest_is_measured() {
     is_measured_and_counted(folder.path(), nat64(folder.path()));
 }
 
-/// Writes a scenario of NAT64 into a folder, and returns its name.
 fn nat64(folder: &Path) -> &'static str {
     let text = "name = \"jool\"\n[dut.external]\n[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n\
         mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n[sweep]\nconnections = 500\n\
@@ -210,7 +208,6 @@ fn a_qemu_guest_beside_another_guest_is_measured() {
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:qemu".into(), &"guest:uml".into()));
 }
 
-/// Writes the configuration of a provider edge that is a program in a namespace.
 fn pe_in_namespace(folder: &Path, technology: &str) {
     let ends = [("left", "2001:2:0:100::2", "2001:2:0:100::1"), ("right", "198.19.0.1", "198.19.0.2")];
     let socket = folder.join("pe.sock").display().to_string();
@@ -440,7 +437,6 @@ fn a_killed_natmeter_leaves_no_guest() {
     until(|| all.iter().all(|pid| !Path::new(&format!("/proc/{pid}/fd/0")).exists()));
 }
 
-/// The processes that a process started, and those that they started.
 fn below(pid: u32) -> Vec<u32> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     children

@@ -64,7 +64,6 @@ fn run(ns: &Netns, words: &str) {
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a command prints in a namespace.
 fn said(ns: &Netns, program: &str, args: &[&str]) -> String {
     let output = ns.command(program, Sight::NetworkAndSysfs).args(args).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -92,7 +91,6 @@ fn address(ns: &Netns, name: &str, address: &str) {
     run(ns, &format!("ip addr add {address} dev {name}"));
 }
 
-/// A running gateway, stopped at the end of the test.
 struct Running {
     child: Child,
     socket: PathBuf,
@@ -103,7 +101,6 @@ impl Running {
         Running::start_with(ns, folder, name, text, false)
     }
 
-    /// The same; optionally keeps stderr for the test.
     fn start_with(ns: &Netns, folder: &Path, name: &str, text: &str, heard: bool) -> Running {
         let socket = folder.join(format!("{name}.sock"));
         let file = folder.join(format!("{name}.toml"));

@@ -38,7 +38,6 @@ fn with_host(router: &Netns) -> Netns {
     behind(router, "lan", "192.168.1.2", "192.168.1.1", 24)
 }
 
-/// Routes the packets of the customer's host into the gateway.
 fn lead_in(router: &Netns) {
     run(router, "ip rule add iif lan table 100");
     run(router, "ip route add default dev g-lan table 100");

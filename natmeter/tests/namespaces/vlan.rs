@@ -45,7 +45,6 @@ fn between_edges_in_a_vlan(io: &str) {
     edges.into_iter().for_each(Running::stop);
 }
 
-/// Returns all frames waiting at a port.
 fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
     let mut pool = Pool::single(PoolConfig::compact(1, 64, 1522)).unwrap();
     let (mut burst, mut all) = (port::burst(), Vec::new());

@@ -42,7 +42,6 @@ pub(crate) fn header_of(text: &str, options: Options) -> Header {
     Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan)
 }
 
-/// A new run folder, and a run in it without a listener.
 pub(crate) fn run(parent: &Path, header: &Header) -> (PathBuf, Vec<Outcome>) {
     run_of(parent, SCENARIO, header)
 }

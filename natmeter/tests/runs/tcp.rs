@@ -5,7 +5,6 @@ use crate::simulated::trials;
 use method::{Fault, FaultCounts, TrialRecord};
 use std::path::{Path, PathBuf};
 
-/// Runs a scenario with these values in another folder, and returns the run.
 pub(crate) fn run(scenario: &Path, set: &[&str], runs: &Path) -> PathBuf {
     let mut args = vec!["run", "--beside", "--quiet", "--skip-self-test"];
     args.extend(set.iter().flat_map(|set| ["--set", set]));

@@ -29,7 +29,6 @@ duration = "100 ms"
 error = "0.1 %"
 "#;
 
-/// Runs the scenario with these settings. Returns the result, and the report as a page.
 fn run(set: &[&str]) -> (SearchResult, String) {
     let dir = tempfile::tempdir().unwrap();
     let (path, outcomes) = run_of(dir.path(), SCENARIO, &header_of(SCENARIO, simulated::set(set)));

@@ -6,7 +6,6 @@ use record::store::{Dir, TRIALS};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A run that has ended, in a folder of its own.
 pub(crate) struct Ended {
     folder: TempDir,
 }
@@ -35,7 +34,6 @@ impl Ended {
     }
 }
 
-/// The median of a metric in the CSV report.
 pub(crate) fn median(csv: &str, metric: &str) -> f64 {
     let line = csv.lines().find(|line| line.contains(&format!(",{metric},median,")));
     let line = line.unwrap_or_else(|| panic!("{metric}: {csv}"));

@@ -29,7 +29,6 @@ fn natmeter(arguments: &[&str], paths: &[&Path]) -> Command {
     command
 }
 
-/// `natmeter run` of a scenario, shortened.
 fn short_run(scenario: &Path, runs: &Path) -> Command {
     let mut command = natmeter(&["run", "--beside", "--quiet", "--runs"], &[runs, scenario]);
     command.args(SHORT.iter().flat_map(|set| ["--set", set]));

@@ -29,7 +29,6 @@ const FRAMES: u64 = 10_000;
 /// One of this many frames is misdirected.
 const EVERY: u64 = 97;
 
-/// The fault of the device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Astray {
     Nothing,
@@ -45,7 +44,6 @@ enum Astray {
 struct Seen {
     inside: BTreeSet<IpAddr>,
     outside: BTreeSet<IpAddr>,
-    /// Frames forwarded to each side.
     forwarded: [u64; 2],
     astray: u64,
 }

@@ -24,7 +24,6 @@ fn load(path: &Path, full: bool) -> Scenario {
     read(path, &Options { full, ..Options::default() }, tech::ALL).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
-/// Parses a scenario with these overrides.
 fn scenario_of(text: &str, full: bool, set: &[&str]) -> Scenario {
     let set = set.iter().map(|&text| text.to_owned()).collect();
     let options = Options { full, set, ..Options::default() };
@@ -109,7 +108,6 @@ fn refused(schema: &jsonschema::Validator, text: &str) -> Vec<String> {
     schema.iter_errors(&document).map(|error| error.instance_path().to_string()).collect()
 }
 
-/// The schema of a kind of file, as `natmeter schema` prints it.
 fn validator(schema: &serde_json::Value) -> jsonschema::Validator {
     jsonschema::draft7::meta::validate(schema).unwrap_or_else(|error| panic!("{error}"));
     jsonschema::draft7::new(schema).unwrap_or_else(|error| panic!("{error}"))

@@ -30,14 +30,12 @@ fn laptop() -> Options {
     Options { scale: Some("laptop".to_owned()), ..Options::default() }
 }
 
-/// The commands in the comment at the start of a file.
 fn commands(name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(folder().join(name).with_extension("toml")).unwrap();
     let comment = text.lines().map_while(|line| line.strip_prefix('#'));
     comment.filter(|line| line.starts_with("   ")).map(|line| line.trim().to_owned()).collect()
 }
 
-/// The beds that the comment of a file names.
 fn beds(name: &str) -> BTreeSet<String> {
     let bed =
         |command: String| Some(command.split(" --bed scenarios/reproduce/").nth(1)?.split(' ').next()?.to_owned());

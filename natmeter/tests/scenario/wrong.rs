@@ -77,7 +77,6 @@ fn instead(good: &str, words: &[(&str, &str)]) -> String {
     complaints(&changed)
 }
 
-/// The errors in a file that a valid scenario names.
 fn named(text: &str) -> String {
     let loaded = parse("wrong.toml", text, &Options::default(), tech::ALL).expect("the scenario itself is valid");
     natmeter::rig::files::check(&loaded).expect_err("this file must be refused").to_string()
@@ -91,7 +90,6 @@ fn softwires(file: &str, subscribers: u32) -> String {
         .replace("subscribers = \"65536\"", &subscribers)
 }
 
-/// SIIT with explicit address maps from a file.
 fn maps(file: &str) -> String {
     format!(
         "name = \"maps\"\n[dut.embedded]\n[technology.siit]\neam-file = \"{file}\"\n[measure]\nmetrics = \"throughput\"\n"

@@ -36,7 +36,6 @@ impl Frame {
         self.bytes_mut()
     }
 
-    /// A frame as it arrives at this side.
     pub(crate) fn set(&mut self, from: Side, frame: &[u8]) {
         let bytes = arriving(from, frame);
         (self.start, self.len) = (HEAD, bytes.len());
@@ -85,7 +84,6 @@ pub(crate) fn cpu_time() -> i64 {
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
-/// The gateway's Ethernet address at a side, and that of the next hop.
 pub(crate) fn macs(side: Side) -> (Mac, Mac) {
     let link = if side == Side::Customer { CUSTOMER } else { INTERNET };
     (Mac(link.own), Mac(link.hop))

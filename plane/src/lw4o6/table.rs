@@ -150,7 +150,6 @@ impl BindingTable {
         (addr >= s.first && addr <= s.last).then_some(s)
     }
 
-    /// The place of a softwire in use.
     #[inline(always)]
     fn place(&self, point: Point4) -> Result<usize, Event> {
         let s = self.block(point.addr).ok_or(Event::DestinationUnmapped)?;
@@ -183,7 +182,6 @@ impl BindingTable {
         self.own[k]
     }
 
-    /// Prefetches the place.
     #[inline(always)]
     fn seek(&self, point: Point4) -> u32 {
         let Ok(place) = self.place(point) else { return NOWHERE };

@@ -9,7 +9,6 @@ pub(crate) const DUT_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0,
 /// Ethernet addresses of the tester: left and right.
 pub(crate) const OWN_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
 
-/// Runs one command line in a namespace and panics if it fails.
 pub(crate) fn sh(ns: &Netns, line: &str) {
     let output = ns.command("sh", Sight::NetworkAndSysfs).args(["-ec", line]).output().expect("sh runs");
     assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));

@@ -19,7 +19,6 @@ pub(crate) const WIDTH_PPM: u64 = 1_000;
 /// Start delay, drain and rest of a trial (RFC 2544, section 23).
 const AROUND: Nanos = Nanos::from_secs(9);
 
-/// A way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Binary,
@@ -71,7 +70,6 @@ fn soft(name: &'static str, ppm: u64) -> Device {
     Device { name, truth, tolerated_ppm: 0, between }
 }
 
-/// The device with a hard edge.
 pub(crate) fn hard() -> Device {
     soft("hard edge", 0)
 }
@@ -81,7 +79,6 @@ pub(crate) fn one_in_a_million() -> Device {
     Device { name: "1 in 10^6 lost, none tolerated", tolerated_ppm: 0, ..lossy("", 1) }
 }
 
-/// The devices of the claims.
 pub(crate) fn devices() -> Vec<Device> {
     vec![
         hard(),
@@ -112,7 +109,6 @@ impl Trials for Counted {
     }
 }
 
-/// The cost of some searches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) trials: u64,

@@ -175,7 +175,6 @@ fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
-/// Where a requirement stands, in parentheses.
 fn source(document: &Document, requirement: &Requirement) -> String {
     let key_word = requirement.level.key_word().filter(|_| document.is_rfc);
     let key_word = key_word.map(|word| format!(": {word}")).unwrap_or_default();

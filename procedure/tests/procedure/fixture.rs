@@ -47,7 +47,6 @@ pub(crate) fn up_to(hi: u64) -> SearchSettings {
     SearchSettings { hi: Rate(hi), precision, ..SearchSettings::default() }
 }
 
-/// Searches for the rate at which so many connections are established.
 pub(crate) fn establish(
     trials: &mut dyn Trials,
     settings: &SearchSettings,

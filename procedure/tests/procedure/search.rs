@@ -47,12 +47,10 @@ fn recovers(result: &SearchResult, truth: Rate) {
     assert!(result.error <= ERROR, "error {}", result.error);
 }
 
-/// Both directions of a trial.
 fn legs(outcome: &mut TrialOutcome) -> [&mut Leg; 2] {
     [&mut outcome.forward, &mut outcome.reverse]
 }
 
-/// Loses one frame in each direction.
 fn lose_one(outcome: &mut TrialOutcome) {
     for leg in legs(outcome) {
         leg.received = leg.sent.saturating_sub(1);

@@ -100,7 +100,6 @@ impl Conditions {
     }
 }
 
-/// Returns the conditions of a run that differ from those of the reference.
 pub(crate) fn unlike(reference: &Run, run: &Run, number: usize) -> Vec<Unlike> {
     let mut found = Conditions { run: number, unlike: Vec::new() };
     let (a, b) = (&reference.report.header, &run.report.header);

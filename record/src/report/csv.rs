@@ -83,7 +83,6 @@ pub(super) fn sign(bound: Bound) -> &'static str {
     }
 }
 
-/// The median of a result, or the upper bound if no rate passed, with its sign.
 pub(super) fn median(result: &PointResult) -> (Option<f64>, &'static str) {
     value::quantity(result).map_or((None, ""), |quantity| (Some(quantity.value), sign(quantity.bound)))
 }

@@ -473,7 +473,6 @@ pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> Strin
     bounded_by.map_or_else(|| format!("{} passed", upper_end(report, result)), str::to_owned)
 }
 
-/// Metric, device, cores, connections and further axes of a result, in words.
 pub(crate) fn place(result: &super::PointResult) -> String {
     let metric = result.known.map_or(result.metric.as_str(), |m| m.title);
     format!("{} of {}", number::uncapitalised(metric), device_at(result))

@@ -135,7 +135,6 @@ fn reference<'a>(baseline: &'a Report, result: &PointResult, technology: &str) -
     Some((*found, baseline.header.scenario.is_simulated(found.dut)))
 }
 
-/// The limits as a section; nothing without limits.
 pub(super) fn section(report: &Report) -> Option<Section> {
     let rows = report.limits.iter().map(|judged| {
         let verdict = format!("{} {}", judged.verdict.mark(), judged.verdict.word());

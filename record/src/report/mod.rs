@@ -303,7 +303,6 @@ impl Report {
         document::text::render(&document(self), columns, verbose)
     }
 
-    /// Returns the technology of a result's device.
     fn technology(&self, result: &PointResult) -> &'static str {
         self.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function())
     }

@@ -222,7 +222,6 @@ impl super::Report {
 /// Points of a curve over cores.
 const CURVE_POINTS: usize = 65;
 
-/// Whether its value is a rate that is measured.
 fn is_rate(result: &PointResult) -> bool {
     let of_rates = [Unit::FramesPerSecond, Unit::ConnectionsPerSecond, Unit::QueriesPerSecond];
     let is_part = parts::measured(&result.metric) != result.metric;

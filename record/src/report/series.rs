@@ -35,12 +35,10 @@ impl Axis {
         }
     }
 
-    /// Returns the number of different positions of results.
     pub(super) fn positions(self, results: &[&PointResult]) -> usize {
         document::distinct(results.iter().filter_map(|c| self.position(c))).len()
     }
 
-    /// Returns the head of a result's column.
     pub(super) fn column(self, result: &PointResult) -> String {
         match self {
             Axis::Connections if result.connections == 0 => "stateless".to_owned(),

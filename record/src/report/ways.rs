@@ -47,7 +47,6 @@ fn legs(outcome: &TrialOutcome) -> [Vec<(Stream, &Leg)>; 2] {
     [vec![(Stream::Forward, &outcome.forward)], reverse.into_iter().flatten().collect()]
 }
 
-/// Counts of all trials, left to right and right to left.
 pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
     let mut ways = [WayCounts::default(); 2];
     for trial in trials {
@@ -60,7 +59,6 @@ pub(super) fn counts(trials: &[TrialRecord]) -> [WayCounts; 2] {
     ways
 }
 
-/// Counts of one trial, left to right and right to left.
 pub(super) fn of_trial(outcome: &TrialOutcome) -> [WayCounts; 2] {
     legs(outcome).map(|legs| {
         let mut way = WayCounts::default();

@@ -46,7 +46,6 @@ pub(super) fn points(report: &Report, dut: usize) -> Vec<PointLimits> {
     grouped_by(of_device, |result| result.point()).into_iter().map(|(_, here)| limits(report, &here)).collect()
 }
 
-/// Returns the limits of a device by the results of one point.
 fn limits(report: &Report, here: &[&PointResult]) -> PointLimits {
     let first = here[0];
     let of = |is: &dyn Fn(&Metric) -> bool| here.iter().copied().find(|result| result.known.is_some_and(is));

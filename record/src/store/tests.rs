@@ -118,7 +118,6 @@ fn two_processes_cannot_append_to_one_run() {
     assert!(RunFolder::open_for_resume(&path).is_ok());
 }
 
-/// Names in a folder, in order.
 fn names(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();

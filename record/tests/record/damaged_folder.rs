@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// Folders of the present rules of verdicts, and of earlier ones.
 const FOLDERS: [&str; 2] = ["rules2/simulated", "version1/embedded-nat44"];
 
-/// A copy of a recorded run folder.
 fn copy(name: &str) -> (tempfile::TempDir, PathBuf) {
     let from: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/record", name].iter().collect();
     let dir = tempfile::tempdir().unwrap();
@@ -26,7 +25,6 @@ fn read(path: &Path) -> Result<Report, String> {
     Report::from_folder(path, tech::ALL).map_err(|error| error.to_string())
 }
 
-/// Renders every format.
 fn render(report: &Report) {
     for format in KNOWN {
         report.render(format.name).unwrap();

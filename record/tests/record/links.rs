@@ -63,7 +63,6 @@ impl Place {
     }
 }
 
-/// The words of a refusal.
 fn words(kind: &str) -> &str {
     if kind.contains("link") { "a symbolic link" } else { kind }
 }

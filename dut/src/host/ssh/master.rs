@@ -26,7 +26,6 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// Opens a master; `command` runs [`COMMAND`].
     pub(super) fn open(command: &mut Command, destination: &str) -> Result<Master, SshFailure> {
         let failed = |e: io::Error| SshFailure {
             destination: destination.to_owned(),
@@ -51,7 +50,6 @@ impl Master {
         }
     }
 
-    /// Whether the process runs, with the connection.
     pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

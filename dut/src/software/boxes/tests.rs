@@ -1,6 +1,5 @@
 use super::*;
 
-/// A box of Linux that keeps connections.
 const BOX: Box = Box {
     technology: "nat44",
     part: "whole",
@@ -54,7 +53,6 @@ fn ran(folder: &std::path::Path, line: &str) -> std::process::Output {
     ran_with(folder, line, "")
 }
 
-/// The same with a function in the place of `ip`.
 fn ran_with(folder: &std::path::Path, line: &str, ip: &str) -> std::process::Output {
     const NEIGHBOURS: &str = "left 198.18.0.2 02:00:00:00:00:01\nleft fd00::2 02:00:00:00:00:01\n\
         right 198.19.0.2 02:00:00:00:00:02\nright 2001:2::1 02:00:00:00:00:02";

@@ -136,7 +136,6 @@ fn axe_finds_a_fault_that_is_there() {
     assert!(found["sideways"].as_u64().unwrap() > 100, "an image of 600 pixels is wider than the screen");
 }
 
-/// The script of axe-core.
 fn axe() -> String {
     fs::read_to_string(std::env::var(AXE).expect("AXE_CORE names axe.min.js")).unwrap()
 }

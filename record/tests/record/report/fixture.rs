@@ -75,7 +75,6 @@ impl Run {
         self
     }
 
-    /// One bisection.
     pub(super) fn search(&mut self, m: &Measurement, truth: &Truth) {
         let spread = truth.capacity * truth.noise / 1_000;
         let capacity = truth.capacity - spread / 2 + self.random() % (spread + 1);
@@ -316,7 +315,6 @@ about = "A device of known truth."
 connections = ["100k", "1M", "4M"]
 "#;
 
-/// The scenario of a text, with overrides of its keys.
 pub(super) fn scenario(text: &str, set: &[&str]) -> Scenario {
     let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
     let loaded = parse("fixture.toml", text, &options, tech::ALL);

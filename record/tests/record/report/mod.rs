@@ -33,7 +33,6 @@ fn report(run: &Run) -> Report {
     Report::of(run.record(), audit)
 }
 
-/// The short text.
 fn text(run: &Run) -> String {
     report(run).render("text").unwrap()
 }

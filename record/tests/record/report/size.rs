@@ -40,7 +40,6 @@ fn sizing(demand: Demand, run: &Run) -> Sizing {
     Sizing::of(demand, &[report(run)])
 }
 
-/// The choice of the only device.
 fn chosen(demand: Demand, run: &Run) -> Choice {
     let sizing = sizing(demand, run);
     assert_eq!(sizing.devices.len(), 1);
