@@ -38,10 +38,6 @@ impl Block<'_> {
     fn texts<'r>(&self, row: &'r Row) -> impl Iterator<Item = String> + use<'r> {
         self.cells(row).map(Cell::to_string)
     }
-
-    fn has_value(&self, row: &Row) -> bool {
-        self.cells(row).any(|cell| !cell.is_missing())
-    }
 }
 
 struct Page {
@@ -99,7 +95,8 @@ impl Page {
             }
             self.line(&"─".repeat(used.min(self.columns)));
             for group in &table.groups {
-                let rows: Vec<&Row> = group.rows.iter().filter(|row| whole || block.has_value(row)).collect();
+                let rows: Vec<&Row> =
+                    group.rows.iter().filter(|row| whole || block.cells(row).any(|cell| !cell.is_missing())).collect();
                 if rows.is_empty() {
                     continue;
                 }

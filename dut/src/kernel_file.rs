@@ -14,7 +14,7 @@ pub(crate) fn open(root: &Path, setting: &Setting, how: &OpenOptions) -> io::Res
     let path = setting.path().ok_or_else(|| refused(&format!("{setting} is not a file")))?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let found = rustix::fs::open(root.join(path.trim_start_matches('/')), flags, Mode::empty())?;
-    let real = real_path(&found)?;
+    let real = std::fs::read_link(by_descriptor(&found))?;
     let inside = real.strip_prefix(root.canonicalize()?).map(|path| Path::new("/").join(path));
     if !inside.is_ok_and(|path| setting.is_at(&path)) {
         return Err(refused(&format!("{path} leads to {}, which is not the folder of such a setting", real.display())));
@@ -35,10 +35,6 @@ fn refused(why: &str) -> io::Error {
 
 fn by_descriptor(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-fn real_path(file: &OwnedFd) -> io::Result<PathBuf> {
-    std::fs::read_link(by_descriptor(file))
 }
 
 /// Whether statfs(2) says that the kernel made the file.

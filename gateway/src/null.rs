@@ -16,10 +16,6 @@ impl Switch {
     pub fn set_null(&self, null: bool) {
         self.0.store(null, Ordering::Relaxed);
     }
-
-    fn is_null(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 const ADDRESSES: usize = 12;
@@ -36,7 +32,7 @@ fn forward<P: Packet>(input: Input<P>) {
 
 impl Wrapper for Switch {
     fn process<P: Packet>(&mut self, function: &mut dyn DynFunction<P>, input: Input<P>, spare: &mut dyn Spare<P>) {
-        if self.is_null() {
+        if self.0.load(Ordering::Relaxed) {
             forward(input);
         } else {
             function.process(input, spare);

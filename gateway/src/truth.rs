@@ -196,7 +196,7 @@ impl Truth {
         if now > 0 && self.spells[side].take(now, &self.config, overload) && (overload || !is_spared) {
             return true;
         }
-        if self.tracks()
+        if (self.config.set_up_rate > 0 || self.config.tear_down_rate > 0 || self.table.is_limited())
             && from == Side::Customer
             && let Some(flow) = table::flow_of(frame)
             && !self.table.has(&flow)
@@ -206,10 +206,6 @@ impl Truth {
         }
         self.seen += u64::from(self.touches(from));
         self.touches(from) && self.hits(self.seen, self.config.lose_every)
-    }
-
-    fn tracks(&self) -> bool {
-        self.config.set_up_rate > 0 || self.config.tear_down_rate > 0 || self.table.is_limited()
     }
 
     fn is_timed(&self) -> bool {

@@ -49,7 +49,7 @@ impl Mute {
 
     fn attach_here(interface: &str, ingress: bool) -> Result<Mute, PortError> {
         let index = Interfaces::here()?.get(interface)?.index;
-        let program = bpf::load(ProgramKind::Classifier, &drop_all())?;
+        let program = bpf::load(ProgramKind::Classifier, &[set(0, DROP), EXIT])?;
         let mut links = Vec::with_capacity(2);
         for (hook, place) in [("egress", EGRESS), ("ingress", INGRESS)] {
             if place == EGRESS || ingress {
@@ -83,10 +83,6 @@ fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
     };
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership).map_err(doing)?;
     Ok(socket)
-}
-
-fn drop_all() -> Vec<Instruction> {
-    vec![set(0, DROP), EXIT]
 }
 
 fn advice(error: &io::Error) -> &'static str {

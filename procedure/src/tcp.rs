@@ -152,16 +152,6 @@ impl Life {
         let Life { exchanges, close, different, .. } = *self;
         Tcp::Life { exchanges, close, different, watch }
     }
-
-    /// Segments of one new connection from the Initiator: more than from the Responder.
-    fn of_initiator(&self) -> Count {
-        self.tcp(None).segments()[0]
-    }
-
-    /// Highest rate of new connections, in trials of this length, at which none is used twice.
-    fn most_connections(&self, duration: Nanos) -> Rate {
-        Rate::of(self.different, duration)
-    }
 }
 
 /// Highest rate of exchanges on `held` connections, in trials of this length, within the octets that each can send.
@@ -187,7 +177,7 @@ fn connection_rate(
     trials: &mut dyn Trials,
     watch: Watch<'_>,
 ) -> Result<SearchResult, TrialError> {
-    let most = Rate(settings.hi.0 / life.of_initiator()).min(life.most_connections(settings.duration));
+    let most = Rate(settings.hi.0 / life.tcp(None).segments()[0]).min(Rate::of(life.different, settings.duration));
     if most.0 == 0 {
         return Err(TrialError::Refused(format!(
             "no TCP connection fits into a trial: {} different ones, and {} segments/s at most; raise `max-rate`, use more \

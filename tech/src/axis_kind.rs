@@ -108,13 +108,11 @@ impl ValueKind for AxisKind {
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<u64>> {
         match self {
             AxisKind::Numbers(numbers) => numbers.read(node, path, refuse),
-            AxisKind::Directions => DIRECTIONS.read(node, path, refuse).map(codes),
+            AxisKind::Directions => {
+                DIRECTIONS.read(node, path, refuse).map(|found| found.into_iter().map(Direction::code).collect())
+            }
         }
     }
-}
-
-fn codes(directions: Vec<Direction>) -> Vec<u64> {
-    directions.into_iter().map(Direction::code).collect()
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Comparison<'_> {
 fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     let rate = trial.spec.rate;
     match &trial.verdict {
-        Verdict::Pass => passed_too_high(rate, truth),
+        Verdict::Pass => rate.0 > truth.0 + SLACK.of(truth).0,
         Verdict::Fail(_) => stopped_too_low(rate, truth) && !lost_only_refused_frames(&trial.outcome),
         Verdict::Invalid(reason) => reason.spoiler() == Spoiler::Tester && stopped_too_low(rate, truth),
     }
@@ -212,10 +212,6 @@ fn lost_only_refused_frames(outcome: &TrialOutcome) -> bool {
     let queue = outcome.host.dut_queue.unwrap_or(0);
     legs.iter().any(|leg| leg.refused > 0)
         && legs.iter().all(|leg| leg.lost() == leg.refused && u64::from(leg.timing.worst_burst) < queue)
-}
-
-fn passed_too_high(rate: Rate, truth: Rate) -> bool {
-    rate.0 > truth.0 + SLACK.of(truth).0
 }
 
 fn stopped_too_low(rate: Rate, truth: Rate) -> bool {

@@ -153,7 +153,7 @@ impl Nat44 {
         let b = p.bytes();
         let fate = match result {
             // The second half of a hairpin is marked already.
-            Ok(Verdict::HandOver(w)) if header_is_same(b, head) && !settled => {
+            Ok(Verdict::HandOver(w)) if (be32(b, L3 + 12), be32(b, L3 + 16)) == (head.src, head.dst) && !settled => {
                 self.set_mark(p.bytes_mut());
                 Fate::Elsewhere(w)
             }
@@ -302,8 +302,4 @@ impl Nat44 {
         self.count.add(Event::Fragmented);
         Ok(v)
     }
-}
-
-fn header_is_same(b: &[u8], head: &Head4) -> bool {
-    be32(b, L3 + 12) == head.src && be32(b, L3 + 16) == head.dst
 }

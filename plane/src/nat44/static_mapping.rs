@@ -103,7 +103,7 @@ impl<A: InsideAddress> StaticMapping<A> {
             return Some("port 0 is not a port; write 1 to 65535".to_owned());
         }
         if !pool.iter().any(|r| r.contains(self.outside)) {
-            let pool: Vec<String> = pool.iter().copied().map(text_of_range).collect();
+            let pool: Vec<String> = pool.iter().map(AddrRange::to_string).collect();
             let (outside, pool) = (self.outside, pool.join(", "));
             return Some(format!("{outside} is not an address of the pool ({pool}); use one, or add it to `pool`"));
         }
@@ -129,10 +129,6 @@ impl StaticMapping {
         let points = [point(self.outside, self.outside_ports), point(self.inside, self.inside_ports)];
         (points, self.outside_ports.count() - 1)
     }
-}
-
-fn text_of_range(r: AddrRange) -> String {
-    if r.count == 1 { r.first.to_string() } else { format!("{}-{}", r.first, r.last()) }
 }
 
 fn text_of_ports(p: PortRange) -> String {

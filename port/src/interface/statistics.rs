@@ -126,7 +126,7 @@ impl Statistics {
         for (name, rise) in self.rises(before) {
             match name.strip_prefix(LINK) {
                 Some(name) if LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name) => of_kernel += rise,
-                None if is_loss(name) && is_of_queue(name) => of_queues += rise,
+                None if is_loss(name) && name.contains(|c: char| c.is_ascii_digit()) => of_queues += rise,
                 None if is_loss(name) => of_card += rise,
                 _ => {}
             }
@@ -165,11 +165,6 @@ fn is_loss(name: &str) -> bool {
     let has = |parts: &[&str]| parts.iter().any(|part| plain.contains(part));
     LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
         || (has(SIGNS_OF_LOSS) && !has(NO_LOSSES))
-}
-
-/// Part of another counter: its name has the number of a queue or priority.
-fn is_of_queue(name: &str) -> bool {
-    name.contains(|c: char| c.is_ascii_digit())
 }
 
 impl Interfaces {

@@ -44,7 +44,7 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
     let (idle, profiled) = (of_metric(CPU_IDLE.key), of_metric(LOCK_WAIT.key));
     let measured = || [idle, profiled].into_iter().flatten();
     // A repetition whose trials were all invalid has no bottleneck.
-    if !measured().any(has_bottleneck) {
+    if !measured().any(|result| result.repetitions.iter().any(|r| r.evidence.bottleneck.is_some())) {
         return None;
     }
     let limits = measured().map(|result| limit(report, result));
@@ -69,10 +69,6 @@ fn box_of_profile(report: &Report, point: &PointResult) -> (Option<u32>, u32) {
     let mut of_this_kernel = (0..).zip(&bed.boxes).filter_map(here);
     let first = of_this_kernel.next();
     (first.filter(|_| of_this_kernel.next().is_none()), bed.boxes.len() as u32)
-}
-
-fn has_bottleneck(result: &PointResult) -> bool {
-    result.repetitions.iter().any(|repetition| repetition.evidence.bottleneck.is_some())
 }
 
 /// What limits the throughput at which a result was measured, as its trials were told.

@@ -29,7 +29,7 @@ impl Check<'_> {
                 continue;
             };
             established |= metric.gives == Some(Gives::SetUpRate);
-            if of.profiles && !self.is_profiled() {
+            if of.profiles && !self.scenario.duts.iter().any(|dut| dut.can_be_profiled(self.scenario)) {
                 let at = if scenario.measure.profile { self.measure("profile") } else { path };
                 let fault = Fault::new(
                     "only a device of this machine's kernel, a Linux box over ssh or a guest of QEMU can be profiled",
@@ -62,10 +62,6 @@ impl Check<'_> {
             None => !of.stateful || is_stateful,
         };
         is_applicable.then_some((of, metric))
-    }
-
-    fn is_profiled(&self) -> bool {
-        self.scenario.duts.iter().any(|dut| dut.can_be_profiled(self.scenario))
     }
 
     /// A metric comes after the throughput or the establishment rate that its trials need.

@@ -49,10 +49,6 @@ struct Sums {
 }
 
 impl LoadTrial {
-    fn is_bad(&self, goal: &Goal) -> bool {
-        self.lost > goal.loss.floor_of(self.expected)
-    }
-
     fn by_loss(&self, other: &LoadTrial) -> Ordering {
         let cross = |a: &LoadTrial, b: &LoadTrial| u128::from(a.lost) * u128::from(b.expected);
         cross(self, other).cmp(&cross(other, self))
@@ -67,7 +63,7 @@ impl Goal {
     fn sums(&self, trials: &[LoadTrial]) -> Sums {
         let mut sums = Sums::default();
         for trial in trials {
-            let sum = match (trial.duration >= self.final_duration, trial.is_bad(self)) {
+            let sum = match (trial.duration >= self.final_duration, trial.lost > self.loss.floor_of(trial.expected)) {
                 (true, false) => &mut sums.full_good,
                 (true, true) => &mut sums.full_bad,
                 (false, false) => &mut sums.short_good,
