@@ -102,22 +102,14 @@ pub struct Clearing {
     pub clock: ClockAt,
 }
 
-/// Place of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockAt {
-    /// A clock on the device's side.
-    Device,
-    /// Tester's side, the way to the device included.
-    Tester,
-}
-
-impl ClockAt {
-    /// Name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            ClockAt::Device => "device",
-            ClockAt::Tester => "tester",
-        }
+method::worded! {
+    /// Place of a clock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ClockAt: name {
+        /// A clock on the device's side.
+        Device = "device",
+        /// Tester's side, the way to the device included.
+        Tester = "tester",
     }
 }
 

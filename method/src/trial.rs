@@ -234,108 +234,61 @@ impl TrialSpec {
     }
 }
 
-/// The fault of a received frame. Each frame has at most one: the judge checks tag, length, addresses and ports, pool,
-/// header, payload, checksums and duplicates, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fault {
-    /// Not a test frame: it has no valid tag.
-    Foreign,
-    /// A test frame of an earlier trial.
-    Late,
-    /// A test frame that was not sent on this stream or with this sequence number.
-    Unexpected,
-    /// The length differs from that of the expected frame.
-    WrongLength,
-    /// An address differs from that of the flow.
-    WrongAddress,
-    /// A port differs from that of the flow.
-    WrongPort,
-    /// The outside address or port is not in the DUT's pool or port set.
-    OutsidePool,
-    /// Hop limit (TTL) differs from that of most frames of the trial: in old records; now [`Difference::HopLimit`].
-    WrongHopLimit,
-    /// Another header field (type, version, protocol, TOS, …) is wrong.
-    WrongHeader,
-    /// IP header or UDP checksum is wrong.
-    BadChecksum,
-    /// The payload differs from that of the sent frame.
-    WrongPayload,
-    /// A duplicate of a right frame.
-    Duplicate,
-    /// An ICMP or ICMPv6 error.
-    IcmpError,
-    /// A fragment, or a frame with a fragment header that it should not have.
-    Fragment,
-    /// A test frame with a VLAN tag that it should not have.
-    WrongVlan,
-    /// The Ethernet destination is not the port's address.
-    WrongMac,
-    /// The flow label is wrong where an RFC fixes it (RFC 7915, section 4.1).
-    #[serde(alias = "wrong-traffic-class")]
-    WrongFlowLabel,
-    /// DF is wrong where an RFC fixes it (RFC 791, section 2.3).
-    #[serde(alias = "wrong-identification")]
-    WrongDontFragment,
-    /// Octets follow a right frame.
-    Trailer,
-    /// A test frame of this trial at the port that sent it.
-    Returned,
+crate::worded! {
+    /// The fault of a received frame. Each frame has at most one: the judge checks tag, length, addresses and ports, pool,
+    /// header, payload, checksums and duplicates, in this order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Fault: name {
+        /// Not a test frame: it has no valid tag.
+        Foreign = "foreign",
+        /// A test frame of an earlier trial.
+        Late = "of an earlier trial",
+        /// A test frame that was not sent on this stream or with this sequence number.
+        Unexpected = "never sent",
+        /// The length differs from that of the expected frame.
+        WrongLength = "of wrong length",
+        /// An address differs from that of the flow.
+        WrongAddress = "with a wrong address",
+        /// A port differs from that of the flow.
+        WrongPort = "with a wrong port",
+        /// The outside address or port is not in the DUT's pool or port set.
+        OutsidePool = "from outside the pool",
+        /// Hop limit (TTL) differs from that of most frames of the trial: in old records; now [`Difference::HopLimit`].
+        WrongHopLimit = "with a changed hop limit",
+        /// Another header field (type, version, protocol, TOS, …) is wrong.
+        WrongHeader = "with a wrong header",
+        /// IP header or UDP checksum is wrong.
+        BadChecksum = "with a bad checksum",
+        /// The payload differs from that of the sent frame.
+        WrongPayload = "with a changed payload",
+        /// A duplicate of a right frame.
+        Duplicate = "duplicate",
+        /// An ICMP or ICMPv6 error.
+        IcmpError = "ICMP errors",
+        /// A fragment, or a frame with a fragment header that it should not have.
+        Fragment = "fragments",
+        /// A test frame with a VLAN tag that it should not have.
+        WrongVlan = "with a wrong VLAN tag",
+        /// The Ethernet destination is not the port's address.
+        WrongMac = "to another Ethernet address",
+        /// The flow label is wrong where an RFC fixes it (RFC 7915, section 4.1).
+        #[serde(alias = "wrong-traffic-class")]
+        WrongFlowLabel = "with a wrong flow label",
+        /// DF is wrong where an RFC fixes it (RFC 791, section 2.3).
+        #[serde(alias = "wrong-identification")]
+        WrongDontFragment = "with a wrong DF",
+        /// Octets follow a right frame.
+        Trailer = "with a trailer",
+        /// A test frame of this trial at the port that sent it.
+        Returned = "that came back to the port that sent them",
+    }
 }
 
 impl Fault {
-    pub const ALL: [Fault; 20] = [
-        Fault::Foreign,
-        Fault::Late,
-        Fault::Unexpected,
-        Fault::WrongLength,
-        Fault::WrongAddress,
-        Fault::WrongPort,
-        Fault::OutsidePool,
-        Fault::WrongHopLimit,
-        Fault::WrongHeader,
-        Fault::BadChecksum,
-        Fault::WrongPayload,
-        Fault::Duplicate,
-        Fault::IcmpError,
-        Fault::Fragment,
-        Fault::WrongVlan,
-        Fault::WrongMac,
-        Fault::WrongFlowLabel,
-        Fault::WrongDontFragment,
-        Fault::Trailer,
-        Fault::Returned,
-    ];
-
     /// Whether only the device can have made a frame of this trial so: neither waiting nor another sender explains it.
     pub fn is_of_device(self) -> bool {
         !matches!(self, Fault::Foreign | Fault::Late | Fault::Unexpected | Fault::Duplicate | Fault::Returned)
-    }
-
-    /// What is wrong with a frame, behind a number of frames.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::Foreign => "foreign",
-            Fault::Late => "of an earlier trial",
-            Fault::Unexpected => "never sent",
-            Fault::WrongLength => "of wrong length",
-            Fault::WrongAddress => "with a wrong address",
-            Fault::WrongPort => "with a wrong port",
-            Fault::OutsidePool => "from outside the pool",
-            Fault::WrongHopLimit => "with a changed hop limit",
-            Fault::WrongHeader => "with a wrong header",
-            Fault::BadChecksum => "with a bad checksum",
-            Fault::WrongPayload => "with a changed payload",
-            Fault::Duplicate => "duplicate",
-            Fault::IcmpError => "ICMP errors",
-            Fault::Fragment => "fragments",
-            Fault::WrongVlan => "with a wrong VLAN tag",
-            Fault::WrongMac => "to another Ethernet address",
-            Fault::WrongFlowLabel => "with a wrong flow label",
-            Fault::WrongDontFragment => "with a wrong DF",
-            Fault::Trailer => "with a trailer",
-            Fault::Returned => "that came back to the port that sent them",
-        }
     }
 }
 

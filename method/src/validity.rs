@@ -50,23 +50,23 @@ impl Default for Criteria {
     }
 }
 
-/// A rule of validity that decided a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// Rule 1: invalid because of the tester.
-    Tester,
-    /// Rule 2: invalid because of host noise.
-    HostNoise,
-    /// Rule 3: a fail in spite of host noise.
-    ConservativeException,
-    /// Rule 4: a fail by a late sender.
-    ClosedLoop,
+crate::worded! {
+    /// A rule of validity that decided a trial.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Rule: name {
+        /// Rule 1: invalid because of the tester.
+        Tester = "tester",
+        /// Rule 2: invalid because of host noise.
+        HostNoise = "host noise",
+        /// Rule 3: a fail in spite of host noise.
+        ConservativeException = "conservative exception",
+        /// Rule 4: a fail by a late sender.
+        ClosedLoop = "closed loop",
+    }
 }
 
 impl Rule {
-    pub const ALL: [Rule; 4] = [Rule::Tester, Rule::HostNoise, Rule::ConservativeException, Rule::ClosedLoop];
-
     /// `None` for a pass, a fail on a quiet host, and an incomplete preparing phase 1.
     pub fn of(verdict: &Verdict, outcome: &TrialOutcome) -> Option<Rule> {
         match verdict {
@@ -78,15 +78,6 @@ impl Rule {
             },
             Verdict::Fail(Failure { reason: FailReason::Late { .. }, .. }) => Some(Rule::ClosedLoop),
             Verdict::Fail(_) => noise(outcome).map(|_| Rule::ConservativeException),
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::Tester => "tester",
-            Rule::HostNoise => "host noise",
-            Rule::ConservativeException => "conservative exception",
-            Rule::ClosedLoop => "closed loop",
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! The kernel removes the programs when their descriptors are closed, even if the process is killed.
 
-use crate::bpf::{self, EXIT, Instruction, ProgramKind, set};
+use crate::bpf::{self, EXIT, ProgramKind, set};
 use crate::interface::Interfaces;
 use crate::sys::set_option;
 use crate::{Netns, PortError};

@@ -1,49 +1,36 @@
 //! Metrics: name, unit and definition of a value, and what other measurements take from it. Here
 //! are those that reports compute; others are in the file of their procedure.
 
-/// The unit of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// Frames per second and direction; published tables print the total of both directions.
-    FramesPerSecond,
-    /// Connections per second.
-    ConnectionsPerSecond,
-    /// DNS queries per second.
-    QueriesPerSecond,
-    /// Connections.
-    Connections,
-    /// A plain ratio.
-    Ratio,
-    /// Per cent.
-    Percent,
-    /// Parts per million.
-    PartsPerMillion,
-    /// Frames.
-    Frames,
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    /// No unit of its own: the values are those of its parts.
-    Parts,
+method::worded! {
+    /// The unit of a value.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Unit: symbol {
+        /// Frames per second and direction; published tables print the total of both directions.
+        FramesPerSecond = "frames/s per direction",
+        /// Connections per second.
+        ConnectionsPerSecond = "connections/s",
+        /// DNS queries per second.
+        QueriesPerSecond = "queries/s",
+        /// Connections.
+        Connections = "connections",
+        /// A plain ratio.
+        Ratio = "",
+        /// Per cent.
+        Percent = "%",
+        /// Parts per million.
+        PartsPerMillion = "ppm",
+        /// Frames.
+        Frames = "frames",
+        /// Nanoseconds.
+        Nanoseconds = "ns",
+        /// Bytes.
+        Bytes = "bytes",
+        /// No unit of its own: the values are those of its parts.
+        Parts = "",
+    }
 }
 
 impl Unit {
-    /// Symbol after a value, per direction if it has one.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Unit::FramesPerSecond => "frames/s per direction",
-            Unit::ConnectionsPerSecond => "connections/s",
-            Unit::QueriesPerSecond => "queries/s",
-            Unit::Connections => "connections",
-            Unit::Ratio | Unit::Parts => "",
-            Unit::Percent => "%",
-            Unit::PartsPerMillion => "ppm",
-            Unit::Frames => "frames",
-            Unit::Nanoseconds => "ns",
-            Unit::Bytes => "bytes",
-        }
-    }
     /// Whether both directions together have twice the stored value.
     pub fn per_direction(self) -> bool {
         self == Unit::FramesPerSecond

@@ -219,28 +219,30 @@ impl Calibration {
     }
 }
 
-/// The link between the tester's two ports during calibration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Over {
-    /// The in-process link, without a back-end of the kernel.
-    #[default]
-    #[serde(rename = "in-process link")]
-    Process,
-    /// A veth pair and AF_PACKET sockets.
-    #[serde(rename = "veth, af-packet")]
-    AfPacket,
-    /// A veth pair and AF_XDP sockets in generic mode.
-    #[serde(rename = "veth, af-xdp generic")]
-    AfXdpGeneric,
-    /// A veth pair and AF_XDP sockets in native mode.
-    #[serde(rename = "veth, af-xdp native")]
-    AfXdpNative,
-    /// The ports of a test bed, send only: no cable leads from one to the other.
-    #[serde(rename = "ports, send only")]
-    Ports,
-    /// DNS queries of the client to the authoritative server, over a veth pair without a device.
-    #[serde(rename = "veth, DNS client to server")]
-    Dns,
+method::worded! {
+    /// The link between the tester's two ports during calibration.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Over: words {
+        /// The in-process link, without a back-end of the kernel.
+        #[default]
+        #[serde(rename = "in-process link")]
+        Process = "in-process link",
+        /// A veth pair and AF_PACKET sockets.
+        #[serde(rename = "veth, af-packet")]
+        AfPacket = "veth, af-packet",
+        /// A veth pair and AF_XDP sockets in generic mode.
+        #[serde(rename = "veth, af-xdp generic")]
+        AfXdpGeneric = "veth, af-xdp generic",
+        /// A veth pair and AF_XDP sockets in native mode.
+        #[serde(rename = "veth, af-xdp native")]
+        AfXdpNative = "veth, af-xdp native",
+        /// The ports of a test bed, send only: no cable leads from one to the other.
+        #[serde(rename = "ports, send only")]
+        Ports = "ports, send only",
+        /// DNS queries of the client to the authoritative server, over a veth pair without a device.
+        #[serde(rename = "veth, DNS client to server")]
+        Dns = "veth, DNS client to server",
+    }
 }
 
 impl Over {
@@ -253,17 +255,6 @@ impl Over {
             Link::Veth { io: VethIo::AfPacket } => Over::AfPacket,
             Link::Veth { io: VethIo::AfXdpGeneric } => Over::AfXdpGeneric,
             Link::Veth { io: VethIo::AfXdpNative } => Over::AfXdpNative,
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Over::Process => "in-process link",
-            Over::AfPacket => "veth, af-packet",
-            Over::AfXdpGeneric => "veth, af-xdp generic",
-            Over::AfXdpNative => "veth, af-xdp native",
-            Over::Ports => "ports, send only",
-            Over::Dns => "veth, DNS client to server",
         }
     }
 }

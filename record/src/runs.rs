@@ -47,32 +47,20 @@ pub struct RunSummary {
     pub parts: Option<usize>,
 }
 
-/// The state of a run, as far as the list knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Every measurement has a result.
-    Complete,
-    /// The run has ended without a result of each measurement.
-    Partial,
-    /// The run has not ended: it is in progress or was interrupted.
-    Unfinished,
-    /// The folder joins several runs. Its report says which measurements of the campaign have no result.
-    Merged,
-    /// Its header or its results cannot be read.
-    Damaged,
-}
-
-impl State {
-    pub const ALL: [State; 5] = [State::Complete, State::Partial, State::Unfinished, State::Merged, State::Damaged];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Partial => "partial",
-            State::Unfinished => "unfinished",
-            State::Merged => "merged",
-            State::Damaged => "damaged",
-        }
+method::worded! {
+    /// The state of a run, as far as the list knows it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum State: name {
+        /// Every measurement has a result.
+        Complete = "complete",
+        /// The run has ended without a result of each measurement.
+        Partial = "partial",
+        /// The run has not ended: it is in progress or was interrupted.
+        Unfinished = "unfinished",
+        /// The folder joins several runs. Its report says which measurements of the campaign have no result.
+        Merged = "merged",
+        /// Its header or its results cannot be read.
+        Damaged = "damaged",
     }
 }
 

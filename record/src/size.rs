@@ -94,34 +94,23 @@ pub struct Limit {
     pub load: f64,
 }
 
-/// What can limit a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitKind {
-    /// Frames per second and direction.
-    Throughput,
-    /// New sessions per second.
-    SetUpRate,
-    /// Sessions in the table: as many as were measured, or as fit into it.
-    Table,
-    /// Octets of a session.
-    Memory,
-    /// Throughput and set-up rate together: the sum of their loads, of 1. It assumes that their costs add.
-    Both,
-    /// Subscribers of a device without sessions: as many as were measured.
-    Subscribers,
-}
-
-impl LimitKind {
-    pub fn in_words(self) -> &'static str {
-        match self {
-            LimitKind::Throughput => "throughput",
-            LimitKind::SetUpRate => "set-up rate",
-            LimitKind::Table => "table",
-            LimitKind::Memory => "memory of a session",
-            LimitKind::Both => "both at once",
-            LimitKind::Subscribers => "subscribers",
-        }
+method::worded! {
+    /// What can limit a device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LimitKind: in_words {
+        /// Frames per second and direction.
+        Throughput = "throughput",
+        /// New sessions per second.
+        SetUpRate = "set-up rate",
+        /// Sessions in the table: as many as were measured, or as fit into it.
+        Table = "table",
+        /// Octets of a session.
+        Memory = "memory of a session",
+        /// Throughput and set-up rate together: the sum of their loads, of 1. It assumes that their costs add.
+        Both = "both at once",
+        /// Subscribers of a device without sessions: as many as were measured.
+        Subscribers = "subscribers",
     }
 }
 

@@ -53,7 +53,6 @@ fn cycles_are_found_also_through_exports_and_folders() {
     assert_eq!(cycles_of(&[("a", "use c::Z;"), ("a/c", "use crate::b::X;"), ("b", "use crate::a::W;")]), 3);
 }
 
-/// Reads all modules below a folder except those of tests.
 fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -71,7 +70,6 @@ fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
     }
 }
 
-/// Returns the paths in a source text.
 fn named(source: &str) -> Named {
     let (mut words, mut named) = (Vec::new(), Named::default());
     flatten(source.parse::<TokenStream>().unwrap(), &mut words);

@@ -202,7 +202,6 @@ impl FlowSpace {
         (0..parts).map(|n| PortRange { first: at(n * ports), last: at((n + 1) * ports - 1) }).collect()
     }
 
-    /// Whether all subscribers have the same ports.
     fn has_plain_ports(&self) -> bool {
         self.inside.set == PortSet::ALL && self.list.is_none()
     }

@@ -9,30 +9,23 @@ use super::{Bootstrap, Doubt, Estimate, LARGEST_RESIDUAL, Parameter, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Law {
-    /// Amdahl's law.
-    Amdahl,
-    /// The Universal Scalability Law.
-    Usl,
+crate::worded! {
+    /// A law.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Law: name {
+        /// Amdahl's law.
+        Amdahl = "Amdahl's law",
+        /// The Universal Scalability Law.
+        Usl = "Universal Scalability Law",
+    }
 }
 
 impl Law {
-    pub const ALL: [Law; 2] = [Law::Amdahl, Law::Usl];
-
     pub fn parameters(self) -> usize {
         match self {
             Law::Amdahl => 2,
             Law::Usl => 3,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Law::Amdahl => "Amdahl's law",
-            Law::Usl => "Universal Scalability Law",
         }
     }
 }

@@ -13,37 +13,39 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What bounds the result from above.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultKind {
-    /// The DUT failed at a rate within the error above the result, and the error is about as small as requested.
-    Exact,
-    /// The upper end of the search passed: the result is a lower bound, printed with "≥".
-    AtUpperLimit,
-    /// The tester limited every higher rate, and nothing failed: a lower bound, printed with "≥", never as the DUT's
-    /// value.
-    TesterLimit,
-    /// Host noise invalidated every trial at higher rates, and nothing failed: a lower bound, printed with "≥".
-    HostLimit,
-    /// No valid trial passed, because host noise left the rates undecided: the rate is the strict result, printed as
-    /// "host too busy for validity".
-    Strict,
-    /// Tester or host noise left all rates between the bounds undecided, before the bounds were as close as requested.
-    /// The DUT's rate is between `rate` and `rate` + `error`; printed with "≥".
-    Between,
-    /// The value was observed in valid trials. It was not searched, so it has no bounds.
-    Observed,
-    /// Frames were received, but no rate passed, not even the lowest: there is no rate to print.
-    NothingPassed,
-    /// No rate causes the loss that the search saw: there is no rate to print. The evidence has the cause.
-    NoRate,
-    /// No rate passed, `error` is the lowest that failed, and every trial below it was invalid: an upper bound, and no
-    /// rate to print.
-    Below,
-    /// No trial was valid: nothing is known about the DUT, and there is no rate to print.
-    #[default]
-    NothingMeasured,
+crate::worded! {
+    /// What bounds the result from above.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ResultKind: name {
+        /// The DUT failed at a rate within the error above the result, and the error is about as small as requested.
+        Exact = "exact",
+        /// The upper end of the search passed: the result is a lower bound, printed with "≥".
+        AtUpperLimit = "at-upper-limit",
+        /// The tester limited every higher rate, and nothing failed: a lower bound, printed with "≥", never as the DUT's
+        /// value.
+        TesterLimit = "tester-limit",
+        /// Host noise invalidated every trial at higher rates, and nothing failed: a lower bound, printed with "≥".
+        HostLimit = "host-limit",
+        /// No valid trial passed, because host noise left the rates undecided: the rate is the strict result, printed as
+        /// "host too busy for validity".
+        Strict = "strict",
+        /// Tester or host noise left all rates between the bounds undecided, before the bounds were as close as requested.
+        /// The DUT's rate is between `rate` and `rate` + `error`; printed with "≥".
+        Between = "between",
+        /// The value was observed in valid trials. It was not searched, so it has no bounds.
+        Observed = "observed",
+        /// Frames were received, but no rate passed, not even the lowest: there is no rate to print.
+        NothingPassed = "nothing-passed",
+        /// No rate causes the loss that the search saw: there is no rate to print. The evidence has the cause.
+        NoRate = "no-rate",
+        /// No rate passed, `error` is the lowest that failed, and every trial below it was invalid: an upper bound, and no
+        /// rate to print.
+        Below = "below",
+        /// No trial was valid: nothing is known about the DUT, and there is no rate to print.
+        #[default]
+        NothingMeasured = "nothing-measured",
+    }
 }
 
 impl ResultKind {
@@ -94,22 +96,6 @@ impl ResultKind {
         ResultKind::Observed,
         ResultKind::Exact,
     ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            ResultKind::Exact => "exact",
-            ResultKind::TesterLimit => "tester-limit",
-            ResultKind::AtUpperLimit => "at-upper-limit",
-            ResultKind::HostLimit => "host-limit",
-            ResultKind::Strict => "strict",
-            ResultKind::Between => "between",
-            ResultKind::Observed => "observed",
-            ResultKind::NoRate => "no-rate",
-            ResultKind::Below => "below",
-            ResultKind::NothingPassed => "nothing-passed",
-            ResultKind::NothingMeasured => "nothing-measured",
-        }
-    }
 
     /// Returns whether the result has a rate (0 if none passed).
     pub fn has_rate(self) -> bool {

@@ -5,22 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is done to the device in mid-trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Disruption {
-    /// A reset (RFC 6201, section 4).
-    Reset,
-    /// The switch-over to a standby device.
-    Failover,
-}
-
-impl Disruption {
-    pub fn name(self) -> &'static str {
-        match self {
-            Disruption::Reset => "reset",
-            Disruption::Failover => "failover",
-        }
+crate::worded! {
+    /// What is done to the device in mid-trial.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Disruption: name {
+        /// A reset (RFC 6201, section 4).
+        Reset = "reset",
+        /// The switch-over to a standby device.
+        Failover = "failover",
     }
 }
 

@@ -9,26 +9,17 @@ use method::{
 };
 use scenario::bed::Bed;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grade {
-    /// As it should be.
-    Good,
-    /// A run works; its report will have a doubt.
-    Doubt,
-    /// A run would fail, or measure something else.
-    Bad,
-    /// Not checked: something before it failed or is not given.
-    NotRun,
-}
-
-impl Grade {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Grade::Good => "ok",
-            Grade::Doubt => "doubt",
-            Grade::Bad => "FAILED",
-            Grade::NotRun => "not run",
-        }
+method::worded! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Grade: word {
+        /// As it should be.
+        Good = "ok",
+        /// A run works; its report will have a doubt.
+        Doubt = "doubt",
+        /// A run would fail, or measure something else.
+        Bad = "FAILED",
+        /// Not checked: something before it failed or is not given.
+        NotRun = "not run",
     }
 }
 

@@ -96,7 +96,6 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The number of a remote or outside address.
     fn number_of_remote(&self, addr: u128) -> Option<u32> {
         let outside = self.config.pool.number(addr).map(|n| u32::from(POOL) + n);
         outside.or_else(|| self.remotes.known(addr))

@@ -38,7 +38,6 @@ fn points(ends: u64, ports: u32) -> [Point4; 2] {
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// Encapsulates a batch.
     #[inline]
     pub(super) fn batch_in<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         // With room for one more header in front.
@@ -71,7 +70,6 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::ToIpv6, done);
     }
 
-    /// Decapsulates a batch.
     #[inline]
     pub(super) fn batch_out<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         bring_closer(batch, WRAPPED.cast_signed() - 1);

@@ -131,7 +131,6 @@ fn ethernet(to: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
     [&to[..], &from, &kind.to_be_bytes(), payload].concat()
 }
 
-/// The Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> [u8; 2] {
     let sum: u32 = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |b| u32::from(*b))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);

@@ -31,39 +31,29 @@ pub struct Difference {
     pub drift_percent: Option<f64>,
 }
 
-/// What a difference shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// The whole interval lies above 0.
-    Higher,
-    /// The whole interval lies below 0.
-    Lower,
-    /// The interval contains 0.
-    NoDifferenceShown,
-    /// Tester, host or the end of the search bounds at least half of the repetitions of a run: a bound is not a value.
-    Bounded,
-    /// The repetitions are too few for an interval.
-    TooFewRepetitions,
-    /// A run has no value here.
-    NoValue,
-    /// A value of the reference is 0, so there is no difference in percent.
-    OfZero,
+method::worded! {
+    /// What a difference shows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Finding: in_words {
+        /// The whole interval lies above 0.
+        Higher = "higher",
+        /// The whole interval lies below 0.
+        Lower = "lower",
+        /// The interval contains 0.
+        NoDifferenceShown = "no difference shown",
+        /// Tester, host or the end of the search bounds at least half of the repetitions of a run: a bound is not a value.
+        Bounded = "not compared: a bound is not a value",
+        /// The repetitions are too few for an interval.
+        TooFewRepetitions = "not judged: too few repetitions",
+        /// A run has no value here.
+        NoValue = "not compared: no value",
+        /// A value of the reference is 0, so there is no difference in percent.
+        OfZero = "not compared: no percentage of 0",
+    }
 }
 
 impl Finding {
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Finding::Higher => "higher",
-            Finding::Lower => "lower",
-            Finding::NoDifferenceShown => "no difference shown",
-            Finding::Bounded => "not compared: a bound is not a value",
-            Finding::TooFewRepetitions => "not judged: too few repetitions",
-            Finding::NoValue => "not compared: no value",
-            Finding::OfZero => "not compared: no percentage of 0",
-        }
-    }
-
     pub fn is_judged(self) -> bool {
         matches!(self, Finding::Higher | Finding::Lower | Finding::NoDifferenceShown)
     }

@@ -28,16 +28,18 @@ pub struct JudgedLimit {
     pub why: Option<String>,
 }
 
-/// Whether a value meets a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitVerdict {
-    /// The whole interval meets it.
-    Met,
-    /// No part of the interval meets it.
-    Missed,
-    /// A part of the interval meets it, or there is no value.
-    Undecided,
+method::worded! {
+    /// Whether a value meets a limit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LimitVerdict: word {
+        /// The whole interval meets it.
+        Met = "met",
+        /// No part of the interval meets it.
+        Missed = "missed",
+        /// A part of the interval meets it, or there is no value.
+        Undecided = "undecided",
+    }
 }
 
 impl LimitVerdict {
@@ -46,14 +48,6 @@ impl LimitVerdict {
             LimitVerdict::Met => "✓",
             LimitVerdict::Missed => "✗",
             LimitVerdict::Undecided => "?",
-        }
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            LimitVerdict::Met => "met",
-            LimitVerdict::Missed => "missed",
-            LimitVerdict::Undecided => "undecided",
         }
     }
 }

@@ -41,14 +41,16 @@ pub struct Model {
     pub outcome: SeriesModel,
 }
 
-/// The quantity that varies along a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Along {
-    /// Cores of the DUT.
-    Cores,
-    /// Connections.
-    Connections,
+method::worded! {
+    /// The quantity that varies along a series.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Along: name {
+        /// Cores of the DUT.
+        Cores = "cores",
+        /// Connections.
+        Connections = "connections",
+    }
 }
 
 /// The model of a series. Rates are per direction.
@@ -72,43 +74,23 @@ pub struct LeftOut {
     pub why: Unusable,
 }
 
-/// Why a result is not a point of a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unusable {
-    /// It is a lower or an upper bound.
-    Bound,
-    /// It has no rate.
-    NoRate,
-    /// The rate contains the tester's time.
-    ClosedLoop,
-    /// Tester and DUT shared a core.
-    SharesCore,
-}
-
-impl Unusable {
-    /// Text in words.
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Unusable::Bound => "a bound",
-            Unusable::NoRate => "no rate",
-            Unusable::ClosedLoop => "closed loop",
-            Unusable::SharesCore => "shares a core with the tester",
-        }
+method::worded! {
+    /// Why a result is not a point of a fit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Unusable: in_words {
+        /// It is a lower or an upper bound.
+        Bound = "a bound",
+        /// It has no rate.
+        NoRate = "no rate",
+        /// The rate contains the tester's time.
+        ClosedLoop = "closed loop",
+        /// Tester and DUT shared a core.
+        SharesCore = "shares a core with the tester",
     }
 }
 
 impl Along {
-    const ALL: [Along; 2] = [Along::Cores, Along::Connections];
-
-    /// Its name: `cores`, `connections`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Along::Cores => "cores",
-            Along::Connections => "connections",
-        }
-    }
-
     fn position(self, result: &PointResult) -> Count {
         match self {
             Along::Cores => result.cores.into(),

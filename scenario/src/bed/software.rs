@@ -4,36 +4,26 @@
 use key::kind::Choice;
 use tech::{Names, Plays, Technology};
 
-/// The part of a technology that a box is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TechnologyPart {
-    /// All of a technology without edges.
-    Whole,
-    /// The customer edge.
-    Ce,
-    /// The NAT44 of a customer edge of two boxes.
-    CeNat44,
-    /// The stateless translator of a customer edge of two boxes.
-    CeNat46,
-    /// The provider edge.
-    Pe,
-    /// Both edges.
-    Dual,
+method::worded! {
+    /// The part of a technology that a box is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TechnologyPart: name {
+        /// All of a technology without edges.
+        Whole = "whole",
+        /// The customer edge.
+        Ce = "ce",
+        /// The NAT44 of a customer edge of two boxes.
+        CeNat44 = "ce-nat44",
+        /// The stateless translator of a customer edge of two boxes.
+        CeNat46 = "ce-nat46",
+        /// The provider edge.
+        Pe = "pe",
+        /// Both edges.
+        Dual = "dual",
+    }
 }
 
 impl TechnologyPart {
-    /// Name in hooks.
-    pub fn name(self) -> &'static str {
-        match self {
-            TechnologyPart::Whole => "whole",
-            TechnologyPart::Ce => "ce",
-            TechnologyPart::CeNat44 => "ce-nat44",
-            TechnologyPart::CeNat46 => "ce-nat46",
-            TechnologyPart::Pe => "pe",
-            TechnologyPart::Dual => "dual",
-        }
-    }
-
     /// Edge that it is, or belongs to; any of a technology without edges.
     pub fn plays(self) -> Plays {
         match self {

@@ -39,7 +39,6 @@ pub(crate) fn aftr(c: &Config) -> Bed<Aftr> {
     with_workers(c, 1)
 }
 
-/// Returns an AFTR with a changed configuration.
 pub(crate) fn aftr_with(change: impl FnOnce(&mut Config)) -> Bed<Aftr> {
     let mut c = config();
     change(&mut c);

@@ -83,7 +83,6 @@ fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Header>>) -> Header {
 
 pub(super) type At<'a> = (&'a str, u16);
 
-/// A UDP frame over IPv4.
 pub(super) fn udp4(from: At, to: At) -> Vec<u8> {
     V4.arriving(&udp(from, to))
 }

@@ -19,7 +19,6 @@ fn br() -> Bed<Tunnel<MapEBr>> {
     br_with_mtu(1500)
 }
 
-/// A border relay whose IPv4 link has this MTU.
 fn br_with_mtu(mtu: u16) -> Bed<Tunnel<MapEBr>> {
     let mut config = Config::new(Side::Customer, v4_side(), v6_side());
     config.v4.mtu = mtu;

@@ -21,7 +21,6 @@ fn br() -> Bed<Translate<MapTBr>> {
     br_with_mtu(1500)
 }
 
-/// A border relay whose IPv4 link has this MTU.
 fn br_with_mtu(mtu: u16) -> Bed<Translate<MapTBr>> {
     let mut config = br_config();
     config.v4.mtu = mtu;

@@ -32,7 +32,6 @@ pub(crate) fn gateway(config: Config) -> Gateway {
     with_workers(&config, 1)
 }
 
-/// Returns a gateway with a changed configuration.
 pub(crate) fn gateway_with(change: impl FnOnce(&mut Config)) -> Gateway {
     let mut c = config();
     change(&mut c);

@@ -17,7 +17,6 @@ fn with(statics: &[&str]) -> Config {
 const WEB: &str = "tcp 192.0.2.1:80 -> 10.0.0.10:8080";
 const DNS: &str = "udp 192.0.2.1:53 -> 10.0.0.10:5353";
 
-/// Every behaviour that mapping and filtering can have.
 fn behaviours(c: &Config) -> Vec<Config> {
     let filters = [Filtering::EndpointIndependent, Filtering::AddressDependent, Filtering::AddressAndPortDependent];
     let mut all: Vec<Config> = filters.into_iter().map(|filtering| Config { filtering, ..c.clone() }).collect();

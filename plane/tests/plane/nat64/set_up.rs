@@ -51,14 +51,12 @@ pub(crate) fn nat64(c: &Config) -> Bed<Nat64> {
     with_workers(c, 1)
 }
 
-/// Returns a NAT64 with a changed configuration.
 pub(crate) fn nat64_with(change: impl FnOnce(&mut Config)) -> Bed<Nat64> {
     let mut c = config();
     change(&mut c);
     nat64(&c)
 }
 
-/// Returns the configuration itself, and a copy with a separate mapping for each connection.
 pub(crate) fn both_mappings(c: Config) -> [Config; 2] {
     let nat = c.nat.clone().per_connection();
     [c.clone(), Config { nat, ..c }]

@@ -41,7 +41,6 @@ pub(crate) fn nat66(c: &Config) -> Bed<Nat66> {
     with_workers(c, 1)
 }
 
-/// Returns a NAT66 with a changed configuration.
 pub(crate) fn nat66_with(change: impl FnOnce(&mut Config)) -> Bed<Nat66> {
     let mut c = config();
     change(&mut c);

@@ -21,9 +21,7 @@ use testbed::prelude::*;
 
 /// A stateful function, and the addresses around it.
 pub(super) trait Stateful: Function + Sized + 'static {
-    /// IP versions of customers and of the Internet.
     const VERSIONS: [u8; 2];
-    /// Steering of both sides.
     const STEERING: [Steering; 2];
     /// What the names of its NAT's counters begin with.
     const NAT: &'static str;
@@ -143,7 +141,6 @@ fn map<N: Stateful>(g: &mut Bed<N>, from: At, to: At) -> At {
     g.map(from, known::<N>(to))
 }
 
-/// Opens a connection from a customer.
 #[track_caller]
 fn open<N: Stateful>(g: &mut Bed<N>, from: At, to: At) -> At {
     let outside = g.seen_out(&tcp(from, known::<N>(to), "S")).from;

@@ -20,7 +20,6 @@ each! {
     quotas_begin_and_end_at_a_reload: nat44 nat64 aftr;
 }
 
-/// Every behaviour that mapping and filtering can have.
 const BEHAVIOURS: [&dyn Fn(&mut Config); 4] =
     [MAPPINGS[0], MAPPINGS[1], &|c| c.filtering = AddressDependent, &|c| c.filtering = AddressAndPortDependent];
 

@@ -26,7 +26,6 @@ pub(crate) fn six(text: &str) -> [u8; 16] {
     text.parse::<Ipv6Addr>().unwrap().octets()
 }
 
-/// An IPv6 packet of any protocol.
 pub(crate) fn raw6(src: &str, dst: &str, hops: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::raw(src, dst, hops, protocol, payload))
 }

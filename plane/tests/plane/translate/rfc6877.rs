@@ -20,7 +20,6 @@ fn clat(hosts: Hosts) -> Bed<Clat> {
     clat_with_mtu(hosts, 1500)
 }
 
-/// A CLAT whose IPv4 link has this MTU.
 fn clat_with_mtu(hosts: Hosts, mtu: u16) -> Bed<Clat> {
     let mut c = config();
     c.ipv6 = Side::Internet;

@@ -4,7 +4,6 @@ use etherparse::{Ipv4HeaderSlice, NetSlice, SlicedPacket, TransportSlice};
 use std::net::Ipv6Addr;
 use testbed::{fragments, packets};
 
-/// An IPv4 address and a port.
 pub(super) type At = ([u8; 4], u16);
 
 pub(super) const MAC4: [u8; 6] = [2, 0, 0, 0, 4, 1];
@@ -33,12 +32,10 @@ fn packet(frame: Vec<u8>) -> Vec<u8> {
     frame[14..].to_vec()
 }
 
-/// An IPv4 packet: UDP.
 pub(super) fn udp(from: At, to: At, payload: &[u8]) -> Vec<u8> {
     packet(packets::udp_with(from, to, 64, payload))
 }
 
-/// An IPv4 packet: TCP.
 pub(super) fn tcp(from: At, to: At, payload: &[u8]) -> Vec<u8> {
     packet(packets::tcp_with(from, to, "A", payload))
 }
@@ -83,7 +80,6 @@ pub(super) fn frame4(packet: &[u8]) -> Vec<u8> {
     f
 }
 
-/// An IPv6 packet with this next header.
 pub(super) fn ipv6(src: &str, dst: &str, next: u8, payload: &[u8]) -> Vec<u8> {
     let mut p = vec![0x60, 0, 0, 0];
     p.extend_from_slice(&(payload.len() as u16).to_be_bytes());

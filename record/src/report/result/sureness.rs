@@ -3,26 +3,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How sure a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SureWord {
-    /// Tester or host decided, or fewer than half of the repetitions have a figure.
-    Low,
-    /// Neither of the others.
-    Medium,
-    /// All repetitions, an interval of at most ± 5 %, and the device was the limit.
-    High,
-}
-
-impl SureWord {
-    /// `LOW`, `MEDIUM`, `HIGH`.
-    pub fn name(self) -> &'static str {
-        match self {
-            SureWord::Low => "LOW",
-            SureWord::Medium => "MEDIUM",
-            SureWord::High => "HIGH",
-        }
+method::worded! {
+    /// How sure a value is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum SureWord: name {
+        /// Tester or host decided, or fewer than half of the repetitions have a figure.
+        Low = "LOW",
+        /// Neither of the others.
+        Medium = "MEDIUM",
+        /// All repetitions, an interval of at most ± 5 %, and the device was the limit.
+        High = "HIGH",
     }
 }
 
