@@ -76,7 +76,17 @@ const CAUSES: &[Cause] = &[
         next: "the ICMP error says why",
     },
     Cause {
-        holds: |seen| seen.fault == Some(Fault::OutsidePool) && seen.is_of_inside(),
+        holds: |seen| seen.is_untranslated() && seen.entries.is_some_and(|entries| entries > 0),
+        words: "the box does not translate {from} to {to}, but tracks connections: its NAT rule does not match these frames",
+        next: "have the rule where frames leave on its {to} interface, for the addresses behind its {from} interface",
+    },
+    Cause {
+        holds: |seen| seen.is_untranslated() && seen.entries == Some(0),
+        words: "the box does not translate {from} to {to}, and tracks no connection: it has no NAT rule",
+        next: "give it one (Linux: snat or masquerade in a nat chain at postrouting) where frames leave on its {to} interface",
+    },
+    Cause {
+        holds: |seen| seen.is_untranslated(),
         words: "the box does not translate {from} to {to}",
         next: "have its NAT rule (snat, masquerade) where frames leave on its {to} interface",
     },
@@ -132,6 +142,11 @@ impl Seen<'_> {
     /// Nothing arrived, neither right nor wrong.
     fn is_silent(&self) -> bool {
         self.leg.received == 0 && self.fault.is_none()
+    }
+
+    /// The frames passed the box with their own addresses.
+    fn is_untranslated(&self) -> bool {
+        self.fault == Some(Fault::OutsidePool) && self.is_of_inside()
     }
 
     /// The source of the wrong frames is in the network of the tester's left port.

@@ -127,14 +127,14 @@ const MISTAKES: &[Mistake] = &[
                 );
             })
         },
-        ["the box does not translate", "left to right", "where frames leave on its right interface"],
+        ["its NAT rule does not match these frames", "left to right", "where frames leave on its right interface"],
     ),
     (
         "no route",
         || over(&Bed::nat44(), |bed| run(&bed.device, "ip route del 198.19.0.0/24 dev d-right")),
         ["the box has no route to", "from 198.18.0.1", "give the box a route to"],
     ),
-    ("no NAT rule", || over(&Bed::forwarding(), |_| ()), ["the box does not translate", "left to right", "NAT"]),
+    ("no NAT rule", || over(&Bed::forwarding(), |_| ()), ["it has no NAT rule", "left to right", "give it one"]),
     (
         "firewall both ways",
         || firewall("drop"),
