@@ -346,6 +346,7 @@ pub(crate) struct ServeArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaKind {
     /// Scenario and gateway files
+    #[value(alias = "gateway")]
     Scenario,
     /// Bed files
     Bed,

@@ -3,7 +3,7 @@
 //! `trap ''` require.
 
 use crate::exit::Exit;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::io;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// `timeout`, shells and service managers signal the process and its process group.
 pub(crate) const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// Sets `stop` on Ctrl-C, SIGTERM and SIGHUP; a later signal ends the process at once, with [`Exit::Interrupted`].
+/// Sets `stop` on the signals of [`handled`]; a later signal ends the process at once, with [`Exit::Interrupted`].
 pub(crate) fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let handled = handled()?;
     // Before the flags, so that it sees every signal that sets one.
@@ -33,10 +33,18 @@ pub(crate) fn end_on(stop: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP without those that were ignored at the start.
+/// The signals of users that end a process, SIGQUIT excepted, which asks for its memory; without those that were ignored at
+/// the start.
 pub(crate) fn handled() -> io::Result<Vec<i32>> {
-    let ignored = ignored(&std::fs::read_to_string("/proc/self/status")?);
-    Ok([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)).collect())
+    const STATUS: &str = "/proc/self/status";
+    let status = std::fs::read_to_string(STATUS).map_err(|error| {
+        io::Error::new(error.kind(), format!("reading {STATUS}: {error}; mount /proc, and see `ulimit -n`"))
+    })?;
+    let ignored = ignored(&status);
+    Ok([SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2]
+        .into_iter()
+        .filter(|signal| !ignored.contains(signal))
+        .collect())
 }
 
 /// Ignored signals, from `/proc/PID/status`.
@@ -115,10 +123,12 @@ mod tests {
 
     #[test]
     fn a_signal_that_was_ignored_stays_ignored() {
-        let mut usual = SignalledChild::after(":");
-        usual.send(Signal::HUP);
-        // The signal may be delivered with a delay.
-        while !usual.is_to_stop() {}
+        for signal in [Signal::HUP, Signal::ALARM, Signal::USR1, Signal::USR2] {
+            let mut usual = SignalledChild::after(":");
+            usual.send(signal);
+            // The signal may be delivered with a delay.
+            while !usual.is_to_stop() {}
+        }
         let mut nohup = SignalledChild::after("trap '' HUP INT");
         nohup.send(Signal::HUP);
         nohup.send(Signal::INT);

@@ -17,7 +17,7 @@ pub(crate) struct EndRequest {
 }
 
 impl EndRequest {
-    /// Handles Ctrl-C, SIGTERM and SIGHUP from now on, unless they were ignored at the start, as `nohup` requires.
+    /// Handles the signals of [`signals::handled`] from now on, unless they were ignored at the start, as `nohup` requires.
     pub(crate) fn on_signals() -> io::Result<EndRequest> {
         let (handled, stop) = (signals::handled()?, Arc::new(AtomicBool::new(false)));
         for signal in &handled {
