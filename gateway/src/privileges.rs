@@ -69,12 +69,22 @@ impl Limits {
     }
 }
 
+/// Lets the calling thread and its later ones only read below one folder, and drops all capabilities that this does not need.
+///
+/// # Errors
+/// When the kernel cannot do so; what it can do holds.
+pub fn limit_to_reading(folder: &Path) -> Result<(), LimitError> {
+    let dropped = to_read([folder]).and_then(port::privileges::keep_only);
+    limit_files(folder, None)?;
+    Ok(dropped?)
+}
+
 /// Lets the calling thread and its later ones only read below one folder and remove files of another, and open no TCP port or
 /// connection. Paths that do not exist are not allowed.
 ///
 /// # Errors
 /// When the kernel cannot do so.
-pub fn limit_files(read: &Path, remove: Option<&Path>) -> Result<(), LimitError> {
+fn limit_files(read: &Path, remove: Option<&Path>) -> Result<(), LimitError> {
     // Older kernels enforce what they support.
     let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
     let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::serve::{Access, Site, new_token, serve as answer, token_of};
 use crate::signals::end_on;
 use crate::term::{self, err, out};
-use gateway::privileges::limit_files;
+use gateway::privileges::limit_to_reading;
 use record::store::is_run;
 use serde_json::json;
 use std::net::TcpListener;
@@ -29,7 +29,7 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     end_on(&stop).map_err(|error| failed(format!("signals cannot be handled: {error}")))?;
     // A fault of the server then cannot disclose another file.
-    if let Err(error) = limit_files(&folder, None) {
+    if let Err(error) = limit_to_reading(&folder) {
         err(&format!("note: the kernel does not confine the server to {}: {error}\n", folder.display()));
     }
     let site = Site::new(&folder, access)

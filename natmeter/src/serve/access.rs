@@ -3,8 +3,8 @@
 
 use super::answer::{HTML, with_header, with_status};
 use super::page;
-use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, WWW_AUTHENTICATE};
-use hyper::{Response, StatusCode};
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode, Uri};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -54,6 +54,15 @@ fn given(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = cookies.flat_map(|cookies| cookies.split("; ")).filter_map(|cookie| cookie.split_once('='));
     bearer.into_iter().chain(pairs.filter(|(name, _)| *name == TOKEN_COOKIE).map(|(_, token)| token))
+}
+
+/// Whether it is open for which host a request is: it has several `Host` lines (RFC 9112, section 3.2), or names another one in
+/// its target.
+pub(super) fn is_ambiguous(uri: &Uri, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter().map(HeaderValue::as_bytes);
+    let (first, second) = (hosts.next(), hosts.next());
+    let target = uri.authority().map(|authority| authority.as_str().as_bytes());
+    second.is_some() || target.is_some_and(|target| !first.is_some_and(|first| first.eq_ignore_ascii_case(target)))
 }
 
 fn is_local(headers: &HeaderMap) -> bool {

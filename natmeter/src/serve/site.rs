@@ -1,6 +1,6 @@
 //! The site: which answer a request gets. Nothing outside the folder of runs is read, and nothing is written.
 
-use super::access::{Access, TOKEN_COOKIE};
+use super::access::{Access, TOKEN_COOKIE, is_ambiguous};
 use super::answer::{self, HTML, JSON, TEXT, ok, with_header, with_status};
 use super::live::LiveViews;
 use super::page::{self, failed, list, pair, run};
@@ -39,6 +39,9 @@ impl Site {
     }
 
     pub(super) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response<String> {
+        if is_ambiguous(uri, headers) {
+            return failed(StatusCode::BAD_REQUEST, "the request names several hosts: name one");
+        }
         let query = Query::of(uri);
         if let Some(token) = query.get("token").filter(|token| self.access.is_token(token)) {
             return logged_in(uri, &query, token);

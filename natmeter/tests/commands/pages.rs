@@ -236,6 +236,18 @@ fn other_methods_hosts_and_sizes_are_refused() {
         assert_eq!(status(other), 421, "{other}");
     }
     assert_eq!(server.send("GET / HTTP/1.1\r\n\r\n").status, 421);
+    for (target, hosts, expected) in [
+        ("/", "Host: localhost\r\nHost: example.org\r\n", 400),
+        ("/", "Host: localhost\r\nHost: localhost\r\n", 400),
+        ("http://example.org/", "Host: localhost\r\n", 400),
+        ("http://localhost/", "", 400),
+        ("http://localhost/", "Host: LOCALHOST\r\n", 200),
+        ("http://example.org/", "Host: example.org\r\n", 421),
+    ] {
+        assert_eq!(server.send(&format!("GET {target} HTTP/1.1\r\n{hosts}\r\n")).status, expected, "{target} {hosts}");
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
     let long = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(100_000));
     assert!(matches!(server.send(&long).status, 0 | 400 | 414 | 431));
     let many = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "a: b\r\n".repeat(200));

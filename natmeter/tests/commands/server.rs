@@ -55,6 +55,10 @@ impl Server {
         Server { child, address: SocketAddr::from(([127, 0, 0, 1], port)), url }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
