@@ -7,7 +7,7 @@ use scenario::axis;
 use scenario::{Point, Scenario, Sequence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Separates the key of a measurement from the number of a later attempt.
 const ATTEMPT: &str = "#";
@@ -118,6 +118,15 @@ impl Plan {
     pub fn points(&self) -> impl Iterator<Item = &Point> {
         let mut known = HashSet::new();
         self.measurements.iter().map(|m| &m.point).filter(move |point| known.insert(*point))
+    }
+
+    /// Sorts the measurements that are left of this plan: of each device and metric the first repetitions, then all further
+    /// ones of a value after each other.
+    pub fn finish_values(&self, left: &mut [Measurement]) {
+        let places: HashMap<&Point, usize> = self.points().enumerate().map(|(place, point)| (point, place)).collect();
+        for alike in left.chunk_by_mut(|a, b| (a.point.dut, &a.metric) == (b.point.dut, &b.metric)) {
+            alike.sort_by_key(|m| (m.repetition > 1, places.get(&m.point).copied(), m.repetition));
+        }
     }
 
     pub fn predicted(&self) -> Nanos {
@@ -242,6 +251,19 @@ mod tests {
             ]
         );
         assert_eq!(keys.len(), Plan::new(&scenario).measurements.len());
+    }
+
+    /// Of the first metric the first repetitions, then each value to its end; then the second metric.
+    #[test]
+    fn values_are_finished_one_after_the_other() {
+        let options = Options { full: false, set: vec!["measure.repetitions=3".to_owned()], ..Options::default() };
+        let scenario = parse("test.toml", KERNEL, &options, tech::ALL).unwrap().scenario;
+        let plan = Plan::in_order(&scenario, Sequence::Interleaved);
+        let mut left = plan.measurements[4..10].to_vec();
+        plan.finish_values(&mut left);
+        let found: Vec<(u64, u32)> = left.iter().map(|m| (m.point.connections, m.repetition)).collect();
+        assert_eq!(found[..5], [(200_000, 1), (50_000, 2), (50_000, 3), (200_000, 2), (200_000, 3)]);
+        assert_eq!(left[5], plan.measurements[9]);
     }
 
     /// Devices are measured at all combinations of the axes that apply to them, and keys name these axes.

@@ -202,14 +202,19 @@ impl<'a> Run<'a> {
             tested.keep(self.folder.dir())?;
             self.tell(&Event::SelfTested(tested.verdict))?;
         }
-        let order = self.in_order();
+        let mut order = self.in_order();
         self.compare_with_the_first_machine()?;
         // A resumed run keeps the ceilings with which its searches began; with others, the recorded
         // trials would not match.
         let known = self.folder.dir().document(CALIBRATION)?;
         self.calibration = known.unwrap_or_default();
         self.end_repetitions()?;
-        for visit in order.chunk_by(|a, b| a.point == b.point) {
+        let mut rest = &mut order[..];
+        while !rest.is_empty() {
+            self.order_by_time(rest);
+            let of_point = rest.chunk_by(|a, b| a.point == b.point).next().map_or(0, <[Measurement]>::len);
+            let (visit, later) = rest.split_at_mut(of_point);
+            rest = later;
             let left: HashSet<&Measurement> = self.left().collect();
             if visit.iter().any(|m| left.contains(m)) {
                 if is_over(self.end) {

@@ -36,6 +36,15 @@ impl Run<'_> {
         fits(self.began.elapsed(), self.pace().max(1.0), needed, limit)
     }
 
+    /// If what is left does not fit into the scenario's limit, at the speed so far, finishes one value after the other: so some
+    /// have all their repetitions, instead of all having few.
+    pub(super) fn order_by_time(&self, left: &mut [Measurement]) {
+        let limit = self.scenario.time_limit.map(Duration::from);
+        if limit.is_some_and(|limit| !fits(self.began.elapsed(), self.pace().max(1.0), self.left(), limit)) {
+            self.plan.finish_values(left);
+        }
+    }
+
     /// Whether time is left to repeat; nothing is repeated without a time limit, nor after it.
     pub(super) fn has_time_to_repeat(&self, measurements: &[Measurement]) -> bool {
         let limit = self.scenario.time_limit.map(Duration::from);

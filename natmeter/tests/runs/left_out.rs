@@ -1,7 +1,7 @@
 //! Runs with a time limit that are interrupted and resumed. Skipped measurements must neither come between the trials of an
 //! interrupted measurement nor change its settings.
 
-use crate::simulated::{folder, header, resume, run, trials};
+use crate::simulated::{SCENARIO, folder, header, header_of, resume, run, set, trials};
 use method::{Nanos, TrialRecord};
 use natmeter::event::{Event, Listener};
 use natmeter::rig::RunContext;
@@ -70,6 +70,24 @@ fn a_repeated_search_knows_the_same_results() {
     let without_result = "simulated/n=100000/cores=1/throughput/1";
     keep(&path, |_| true, |key| key != without_result);
     assert_eq!(resume(&path, &unlimited).len(), 8);
+}
+
+/// Interleaved, unless what is left does not fit into the limit: then each value is finished.
+#[test]
+fn some_values_have_all_repetitions_where_time_is_short() {
+    for (limit, expected) in [
+        (None, [(100_000, 1), (1_000_000, 1), (100_000, 2), (1_000_000, 2), (100_000, 3), (1_000_000, 3)]),
+        (Some(5_500), [(100_000, 1), (1_000_000, 1), (100_000, 2), (100_000, 3), (1_000_000, 2), (1_000_000, 3)]),
+    ] {
+        let set = set(&["metrics=throughput", "repetitions=3", "order=interleaved"]);
+        let mut header = header_of(SCENARIO, set);
+        header.scenario.time_limit = limit.map(Nanos::from_secs);
+        header.plan.measurements.iter_mut().for_each(|m| m.predicted = Nanos::from_secs(1_000));
+        let dir = tempfile::tempdir().unwrap();
+        let made = run(dir.path(), &header).1.into_iter().map(|outcome| outcome.measurement);
+        let found: Vec<(u64, u32)> = made.map(|m| (m.point.connections, m.repetition)).collect();
+        assert_eq!(found, expected, "{limit:?}");
+    }
 }
 
 /// Counts events, and waits.

@@ -10,7 +10,7 @@ use scenario::{Options, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-const SCENARIO: &str = r#"
+pub(crate) const SCENARIO: &str = r#"
 name = "simulated"
 about = "A device of known truth."
 [dut.simulated]
