@@ -184,7 +184,7 @@ fn difference(
     let [first_text, text] =
         [first_run, run].map(|run| scenario_text(&Dir::open(run)?).map(|text| scenario::limits::without(&text)));
     // Cells and beds are what the parts of a campaign differ in.
-    let options = |record: &Record| Options { bed: None, cell: None, ..record.header.options.clone() };
+    let options = |record: &Record| Options { bed: None, cell: None, ..record.header.options.without_limits() };
     let checks = [
         ("the scenario", first_text? == text?),
         ("the options of the command line", options(first) == options(record)),

@@ -7,7 +7,7 @@ use crate::file::{ScenarioError, text_of};
 use crate::{Point, Scenario};
 use key::kind::{Shape, ValueKind, path, text};
 use key::quantity::{self, WrittenRate};
-use key::{Book, Chapter, Fault, Node, Refuse, TreeTable, Value, Wrong, did_you_mean, needed};
+use key::{Book, Chapter, Complaints, Fault, Node, Refuse, TreeTable, Value, Wrong, did_you_mean, needed};
 use procedure::Metric;
 use procedure::metric::{Origin, Unit, by_key};
 use serde_json::json;
@@ -229,12 +229,15 @@ key::table! {
     }
 }
 
-/// Reads a file with a table `[limits]` and nothing else.
-pub fn read(path: &Path) -> Result<Limits, ScenarioError> {
+/// Reads a file with a table `[limits]` and nothing else, and returns its text, too.
+pub fn read(path: &Path) -> Result<(Limits, String), ScenarioError> {
     let text = text_of(path)?;
+    Ok((parse(&path.display().to_string(), &text)?, text))
+}
+
+pub(crate) fn parse(name: &str, text: &str) -> Result<Limits, Complaints> {
     let book = Book { chapters: vec![Chapter::of::<LimitsFile>("").lenient()], ..Book::default() };
-    let read =
-        book.load(&path.display().to_string(), &text, |sections| sections.table::<LimitsFile>(""), |_| Vec::new());
+    let read = book.load(name, text, |sections| sections.table::<LimitsFile>(""), |_| Vec::new());
     Ok(read?.limits)
 }
 

@@ -47,6 +47,16 @@ pub struct Options {
     /// The part of the matrix that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
+    /// The text of a file of limits that take the place of the scenario's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<String>,
+}
+
+impl Options {
+    /// What changes the measurement: all but limits.
+    pub fn without_limits(&self) -> Options {
+        Options { limits: None, ..self.clone() }
+    }
 }
 
 #[derive(Clone)]
@@ -202,11 +212,13 @@ fn loaded(
     faults.extend(limits::unmeasured(&both.into_iter().flatten().collect::<Vec<_>>()));
     let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans, origin)).collect();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
+    let limits = options.limits.as_deref().map(|text| limits::parse("--limits", text)).transpose()?;
     match if options.full { full } else { quick } {
         Some(mut scenario) if complaints.is_empty() => {
             noted.extend(rules::advice(&scenario));
             scenario.parameters = parameters(&tree);
             scenario.cell = options.cell;
+            scenario.limits = limits.unwrap_or(scenario.limits);
             settle(&mut scenario);
             admit_customers(&mut scenario, &spans);
             Ok(LoadedScenario {

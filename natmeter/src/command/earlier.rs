@@ -19,7 +19,7 @@ pub(super) fn latest(runs: &Path, loaded: &LoadedScenario) -> Option<(PathBuf, b
         text.is_some_and(|text| without(&text) == without(&loaded.text))
     };
     let records = folders.filter(is_same).filter_map(|run| Some((Record::read(&run, tech::ALL).ok()?, run)));
-    let same = records.filter(|(record, _)| record.header.options == loaded.options);
+    let same = records.filter(|(record, _)| record.header.options.without_limits() == loaded.options.without_limits());
     let (record, run) = same.max_by(|(a, _), (b, _)| a.header.started.cmp(&b.header.started))?;
     let (values, repetitions) = missing(&record.header, &record.outcomes);
     Some((run, values.is_empty() && repetitions.is_empty()))

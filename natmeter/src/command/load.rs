@@ -43,16 +43,24 @@ fn checked(output: Output, loaded: Result<LoadedScenario, ScenarioError>) -> Res
         Ok(loaded)
     });
     checked.map_err(|error| {
-        match &error {
-            _ if output.json => term::json(&error_event(&error)),
-            ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
-            ScenarioError::Unreadable { path, .. } => {
-                let meant = did_you_mean::scenario(path);
-                err(&format!("error: {error}\n{}", meant.map(|meant| format!("{meant}\n")).unwrap_or_default()));
-            }
+        let exit = unusable(&error, output);
+        if let ScenarioError::Unreadable { path, .. } = &error
+            && let Some(meant) = did_you_mean::scenario(path).filter(|_| !output.json)
+        {
+            err(&format!("{meant}\n"));
         }
-        Exit::Usage
+        exit
     })
+}
+
+/// Returns the exit code after printing why a file cannot be used.
+pub(super) fn unusable(error: &ScenarioError, output: Output) -> Exit {
+    match error {
+        _ if output.json => term::json(&error_event(error)),
+        ScenarioError::Wrong(complaints) => err(&format!("{}\n", complaints.render(true))),
+        ScenarioError::Unreadable { .. } => err(&format!("error: {error}\n")),
+    }
+    Exit::Usage
 }
 
 /// Returns the exit code after printing why the scenario cannot be carried out.

@@ -1,6 +1,7 @@
 //! `natmeter report`: prints the report of a run folder, in any format.
 
-use super::{failed, import, usage};
+use super::load::{is_run, unusable};
+use super::{failed, import};
 use crate::cli::{Output, ReportArgs};
 use crate::exit::Exit;
 use crate::term::{columns_of, err, folded, out};
@@ -16,13 +17,13 @@ pub(super) fn screen(verbose: bool) -> Screen {
 }
 
 pub(super) fn report(args: &ReportArgs, output: Output) -> Result<Exit, Exit> {
-    let limits = args.limits.as_deref().map(limits).transpose()?;
-    print(args, limits.as_ref(), output)
+    let limits = args.limits.as_deref().map(|file| limits(file, output)).transpose()?;
+    print(args, limits.map(|(limits, _)| limits).as_ref(), output)
 }
 
 fn print(args: &ReportArgs, limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
     let format = args.format.as_deref().unwrap_or(output.format());
-    super::load::is_run(&args.run)?;
+    is_run(&args.run)?;
     let imported = import::read(&args.compare_with)?;
     let mut report = read(&args.run, limits)?;
     report.imported = imported;
@@ -42,8 +43,9 @@ pub(super) fn of_run(run: &Path, limits: Option<&Limits>, output: Output) -> Res
     print(&ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() }, limits, output)
 }
 
-pub(super) fn limits(file: &Path) -> Result<Limits, Exit> {
-    scenario::limits::read(file).map_err(usage)
+/// Reads the limits of a file, and its text.
+pub(super) fn limits(file: &Path, output: Output) -> Result<(Limits, String), Exit> {
+    scenario::limits::read(file).map_err(|error| unusable(&error, output))
 }
 
 pub(super) fn read(run: &Path, limits: Option<&Limits>) -> Result<Report, Exit> {

@@ -30,8 +30,9 @@ use std::time::SystemTime;
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
     let RunOptions { changes, turn, folder: runs, limits } = options;
     let mut loaded = load(file, changes, output)?;
-    if let Some(limits) = limits {
-        loaded.scenario.limits = report::limits(limits)?;
+    if let Some(file) = limits {
+        let (limits, text) = report::limits(file, output)?;
+        (loaded.scenario.limits, loaded.options.limits) = (limits, Some(text));
     }
     let limits = Some(loaded.scenario.limits.clone());
     if let Some((run, is_complete)) = runs.go_on.then(|| latest(runs.path(), &loaded)).flatten() {

@@ -48,6 +48,7 @@ fn a_run_ends_with_a_mark_for_each_limit_and_the_code_of_the_worst() {
         let (exit, text, errors) = judged(limits, "text");
         let said = format!("{text}{errors}").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(exit == code && said.contains(words), "{limits}: {exit}: {said}");
+        assert!(!said.contains("error: error"), "{said}");
     }
     let (_, json, _) = judged("throughput = [\"> 3.2M\", \">= 3M\"]", "json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -57,6 +58,13 @@ fn a_run_ends_with_a_mark_for_each_limit_and_the_code_of_the_worst() {
     let (_, junit, _) = judged("throughput = [\"> 3.2M\", \">= 3M\", \"> 1M\"]", "junit");
     let suite = junit.split("<testsuite name=\"limits\"").nth(1).unwrap();
     assert!(suite.contains("tests=\"3\" failures=\"1\"") && suite.contains("skipped=\"1\""), "{junit}");
+    // The folder of a run keeps the limits of a file.
+    let kept = ended(&folder, &[&RUN[..], &["--limits", "limits.toml", "--runs", "kept"]].concat());
+    let run = only_run(&folder.path().join("kept")).unwrap();
+    let run = run.to_str().unwrap();
+    for (code, text, errors) in [kept, ended(&folder, &["report", run]), ended(&folder, &["resume", run, "--beside"])] {
+        assert!(code == 8 && text.contains("✗ throughput > 3.2M: "), "{code}: {text}{errors}");
+    }
     // A run goes on if its limits changed.
     std::fs::write(folder.path().join("scenario.toml"), format!("{SCENARIO}[limits]\nthroughput = \"> 3.2M\"\n"))
         .unwrap();

@@ -44,7 +44,7 @@ impl Run {
 /// Returns 16 hexadecimal digits that are the same for runs with the same text of the scenario without its limits, options and bed (FNV-1a; no
 /// protection against forgery).
 pub fn scenario_id(text: &str, options: &scenario::Options) -> String {
-    let options = serde_json::to_string(options).unwrap_or_default();
+    let options = serde_json::to_string(&options.without_limits()).unwrap_or_default();
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash =
         scenario::limits::without(text).bytes().chain([0]).chain(options.bytes()).fold(0xcbf2_9ce4_8422_2325, fold);

@@ -1,7 +1,7 @@
 //! The document of a report, which the formats for readers print.
 
 use super::figure::{COMPARISONS, DETAILS, FigureKind};
-use super::{Report, facts, glance, number, published, section, table, terms};
+use super::{Report, facts, files, glance, number, published, section, table, terms};
 use crate::folder::{CommandLine, FactTable, SelfTest};
 use crate::printable::in_shell;
 use document::report::{Command, PublishedValues, Verdict};
@@ -112,6 +112,7 @@ fn command_line(report: &Report) -> String {
     let mut words = vec!["natmeter".to_owned(), "run".to_owned(), format!("{}.toml", report.header.scenario.name)];
     words.extend(options.full.then(|| "--full".to_owned()));
     words.extend(options.bed.iter().flat_map(|bed| ["--bed".to_owned(), bed.name.clone()]));
+    words.extend(options.limits.iter().flat_map(|_| ["--limits".to_owned(), files::LIMITS.to_owned()]));
     words.extend(options.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
     words.iter().map(|word| in_shell(word)).collect::<Vec<_>>().join(" ")
 }

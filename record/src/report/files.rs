@@ -4,6 +4,9 @@ use super::{Report, csv, json};
 use crate::printable::printable;
 use document::report::File;
 
+/// Name of the file of limits.
+pub(super) const LIMITS: &str = "limits.toml";
+
 pub(super) fn of(report: &Report) -> Vec<File> {
     let name = report.run_name();
     let file = |name: String, about: &str, media, text: &str| File {
@@ -28,5 +31,7 @@ pub(super) fn of(report: &Report) -> Vec<File> {
         let name = bed.name.rsplit('/').next().unwrap_or_default().to_owned();
         file(name, "the test bed", "application/toml", &bed.text)
     }));
+    let limits = report.header.options.limits.iter();
+    files.extend(limits.map(|text| file(LIMITS.to_owned(), "the limits", "application/toml", text)));
     files
 }
