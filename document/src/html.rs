@@ -10,13 +10,13 @@ use crate::table::{Column, Row, Table};
 use escaped as e;
 use std::fmt::Write;
 
-pub use report::render;
+pub use report::{SURE, render};
 
 const STYLE: &str = include_str!("report.css");
 
 /// A page of paragraphs, figures and tables without a report, such as that of a sizing.
 pub fn page(title: &str, paragraphs: &[String], figures: &[Figure], tables: &[Table]) -> String {
-    let mut out = begin(title);
+    let mut out = begin(title, "");
     let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>\n<main>", e(title));
     for paragraph in paragraphs {
         self::paragraph(&mut out, "", paragraph);
@@ -26,10 +26,11 @@ pub fn page(title: &str, paragraphs: &[String], figures: &[Figure], tables: &[Ta
     out + END
 }
 
-fn begin(title: &str) -> String {
+/// `head`: further elements of the head.
+fn begin(title: &str, head: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{head}\
          <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         e(title)
     )

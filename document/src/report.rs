@@ -64,8 +64,10 @@ pub struct Document {
 /// The results in sentences.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentences {
-    /// Sentences for each device: rates and their bounds; then what limited them.
+    /// Sentences for each device: rates and their bounds; then that the device limited them.
     pub found: Vec<String>,
+    /// How sure they are, with all reasons.
+    pub sure: String,
     /// What was found at single points.
     pub findings: Vec<Finding>,
     /// The models.
@@ -81,10 +83,12 @@ pub struct Sentences {
 impl Sentences {
     /// All sentences in order.
     pub fn all(&self) -> Vec<String> {
-        self.without(&[])
+        let mut all = self.without(&[]);
+        all.insert(self.found.len(), self.sure.clone());
+        all
     }
 
-    /// All sentences but these findings.
+    /// All sentences but how sure they are and these findings.
     pub fn without(&self, elsewhere: &[&Finding]) -> Vec<String> {
         let findings = self.findings.iter().filter(|finding| !elsewhere.contains(finding)).map(Finding::to_string);
         let rest = self.comparison.iter().chain(&self.repeated).chain([&self.kind]).cloned();

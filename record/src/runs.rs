@@ -4,10 +4,12 @@ use crate::merge::{MERGE, MergedFolder};
 use crate::plan::Measurement;
 use crate::printable::printable;
 use crate::read::{self, RecordError};
+use crate::report::result::SureWord;
 use crate::store::dir::LINES_AT_MOST;
 use crate::store::{
-    CALIBRATION, COMMANDS, Dir, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, StoreError, TRIALS,
+    CALIBRATION, COMMANDS, Dir, EVENTS, FACTS, HEADER, NULLS, PAGE, RESULTS, SCENARIO, SELF_TEST, StoreError, TRIALS,
 };
+use document::html::SURE;
 use rustix::fs::{FileType, Stat};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +24,8 @@ const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMM
 const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
 /// Octets at the end of the events in which the last event is searched. The event at the end of a run is a short line with a path.
 const LAST_EVENT: u64 = 8 << 10;
+/// Octets of the head of a page that come before its style.
+const HEAD: u64 = 256;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
@@ -43,6 +47,8 @@ pub struct RunSummary {
     pub planned: usize,
     pub measured: usize,
     pub has_ended: bool,
+    /// The word of its page, if the run has one.
+    pub how_sure: Option<&'static str>,
     /// Runs of a merged folder; none of a run.
     pub parts: Option<usize>,
 }
@@ -114,7 +120,7 @@ impl Runs {
             }
             let Ok(run) = all.folder(&name) else { continue };
             // Every trial is an event, too.
-            let stamp = stamp_of(&run, &[HEADER, RESULTS, EVENTS]);
+            let stamp = stamp_of(&run, &[HEADER, RESULTS, EVENTS, PAGE]);
             if stamp.iter().all(Option::is_none) {
                 continue;
             }
@@ -229,7 +235,7 @@ fn summary(folder: &Dir) -> Result<RunSummary, RecordError> {
         all.has_ended &= next.has_ended;
         all.started = all.started.min(next.started);
     }
-    Ok(RunSummary { parts: Some(runs.len()), ..all })
+    Ok(RunSummary { parts: Some(runs.len()), how_sure: None, ..all })
 }
 
 fn of_run(run: &Dir) -> Result<RunSummary, RecordError> {
@@ -246,8 +252,21 @@ fn of_run(run: &Dir) -> Result<RunSummary, RecordError> {
         planned: header.plan.measurements.len().saturating_sub(end.unwrap_or(0)),
         measured: measured(run)?,
         has_ended: end.is_some(),
+        how_sure: how_sure(run),
         parts: None,
     })
+}
+
+/// How sure the page that the run wrote is.
+fn how_sure(run: &Dir) -> Option<&'static str> {
+    let mut head = Vec::new();
+    run.read(PAGE, LINES_AT_MOST).ok()??.into_inner().take(HEAD).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    let word = head.split_once(SURE)?.1;
+    [SureWord::High, SureWord::Medium, SureWord::Low]
+        .map(SureWord::name)
+        .into_iter()
+        .find(|known| word.starts_with(known))
 }
 
 /// The part of a result that a list of runs reads.

@@ -24,6 +24,9 @@ const PARTS: [PagePart; 6] = [
     ("commands", "Commands", commands),
 ];
 
+/// What comes before the word of a report, in the head of its page.
+pub const SURE: &str = "<meta name=\"how-sure\" content=\"";
+
 /// Returns a document as a page that has these files in it.
 pub fn render(document: &Document, files: &[File]) -> String {
     let written = PARTS.iter().map(|(id, heading, write)| {
@@ -33,7 +36,7 @@ pub fn render(document: &Document, files: &[File]) -> String {
     });
     let parts: Vec<_> =
         written.chain([("files", "Files", links(files))]).filter(|(.., text)| !text.is_empty()).collect();
-    let mut out = begin(&document.title);
+    let mut out = begin(&document.title, &format!("{SURE}{}\">\n", document.glance.word));
     let _ = write!(
         out,
         "<header>\n<h1>{}</h1>\n{}<nav aria-label=\"Parts of the report\">\n",

@@ -13,7 +13,7 @@ from ._program import PathName, output
 Row = Dict[str, Union[int, float, str, None]]
 
 #: Columns of text, in which a number stays a text. Axes without numbers, such as `table`, need no mention.
-TEXTS = frozenset({"run", "started", "natmeter", "build", "conformance", "verdicts", "device", "technology", "metric", "stat"})
+TEXTS = frozenset({"run", "started", "natmeter", "build", "conformance", "verdicts", "device", "technology", "metric", "stat", "how_sure"})
 #: Columns that are numbers in a frame, also if every row lacks them.
 NUMBERS = ("value", "error", "low", "high", "coverage", "total")
 

@@ -27,7 +27,7 @@ percent_of_forwarding,trials,invalid,conformance";
 /// verdicts and results; then the figures of the result beside the value.
 const LAST_COLUMNS: &str = "table_entries,table_load_ms,table_kib,build,verdicts,one_sided,closed_loop,validation_failed,\
 shares_core,phase1_rate,phase1_lost,queued,tester_ceiling,null_before,null_after,cpu_ns_per_frame,cpu_ns_per_frame_low,\
-cpu_ns_per_frame_high,paired_ratio,paired_ratio_low,paired_ratio_high";
+cpu_ns_per_frame_high,paired_ratio,paired_ratio_low,paired_ratio_high,how_sure";
 
 fn render(report: &Report) -> String {
     head(COLUMNS, LAST_COLUMNS) + &report.results.iter().map(|result| line(report, result)).collect::<String>()
@@ -117,6 +117,11 @@ pub(super) fn ratios(result: &PointResult) -> [(&'static str, &'static str, Opti
     ]
 }
 
+/// The word of a result.
+pub(super) fn how_sure(result: &PointResult) -> &'static str {
+    result.how_sure.as_ref().map_or("", |sure| sure.word.name())
+}
+
 pub(super) fn error(bound: ResultKind, error: Rate) -> Field {
     Field::optional(matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error.0))
 }
@@ -186,7 +191,8 @@ fn line(report: &Report, result: &PointResult) -> String {
         .chain(swept(result))
         .chain([TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra))
         .chain([build.into(), verdicts(report).into()])
-        .chain(beside(report, result));
+        .chain(beside(report, result))
+        .chain([how_sure(result).into()]);
     csv::line(all)
 }
 

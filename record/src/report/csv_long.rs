@@ -2,7 +2,7 @@
 //! same for every run, so that the files of many runs can be joined.
 
 use super::csv::{
-    error, head, interval, median, rate_direction, ratios, sign, statistics, swept, total, unit, verdicts,
+    error, head, how_sure, interval, median, rate_direction, ratios, sign, statistics, swept, total, unit, verdicts,
 };
 use super::result::{PointResult, Repetition};
 use super::{Format, Report};
@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
 /// Columns before and after those of the further axes.
 const FIRST: &str =
     "run,started,natmeter,build,conformance,verdicts,device,technology,metric,unit,rate_direction,cores,connections";
-const LAST: &str = "stat,repetition,bound,kind,value,error,low,high,coverage,total,trials,invalid,after_s";
+const LAST: &str = "stat,repetition,bound,kind,value,error,low,high,coverage,total,trials,invalid,after_s,how_sure";
 
 /// The last columns of a line.
 #[derive(Default)]
@@ -40,6 +40,7 @@ struct Row {
     /// Trials, and invalid ones.
     trials: Option<[u64; 2]>,
     after_s: Option<f64>,
+    how_sure: &'static str,
 }
 
 fn render(report: &Report) -> String {
@@ -84,6 +85,7 @@ fn line(report: &Report, result: &PointResult, row: &Row) -> String {
         Field::optional(row.trials.map(|[all, _]| all)),
         Field::optional(row.trials.map(|[_, invalid]| invalid)),
         Field::optional(row.after_s),
+        row.how_sure.into(),
     ];
     csv::line(first.into_iter().chain(swept(result)).chain(last))
 }
@@ -131,6 +133,7 @@ fn of_all(result: &PointResult) -> impl Iterator<Item = Row> {
         error: result.error,
         interval: interval(result),
         trials: Some([result.trials, result.invalid]),
+        how_sure: how_sure(result),
         ..row("median", bound, 0.0)
     };
     let with_value = |(stat, value): (&str, Option<f64>)| {

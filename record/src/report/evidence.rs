@@ -6,6 +6,7 @@ use super::number::{self, plural};
 use super::result::PointResult;
 use super::{Report, limits};
 use crate::doubt::Doubt;
+use crate::folder::Cost;
 use crate::visit::{CHANGE, largest_factor};
 use document::Bound;
 use method::ResultKind;
@@ -84,7 +85,7 @@ impl Reason {
     }
 }
 
-/// The sentences about what limited these results, which are all exact.
+/// The sentences about the results, all exact, that the device limited. The reasons of `sure` are about the others.
 pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&PointResult]) -> Vec<String> {
     let limits: Vec<(&PointResult, Limit)> = results.iter().map(|c| (*c, limit(report, c))).collect();
     // Find the results with such a limit: their places and limits.
@@ -95,9 +96,6 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
     };
     let simulated = of(|limit| *limit == Limit::Simulated);
     let device = of(|limit| matches!(limit, Limit::Device(_)));
-    let host = of(|limit| matches!(limit, Limit::Host(_)));
-    let open = of(|limit| matches!(limit, Limit::Open(_)));
-    let without = of(|limit| *limit == Limit::NoNull);
     let sentences = [
         simulated.map(|(places, _)| format!("The simulated device was the limit{places}.")),
         device.map(|(places, limits)| {
@@ -106,23 +104,12 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
             let least = number::significant(Bound::AtLeast.rounded(headroom.fold(f64::INFINITY, f64::min), 2), 2);
             format!("The device was the limit{places}: the null device reaches at least {least} times each rate.")
         }),
-        host.map(|(places, limits)| {
-            let reasons = reasons(&limits);
-            format!("This host, not the device, decided{places}: {reasons}. {}", advice(report))
-        }),
-        open.map(|(places, limits)| {
-            format!("Whether the device was the limit is not shown{places}: {}.", reasons(&limits))
-        }),
-        without.map(|(places, _)| {
-            let why = no_null_device(report);
-            format!("No null device was measured{why}{places}: each rate is that of device, host and tester together.")
-        }),
     ];
     sentences.into_iter().flatten().collect()
 }
 
 /// Returns in parentheses why the first device has no null device.
-fn no_null_device(report: &Report) -> String {
+pub(super) fn no_null_device(report: &Report) -> String {
     let scenario = &report.header.scenario;
     match scenario.duts.first().map(|dut| dut.null_device(scenario)) {
         Some(Null::Nothing(why)) => format!(" ({why})"),
@@ -145,14 +132,17 @@ pub(super) fn reasons(limits: &[&Limit]) -> String {
     in_words.collect::<Vec<_>>().join("; ")
 }
 
-fn advice(report: &Report) -> String {
-    let cost = report.results.iter().filter_map(|c| c.cost.as_ref());
-    let has_cost = cost.clone().any(|cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some());
-    let compare = if has_cost { ", or compare the cost of a frame instead of the rates" } else { "" };
-    match facts::too_few_cores(report) {
-        Some(few) => format!("{few}{compare}."),
-        None if has_cost => format!("Measure on an idle machine{compare}."),
-        None => "Measure again on an idle machine with isolated cores.".to_owned(),
+/// What to do where this host was the limit; nothing where the reasons name the cores that it lacks.
+pub(super) fn advice(report: &Report) -> &'static str {
+    let is_host = |c: &PointResult| c.bound == ResultKind::Exact && matches!(limit(report, c), Limit::Host(_));
+    if !report.results.iter().any(is_host) || facts::too_few_cores(report).is_some() {
+        return "";
+    }
+    let has_cost = |cost: &Cost| cost.cpu_ns_per_frame.is_some() || cost.paired_ratio.is_some();
+    if report.results.iter().filter_map(|c| c.cost.as_ref()).any(has_cost) {
+        " Measure on an idle machine, or compare the cost of a frame instead of the rates."
+    } else {
+        " Measure again on an idle machine with isolated cores."
     }
 }
 

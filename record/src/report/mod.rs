@@ -53,6 +53,7 @@ use published::NearestPublished;
 use result::{PointResult, Sure, SureWord};
 use scenario::Lists;
 use schemars::JsonSchema;
+use section::shape::Shape;
 use serde::Serialize;
 use std::path::Path;
 
@@ -187,6 +188,9 @@ pub struct Report {
     pub models: Vec<model::Model>,
     /// Comparison with the nearest published values.
     pub beside: Vec<NearestPublished>,
+    /// The shapes of series beside published ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<Shape>,
     /// Results of other testers that the report prints beside the run; none of the run folder.
     #[serde(skip)]
     pub imported: Vec<Series>,
@@ -261,6 +265,7 @@ impl Report {
             models: model::Model::all(&results),
             results,
             beside: Vec::new(),
+            shapes: Vec::new(),
             imported: Vec::new(),
             limits: Vec::new(),
             doubts: Vec::new(),
@@ -272,6 +277,7 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
+        report.shapes = section::shapes(&report);
         let how_sure: Vec<Sure> = report.results.iter().map(|result| sure::of_result(&report, result)).collect();
         report.results.iter_mut().zip(how_sure).for_each(|(result, sure)| result.how_sure = Some(sure));
         report.how_sure = sure::of(&report);

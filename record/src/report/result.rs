@@ -5,6 +5,7 @@ mod relate;
 mod sureness;
 
 pub(crate) use relate::drift;
+pub(super) use relate::ratio;
 use relate::relate;
 pub use sureness::{Sure, SureWord};
 

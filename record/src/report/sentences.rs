@@ -2,7 +2,7 @@
 //! closed loop, unfinished run.
 
 use super::number::{self, percent, plural, si};
-use super::result::{PointResult, known};
+use super::result::{PointResult, Sure, known};
 use super::{Report, bottleneck, evidence, facts, limits, no_rate, parts, published, section, value, ways};
 use crate::doubt::Doubt;
 use crate::visit::CHANGE;
@@ -17,8 +17,10 @@ use std::cmp::Reverse;
 use std::fmt::Write;
 
 pub(super) fn of(report: &Report) -> Sentences {
+    let found = all_found(report);
     Sentences {
-        found: all_found(report),
+        sure: sure(&report.how_sure, &found) + evidence::advice(report),
+        found,
         findings: section::findings(report).into_iter().chain(bottleneck::findings(report)).collect(),
         models: section::of_models(report),
         comparison: comparison(report),
@@ -35,7 +37,15 @@ fn repeated(points: usize) -> Option<String> {
     Some(format!("{points} {were} repeated, because the null device changed by more than {change}."))
 }
 
-fn all_found(report: &Report) -> Vec<String> {
+/// "How sure: MEDIUM. 3 repetitions: an interval needs 5.", without reasons that are said before.
+fn sure(Sure { word, reasons }: &Sure, found: &[String]) -> String {
+    let reasons = reasons.iter().filter(|reason| !found.contains(&format!("{reason}.")));
+    let sentences = [word.name()].into_iter().chain(reasons.map(String::as_str));
+    format!("How sure: {}.", sentences.collect::<Vec<_>>().join(". "))
+}
+
+/// Why no figure of the run may be used.
+fn unusable(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     if !report.audit.findings.is_empty() {
         sentences.push("The record of this run is damaged: do not use its figures.".to_owned());
@@ -43,6 +53,11 @@ fn all_found(report: &Report) -> Vec<String> {
     if report.self_test.as_ref().is_some_and(|t| !t.passed) {
         sentences.push("The tester's self-test failed: do not use these figures.".to_owned());
     }
+    sentences
+}
+
+fn all_found(report: &Report) -> Vec<String> {
+    let mut sentences = unusable(report);
     let known: Vec<&PointResult> =
         report.results.iter().filter(|c| !c.repetitions.is_empty() || c.failing().is_some()).collect();
     let duts = document::distinct(report.results.iter().map(|c| c.dut));

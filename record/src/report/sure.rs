@@ -29,7 +29,8 @@ enum Cause {
     Strict,
     Asked,
     Open(Limit),
-    NoNull,
+    /// Why there is none, in parentheses.
+    NoNull(String),
 }
 
 impl Cause {
@@ -55,7 +56,7 @@ impl Cause {
             Cause::Noise | Cause::Wide(_) => 2,
             Cause::NoTrial | Cause::Early | Cause::Strict => 3,
             Cause::ClosedLoop | Cause::Asked => 4,
-            Cause::Half(..) | Cause::Open(_) | Cause::NoNull => 5,
+            Cause::Half(..) | Cause::Open(_) | Cause::NoNull(_) => 5,
         };
         (self.word(), place)
     }
@@ -97,8 +98,8 @@ impl Cause {
             Cause::Open(_) => {
                 format!("Whether the device was the limit is not shown: {}", evidence::reasons(&limits))
             }
-            Cause::NoNull => {
-                "Nothing shows what device, machine and tester each take: no null device was measured".to_owned()
+            Cause::NoNull(why) => {
+                format!("Nothing shows what device, machine and tester each take: no null device was measured{why}")
             }
         }
     }
@@ -188,7 +189,7 @@ fn causes(report: &Report, result: &PointResult) -> Vec<Cause> {
             Limit::Device(_) | Limit::Simulated => None,
             limit @ Limit::Host(_) => Some(Cause::Host(limit)),
             limit @ Limit::Open(_) => Some(Cause::Open(limit)),
-            Limit::NoNull => Some(Cause::NoNull),
+            Limit::NoNull => Some(Cause::NoNull(evidence::no_null_device(report))),
         }),
         _ => {}
     }

@@ -98,7 +98,8 @@ fn summary(brief: &RunSummary, link: &str, state: State) -> String {
     let live = format!(" · <a href=\"/run/{link}/live\">live view</a>");
     let live = if state == State::Unfinished { live.as_str() } else { "" };
     let (words, started, version) = (e(&words), e(&brief.started), e(&brief.version));
-    format!("<p>{words}</p>\n<p class=\"soft\">started {started} · natmeter {version}{live}</p>\n")
+    let sure = brief.how_sure.map_or_else(String::new, |word| format!("How sure? <strong>{word}</strong> · "));
+    format!("<p>{words}</p>\n<p class=\"soft\">{sure}started {started} · natmeter {version}{live}</p>\n")
 }
 
 /// All selected runs.
@@ -118,6 +119,7 @@ fn entry(run: &RunEntry) -> Value {
         "version": brief.map(|brief| &brief.version),
         "planned": brief.map(|brief| brief.planned),
         "measured": brief.map(|brief| brief.measured),
+        "how_sure": brief.map(|brief| brief.how_sure),
         "error": run.found.as_ref().err(),
     });
     entry.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));

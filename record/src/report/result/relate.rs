@@ -67,6 +67,26 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
     }
 }
 
+/// The interval of the ratio of two medians, widened by the drift of the host; or why there is none.
+pub(in crate::report) fn ratio(
+    own: &PointResult,
+    other: &PointResult,
+    scenario: &Scenario,
+) -> Result<Interval, &'static str> {
+    let is_exact = |c: &&PointResult| {
+        [ResultKind::Exact, ResultKind::Observed].contains(&c.bound)
+            && c.median().is_some_and(|median| c.bound_of(median) == Bound::Exact)
+    };
+    if ![own, other].iter().all(is_exact) {
+        return Err("a bound or no value");
+    }
+    let drift = if scenario.is_simulated(own.dut) { Some(0.0) } else { drift(own, other) };
+    let drift = drift.ok_or("no null device was measured")?;
+    let intervals = own.interval.zip(other.interval).filter(|_| own.has_interval() && other.has_interval());
+    let ratio = intervals.and_then(|(own, other)| own.over(other)).ok_or("too few repetitions for an interval")?;
+    Ok(ratio.widened(drift))
+}
+
 /// A ratio between two results, and the interval of the ratio of their medians. Neither, if one of both has too few
 /// repetitions.
 #[derive(Clone, Copy, Debug, Default)]

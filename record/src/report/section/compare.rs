@@ -1,6 +1,7 @@
 //! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of
 //! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
+use super::shape::{Shape, shape};
 use crate::import::Series as Imported;
 use crate::published::{self, PublishedFigure};
 use crate::report::published::{differences, is_median, is_of_queries, median};
@@ -16,14 +17,8 @@ use std::collections::BTreeSet;
 
 /// The section of all tables that the scenario names, and of imported results.
 pub(in crate::report) fn section(report: &Report) -> Option<Section> {
-    let named = &report.header.scenario.compare;
-    let published = named.iter().filter_map(|name| published::table(name)).map(Reference::of_table);
-    let all: Vec<Reference> = published.chain(report.imported.iter().map(Reference::of_import)).collect();
-    let beside: Vec<Comparison> = all
-        .iter()
-        .flat_map(|reference| devices(report).into_iter().map(move |dut| Comparison::of(report, reference, dut)))
-        .filter(|beside| !beside.pairs.is_empty())
-        .collect();
+    let all: Vec<Reference> = named(report).chain(report.imported.iter().map(Reference::of_import)).collect();
+    let beside: Vec<Comparison> = all.iter().flat_map(|reference| compared(report, reference)).collect();
     if beside.is_empty() {
         return None;
     }
@@ -40,8 +35,22 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     })
 }
 
-fn devices(report: &Report) -> BTreeSet<usize> {
-    report.results.iter().map(|result| result.dut).collect()
+/// The shapes of all series beside the tables that the scenario names.
+pub(in crate::report) fn shapes(report: &Report) -> Vec<Shape> {
+    let of = |reference: Reference| -> Vec<Shape> {
+        compared(report, &reference).flat_map(|beside| beside.pairs).filter_map(|pair| pair.shape).collect()
+    };
+    named(report).flat_map(of).collect()
+}
+
+fn named(report: &Report) -> impl Iterator<Item = Reference<'_>> {
+    report.header.scenario.compare.iter().filter_map(|name| published::table(name)).map(Reference::of_table)
+}
+
+fn compared<'a>(report: &'a Report, reference: &'a Reference<'a>) -> impl Iterator<Item = Comparison<'a>> {
+    let devices: BTreeSet<usize> = report.results.iter().map(|result| result.dut).collect();
+    let beside = devices.into_iter().map(move |dut| Comparison::of(report, reference, dut));
+    beside.filter(|beside| !beside.pairs.is_empty())
 }
 
 const PUBLISHED: &str = "published";
@@ -122,6 +131,8 @@ struct Pair {
     title: String,
     published: Values,
     measured: Values,
+    /// Whether they have the same shape, where both have two places.
+    shape: Option<Shape>,
 }
 
 impl Pair {
@@ -136,7 +147,7 @@ impl Pair {
         series.iter().filter_map(share).collect()
     }
 
-    fn of(metric: &str, report: &Report, reference: &Reference, results: &[&PointResult]) -> Pair {
+    fn of<'a>(metric: &str, report: &Report, reference: &Reference, results: &[&'a PointResult]) -> Pair {
         let x_name = reference.x_name();
         let medians = || reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
         let exact =
@@ -145,19 +156,29 @@ impl Pair {
             |result: &&PointResult| !is_total(metric) || medians().any(|value| median(value).compares_with(result));
         let of_metric = results.iter().copied().filter(|result| is_same(&result.metric, own(metric)));
         let results: Vec<&PointResult> = of_metric.filter(is_comparable).collect();
-        let measured = |result: &&PointResult| Some((place(report, result, x_name)?, value::quantity(result)?));
-        let sorted = |mut series: Values| {
-            series.sort_by(|a, b| a.0.total_cmp(&b.0));
-            series
-        };
-        let mut measured = sorted(results.iter().filter_map(measured).collect());
+        let placed = |result: &&'a PointResult| Some((place(report, result, x_name)?, *result));
+        let mut placed: Vec<(f64, &PointResult)> = results.iter().filter_map(placed).collect();
+        placed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let measured = |(x, result): &(f64, &PointResult)| Some((*x, value::quantity(result)?));
+        let mut measured: Values = placed.iter().filter_map(measured).collect();
         // A reference without places has one value: that of one measured point.
         if is_of_all(x_name) && measured.len() > 1 {
             measured.clear();
         }
+        let mut published: Values = medians().filter_map(|value| exact(&value)).collect();
+        published.sort_by(|a, b| a.0.total_cmp(&b.0));
         let metric = own(metric).to_owned();
-        let title = titled(&metric, &results);
-        Pair { title, published: sorted(medians().filter_map(|value| exact(&value)).collect()), measured, metric }
+        let values: Vec<(f64, f64)> = published.iter().map(|(x, value)| (*x, value.value)).collect();
+        let shape = shape(&values, &placed, &report.header.scenario, reference.word);
+        let shape = shape.map(|(as_published, falls, why)| Shape {
+            dut: results[0].dut_name.clone(),
+            metric: metric.clone(),
+            table: reference.number.to_owned(),
+            as_published,
+            falls,
+            why,
+        });
+        Pair { title: titled(&metric, &results), published, measured, metric, shape }
     }
 }
 
@@ -188,17 +209,15 @@ impl<'a> Comparison<'a> {
             );
         }
         notes.extend(reference.notes.iter().map(|note| (*note).to_owned()));
-        Comparison {
-            reference,
-            dut_name: results.first().map_or("", |result| &result.dut_name),
-            pairs: metrics
-                .into_iter()
-                .map(|metric| Pair::of(metric, report, reference, &results))
-                // What the document gives no place has none beside the run either.
-                .filter(|pair| !pair.published.is_empty())
-                .collect(),
-            notes,
-        }
+        let pairs = metrics.into_iter().map(|metric| Pair::of(metric, report, reference, &results));
+        // What the document gives no place has none beside the run either.
+        let pairs: Vec<Pair> = pairs.filter(|pair| !pair.published.is_empty()).collect();
+        let in_words = |pair: &Pair| {
+            let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
+            Some(format!("{title} {}.", pair.shape.as_ref()?.in_words(reference.word)))
+        };
+        let notes = pairs.iter().filter_map(in_words).chain(notes).collect();
+        Comparison { reference, dut_name: results.first().map_or("", |result| &result.dut_name), pairs, notes }
     }
 
     fn places(&self) -> Vec<f64> {
@@ -288,7 +307,7 @@ fn is_of_all(x_name: &str) -> bool {
 }
 
 /// A place as readers see it: a whole number, or a factor such as alpha.
-fn place_in_words(place: f64) -> String {
+pub(super) fn place_in_words(place: f64) -> String {
     if place.fract() == 0.0 { number::grouped_f64(place) } else { number::significant(place, 3) }
 }
 

@@ -2,6 +2,7 @@
 
 mod compare;
 mod model;
+pub(super) mod shape;
 
 use super::facts;
 use super::result::PointResult;
@@ -11,6 +12,7 @@ use procedure::Results;
 use procedure::results::{MetricResult, Repetition};
 use scenario::axis::more_in_words;
 
+pub(in crate::report) use compare::shapes;
 pub(in crate::report) use model::sentences as of_models;
 
 /// All parts, in the order of the report: none for what the run has not.

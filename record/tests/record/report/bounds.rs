@@ -1,7 +1,7 @@
 //! Bounds of rates: a report names the right cause, for the right results.
 
 use super::fixture::{self, Run, Truth};
-use super::{host_decided, lossy, report, tester_limited, text, whole_text};
+use super::{found_and_sure, host_decided, lossy, report, tester_limited, text, whole_text};
 use method::search::{FlatLoss, NoRate};
 use method::validity::Stream;
 use method::{Direction, Fault, Invalid, Nanos, Rate, ResultKind};
@@ -165,15 +165,15 @@ fn near_the_tester_ceiling_the_device_is_not_the_limit() {
     let mut run = fixture::quickstart();
     run.ceiling(Rate(8_000_000));
     let ceiling = report(&run);
-    let first = &ceiling.sentences[0];
-    let said = "not shown (throughput at 100 k): the rate is within 10 % of the tester ceiling.";
+    let first = found_and_sure(&ceiling);
+    let said = "not shown: the rate is within 10 % of the tester ceiling (throughput at 100 k)";
     assert!(first.contains(said), "{first}");
     assert!(ceiling.doubts.iter().any(|d| d.starts_with("Above 90 % of the tester ceiling")));
     let mut run = fixture::quickstart();
     run.nulls.iter_mut().filter(|n| n.point.connections == 100_000).for_each(|n| n.frames = Rate(8_000_000));
-    let first = report(&run).sentences[0].clone();
-    assert!(first.contains("This host, not the device, decided (throughput at 100 k): "), "{first}");
-    assert!(first.contains("the null device reaches 10") && first.contains(" % of the rate"), "{first}");
+    let first = found_and_sure(&report(&run));
+    assert!(first.contains("This machine was the limit, not the device: the null device reaches 10"), "{first}");
+    assert!(first.contains(" % of the rate; ") && first.contains(" % (throughput at 100 k)"), "{first}");
 }
 
 #[test]
@@ -181,9 +181,10 @@ fn a_null_device_that_changes_makes_its_point_doubtful() {
     let report = report(&host_decided());
     let doubt = "The null device changed by up to 70 % (throughput at 4 M); repeat on an idle machine.";
     assert!(report.doubts.iter().any(|d| d == doubt), "{:?}", report.doubts);
-    let first = &report.sentences[0];
-    assert!(first.contains("This host, not the device, decided (throughput at 1 M; throughput at 4 M"), "{first}");
-    assert!(first.contains("the repetitions differ by 48 %"), "{first}");
+    let first = found_and_sure(&report);
+    assert!(first.contains("This machine was the limit, not the device: "), "{first}");
+    assert!(first.contains("the repetitions differ by 48 %; "), "{first}");
+    assert!(first.contains("changed by 70 % (throughput at 1 M; throughput at 4 M)"), "{first}");
     assert!(first.contains("The device was the limit (4 of 6 results)"), "{first}");
     // Steady between before and after, but another rate than at the other points.
     let mut run = fixture::quickstart();
@@ -207,11 +208,11 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
     let said = |change: &dyn Fn(&mut fixture::Run)| {
         let mut run = fixture::cores();
         change(&mut run);
-        report(&run).sentences[0].clone()
+        found_and_sure(&report(&run))
     };
     assert!(said(&|_| ()).contains("The device was the limit: the null device reaches at least "));
     let none = said(&|run| run.nulls.clear());
-    let without = "No null device was measured: each rate is that of device, host and tester together.";
+    let without = "Nothing shows what device, machine and tester each take: no null device was measured.";
     assert!(none.contains(without), "{none}");
     assert!(!none.contains("the rate on one core"), "without the host's drift nothing is compared: {none}");
     let transferred = said(&|run| {
@@ -219,7 +220,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         run.outcomes.iter_mut().for_each(|outcome| outcome.cost = Some(one_thread(1.0)));
     });
     assert!(
-        transferred.contains("This host, not the device, decided")
+        transferred.contains("This machine was the limit, not the device: ")
             && transferred.contains("of the time of a frame passes between cores"),
         "{transferred}"
     );
@@ -239,7 +240,7 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
     for (reason, change) in changes {
         let said = said(change);
         assert!(said.contains("Whether the device was the limit is not shown: ") && said.contains(reason), "{said}");
-        assert!(!said.contains("The device was the limit") && !said.contains("not the device, decided"), "{said}");
+        assert!(!said.contains("The device was the limit") && !said.contains("the limit, not the device"), "{said}");
     }
     let simulated = Run::new(fixture::simulated_scenario()).measure(|_| Truth::steady(4_000_000));
     let said = report(&simulated).sentences[0].clone();
@@ -326,7 +327,7 @@ fn over_a_tap_nothing_is_said_about_the_device_alone() {
     run.header.scenario.link = Link::Tap;
     run.nulls.clear();
     let told = report(&run).sentences.join(" ");
-    assert!(told.contains("No null device was measured (a TAP has none): each rate is that of device, host"), "{told}");
+    assert!(told.contains("no null device was measured (a TAP has none)"), "{told}");
     assert!(!told.contains("evice was the limit") && !told.contains("of plain forwarding;"), "{told}");
     run.calibration.ceilings.iter_mut().for_each(|c| c.over = Over::Process);
     assert!(whole_text(&run).contains("Ceiling without the TAP"), "{}", whole_text(&run));

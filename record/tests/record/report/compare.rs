@@ -99,6 +99,35 @@ fn bounds_stay_bounds_beside_published_values() {
     assert!(shares.iter().all(|cell| cell == "–"), "{shares:?}");
 }
 
+/// Figure 12: the throughput falls to 198,828 / 237,304 = 84 %.
+#[test]
+fn the_shape_of_a_series_is_judged() {
+    for (at_4m, noise, kind, verdict) in [
+        (838_000, 0, None, "yes (at 4,000,000 it is 8"),
+        (950_000, 0, None, "no (at 4,000,000 it is 9"),
+        (600_000, 0, None, "no (at 4,000,000 it is "),
+        (838_000, 300, None, "cannot say (at 4,000,000 it is "),
+        (838_000, 0, Some(ResultKind::TesterLimit), "cannot say (a bound or no value: at 4,000,000 or 400,000)"),
+    ] {
+        let text = "name = \"x\"\ncompare = \"000-fig12\"\n[dut.simulated]\n[sweep]\n\
+                    connections = [\"400k\", \"4M\"]\n[measure]\nrepetitions = 5\n";
+        let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let is_large = |m: &record::plan::Measurement| m.point.connections == 4_000_000;
+        let capacity = |m: &_| if is_large(m) { at_4m } else { 1_000_000 };
+        let mut run = Run::new(scenario).measure(|m| Truth { capacity: capacity(m), tester: 9_000_000, noise });
+        let large = run.outcomes.iter_mut().filter(|o| is_large(&o.measurement));
+        large.for_each(|o| o.result.kind = kind.unwrap_or(o.result.kind));
+        let report = report(&run);
+        let words = format!("Throughput falls as published: {verdict}");
+        let html = report.render("html").unwrap();
+        assert!(wide(&report).contains(&words) && html.contains(&words), "{words}\n{}", wide(&report));
+        let json: serde_json::Value = serde_json::from_str(&report.render("json").unwrap()).unwrap();
+        let shape = json["shapes"].as_array().unwrap().iter().find(|shape| shape["metric"] == "throughput").unwrap();
+        let name = verdict.split(" (").next().unwrap().replace(' ', "-");
+        assert_eq!((shape["as_published"].as_str(), shape["table"].as_str()), (Some(name.as_str()), Some("000-fig12")));
+    }
+}
+
 /// The published DNS load went through both edges of 464XLAT (METHODOLOGY.md, DNS).
 #[test]
 fn dns_load_stands_beside_that_of_the_same_pair() {

@@ -365,7 +365,7 @@ fn medians_of_repetitions_of_long_csv_are_those_of_the_report() {
     for (name, run) in examples() {
         let lines = by_column(&run, "csv-long");
         let ends = ["stat", "repetition", "bound", "kind", "value", "error", "low", "high", "coverage", "total"];
-        let ends: Vec<&str> = ends.into_iter().chain(["trials", "invalid", "after_s"]).collect();
+        let ends: Vec<&str> = ends.into_iter().chain(["trials", "invalid", "after_s", "how_sure"]).collect();
         let mut groups: BTreeMap<Vec<(&String, &String)>, Vec<&Line>> = BTreeMap::new();
         for line in &lines {
             let point = line.iter().filter(|(column, _)| !ends.contains(&column.as_str()) && *column != "unit");
