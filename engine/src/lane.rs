@@ -197,7 +197,7 @@ pub fn run(
 ) -> Result<Report, PortError> {
     let _told = PanicGuard(shared);
     let LaneStart { start, in_process, queued } = lane.begin(clock, shared)?;
-    let waits = RunDelay::of(lane, in_process);
+    let waits = Waits::of(lane, in_process, clock);
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
@@ -238,20 +238,35 @@ pub fn run(
     })
 }
 
-/// Run delay of a thread, read from a file before and after the rounds.
-pub(crate) struct RunDelay(Option<u64>);
+/// Time in which a thread did not run although it wanted to, read before and after its rounds.
+pub(crate) struct Waits {
+    run_delay: Option<u64>,
+    /// Start of the rounds, with the CPU time until then, of a thread that polls a DUT and never sleeps: a hypervisor's time is
+    /// no run delay, but Linux leaves it out of the CPU time (`CONFIG_PARAVIRT_TIME_ACCOUNTING`).
+    began: Option<(Clock, Ticks, u64)>,
+}
 
-impl RunDelay {
-    /// Run delay, if stalls do not show all waits of the thread: it calls into the kernel, or polls
-    /// a DUT.
-    pub(crate) fn of(lane: &Lane, in_process: bool) -> RunDelay {
-        let is_hidden = !in_process || lane.companion.is_some();
-        RunDelay(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
+impl Waits {
+    /// If stalls do not show all waits of the thread: it calls into the kernel, or polls a DUT.
+    pub(crate) fn of(lane: &Lane, in_process: bool, clock: Clock) -> Waits {
+        let polls = lane.companion.is_some();
+        let run_delay = (!in_process || polls).then(port::host::thread_run_delay_nanos).flatten();
+        Waits { run_delay, began: (in_process && polls).then(|| Waits::begun(clock)) }
+    }
+
+    fn begun(clock: Clock) -> (Clock, Ticks, u64) {
+        let cpu = port::host::thread_cpu_nanos();
+        (clock, clock.now(), cpu)
     }
 
     pub(crate) fn since(&self) -> Option<Nanos> {
-        let now = self.0.and_then(|_| port::host::thread_run_delay_nanos());
-        now.zip(self.0).map(|(now, before)| Nanos(now.saturating_sub(before)))
+        let off_core = self.began.map(|(clock, began, cpu)| {
+            let whole = clock.nanos(clock.now() - began);
+            Nanos(whole.saturating_sub(port::host::thread_cpu_nanos() - cpu))
+        });
+        let now = self.run_delay.and_then(|_| port::host::thread_run_delay_nanos());
+        let run_delay = now.zip(self.run_delay).map(|(now, before)| Nanos(now.saturating_sub(before)));
+        run_delay.max(off_core)
     }
 }
 
@@ -400,5 +415,20 @@ impl Round<'_, '_> {
             self.shared.sending.fetch_sub(1, Ordering::Release);
         }
         Ok(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Like time that a hypervisor takes, sleep is neither run delay nor CPU time.
+    #[test]
+    fn time_off_the_core_counts_whatever_took_it() {
+        let clock = Clock::system();
+        let waits = Waits { run_delay: None, began: Some(Waits::begun(clock)) };
+        std::thread::sleep(Duration::from_millis(5));
+        let waited = waits.since().unwrap();
+        assert!(waited >= Nanos::from_millis(4), "{waited:?}");
     }
 }

@@ -30,8 +30,8 @@ impl Rounds {
         (self.last, self.inside) = (now, inside);
     }
 
-    /// The longest and the total. `waited` is the run delay of a lane that polls a DUT: in one
-    /// round, no longer than the round.
+    /// The longest and the total. `waited` is the time off the core of a lane that polls a DUT: in
+    /// one round, no longer than the round.
     pub(crate) fn stalls(&self, clock: Clock, waited: Option<Nanos>) -> (Nanos, Nanos) {
         let [longest, stalled, round] =
             [self.gaps.longest, self.gaps.stalled, self.longest].map(|ticks| Nanos(clock.nanos(ticks)));

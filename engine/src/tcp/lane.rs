@@ -2,7 +2,7 @@
 
 use super::end::{End, TcpFindings};
 use super::opener::Opener;
-use crate::lane::{Lane, LaneStart, PanicGuard, RunDelay, Shared};
+use crate::lane::{Lane, LaneStart, PanicGuard, Shared, Waits};
 use crate::rounds::Rounds;
 use method::{Leg, Nanos};
 use port::{BATCH, Clock, Port, PortError, Ticks};
@@ -39,7 +39,7 @@ pub(super) fn run(
 ) -> Result<TcpReport, PortError> {
     let _told = PanicGuard(shared);
     let LaneStart { start, in_process, queued } = lane.begin(clock, shared)?;
-    let waits = RunDelay::of(lane, in_process);
+    let waits = Waits::of(lane, in_process, clock);
     if let Some(opener) = &mut tasks.opener {
         opener.start_at(start);
     }
