@@ -13,7 +13,7 @@ use method::trial::{
     Action, ActionTime, CpuIdle, Observed, PerDirection, Profiler, Sampler, SharedTuples, Stamps, WarmUpFrames,
 };
 use method::{
-    Count, Direction, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
+    Count, Direction, Fault, HostNoise, Leg, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
 };
 use port::Clock;
@@ -227,12 +227,12 @@ impl Engine {
     }
 
     fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let (mut store, host, first) = if spec.keep_table {
+        let (mut store, host, first, late) = if spec.keep_table {
             let learned = spec.connections - self.stage.missing(spec.connections);
-            (StoreFacts { learned, ..StoreFacts::default() }, HostNoise::default(), None)
+            (StoreFacts { learned, ..StoreFacts::default() }, HostNoise::default(), None, [0; 2])
         } else {
-            let (store, host, first) = self.prepare(spec)?;
-            (store, host, Some(first))
+            let (store, host, first, late) = self.prepare(spec)?;
+            (store, host, Some(first), late)
         };
         if store.learned < spec.connections {
             // The caller decides whether to repeat an incomplete phase 1.
@@ -247,6 +247,9 @@ impl Engine {
         let p = self.phase_acting(&self.data_phase(spec), &extra, spec.options.action);
         self.stage.set_churn(None);
         let mut p = p?;
+        for (leg, late) in [&mut p.forward, &mut p.reverse].into_iter().zip(late) {
+            leg.faults.0[Fault::Late as usize] += late;
+        }
         store.dut_entries_after = self.entries()?;
         if let (Some(known), Some(acted)) = (known, &mut p.observed.action) {
             acted.entries = store.dut_entries.zip(store.dut_entries_after).map(|(before, after)| [before, after]);
@@ -277,9 +280,9 @@ impl Engine {
         })
     }
 
-    /// Prepares a trial from an empty table; returns the tables' state, and noise and leg of the
-    /// last attempt.
-    fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
+    /// Prepares a trial from an empty table; returns the tables' state, noise and leg of the last
+    /// attempt, and the frames of an earlier trial that arrived meanwhile, left to right and back.
+    fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg, [Count; 2]), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);
         self.clear()?;
@@ -291,6 +294,8 @@ impl Engine {
             phase1_rate: Some(rate),
             ..StoreFacts::default()
         };
+        let late_in = |p: &PhaseOutcome| [&p.forward, &p.reverse].map(|leg| leg.faults.get(Fault::Late));
+        let mut late = late_in(&p);
         let mut last = (spec.connections, p);
         while facts.learned < spec.connections
             && facts.phase1_attempts <= SENT_AGAIN
@@ -303,9 +308,10 @@ impl Engine {
             facts.learned += p.learned;
             facts.phase1_resent += missing;
             facts.phase1_attempts += 1;
+            late.iter_mut().zip(late_in(&p)).for_each(|(sum, more)| *sum += more);
             last = (missing, p);
         }
-        Ok((facts, last.1.host, last.1.forward))
+        Ok((facts, last.1.host, last.1.forward, late))
     }
 
     /// Length of a trial in nanoseconds, with pauses, in which real-time threads poll, too.
