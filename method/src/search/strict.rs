@@ -33,18 +33,29 @@ pub struct StrictMedian {
     pub is_less: bool,
 }
 
+impl Strict {
+    /// Whether only an upper bound is known although this rate, at or above it, passed in a valid trial: a discarded one lost frames,
+    /// and no lower rate was tried. The bound would contradict the pass.
+    pub fn is_unknown(&self, passed: Rate) -> bool {
+        self.rate.0 == 0 && self.below.is_some_and(|below| below <= passed)
+    }
+}
+
 impl StrictMedian {
-    /// `None` if no search says anything.
-    pub fn of(all: impl Iterator<Item = Strict>) -> Option<StrictMedian> {
-        let end = |strict: Strict| match strict.rate {
-            Rate(0) => strict.below.map(|below| (below.0 as f64, true)),
-            passed => Some((passed.0 as f64, false)),
+    /// Of strict results, each with the highest rate that passed in a valid trial. `None` if no search says anything, or if one whose
+    /// strict result is unknown may move the median.
+    pub fn of(all: impl Iterator<Item = (Strict, Rate)>) -> Option<StrictMedian> {
+        let end = |(strict, passed): (Strict, Rate)| match strict.rate {
+            Rate(0) => strict.below.map(|below| (below.0 as f64, true, strict.is_unknown(passed))),
+            passed => Some((passed.0 as f64, false, false)),
         };
-        let mut ends: Vec<(f64, bool)> = all.filter_map(end).collect();
+        let mut ends: Vec<(f64, bool, bool)> = all.filter_map(end).collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
         let median = median_of(&ends.iter().map(|end| end.0).collect::<Vec<_>>())?;
         let middle = ends[(ends.len() - 1) / 2].0;
-        Some(StrictMedian { median, is_less: ends.iter().any(|&(end, is_less)| is_less && end >= middle) })
+        let moving = || ends.iter().filter(|end| end.0 >= middle);
+        let is_known = !moving().any(|&(.., is_unknown)| is_unknown);
+        is_known.then(|| StrictMedian { median, is_less: moving().any(|&(_, is_less, _)| is_less) })
     }
 }
 

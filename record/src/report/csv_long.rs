@@ -107,7 +107,7 @@ fn of_repetition(result: &PointResult, r: &Repetition) -> impl Iterator<Item = R
     };
     let of_search =
         Row { error: r.error, trials: Some([r.trials, r.invalid]), after_s: r.after_s, ..row("repetition", own) };
-    let strict = r.strict.and_then(|strict| match strict.rate {
+    let strict = r.known_strict().and_then(|strict| match strict.rate {
         Rate(0) => strict.below.map(|below| (Some(below.0 as f64), Bound::LessThan)),
         passed => Some((Some(passed.0 as f64), Bound::Exact)),
     });

@@ -115,6 +115,11 @@ fn of_bounds(report: &Report, result: &PointResult) -> Vec<String> {
         (of(ResultKind::NothingPassed), "no rate passed", ", not even the lowest one tried"),
         (of(ResultKind::NoRate), "no rate", &why),
         (
+            result.repetitions.iter().filter(|r| r.strict.is_some() && r.known_strict().is_none()).count(),
+            "no strict result of RFC 2544",
+            ": a discarded trial at a rate that passed lost frames, and no lower rate was tried",
+        ),
+        (
             result.closed_loop,
             "closed loop",
             ": device and tester run on one thread, so the rate is that of both together",

@@ -63,7 +63,7 @@ pub struct PointResult {
     pub ended_narrow: Option<u32>,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
-    /// The strict results of the repetitions that have a result, per direction.
+    /// The strict results of the repetitions that have a result, per direction; none if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<StrictMedian>,
     /// Interval of the median; with fewer than five repetitions their range.
@@ -230,6 +230,13 @@ pub struct FailedRates {
     pub way: Option<Stream>,
     /// Whether every trial was valid.
     pub all_valid: bool,
+}
+
+impl Repetition {
+    /// Its strict result, unless that is unknown.
+    pub fn known_strict(&self) -> Option<Strict> {
+        self.strict.filter(|strict| !strict.is_unknown(self.rate))
+    }
 }
 
 impl FailedRates {
@@ -619,7 +626,8 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     };
     result.repetitions = outcomes.iter().map(repetition).collect();
     let with_result = searches.iter().filter(|r| is_rate(r.kind) || r.kind == ResultKind::Below);
-    result.strict = StrictMedian::of(with_result.filter_map(|r| r.strict)).filter(|_| !result.has_no_rate());
+    result.strict =
+        StrictMedian::of(with_result.filter_map(|r| Some((r.strict?, r.rate)))).filter(|_| !result.has_no_rate());
 }
 
 /// Name of the further figure that is the rate of phase 1.
