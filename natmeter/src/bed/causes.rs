@@ -1,6 +1,6 @@
 //! The decision tree of `natmeter bed check`: what came back from a box, beside what was expected, gives one cause and one next step.
 
-use method::{Fault, Leg};
+use method::{Example, Fault, Leg};
 use scenario::bed::Bed;
 use std::net::IpAddr;
 
@@ -35,6 +35,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) source: Option<IpAddr>,
     /// The first ICMP error about these frames.
     pub(crate) refusal: Option<String>,
+    /// Frames of the other direction are too long for a link of the box.
+    pub(crate) other_is_too_long: bool,
     /// Connections that the box counts.
     pub(crate) entries: Option<u64>,
     pub(crate) around: &'a Around<'a>,
@@ -61,7 +63,7 @@ const CAUSES: &[Cause] = &[
         next: "give the box a route to them through the tester's {tester} (Linux: `ip route`)",
     },
     Cause {
-        holds: |seen| seen.fault == Some(Fault::Fragment) || seen.is_refused(&["fragmentation needed", "too big"]),
+        holds: |seen| seen.fault == Some(Fault::Fragment) || seen.refusal.as_deref().is_some_and(says_too_long),
         words: "frames of {frame} octets are too long for a link of the box",
         next: "raise the MTU of the box's {to} interface to {mtu} (Linux: `ip link set DEV mtu {mtu}`), or use smaller frames",
     },
@@ -104,6 +106,11 @@ const CAUSES: &[Cause] = &[
         next: "see the box for a deep queue or a shaper, and raise `drain` in [measure] of the scenario",
     },
     Cause {
+        holds: |seen| seen.is_silent() && seen.other_is_too_long,
+        words: "they are as long as the others and pass the same link",
+        next: "raise its MTU, and check again",
+    },
+    Cause {
         holds: |seen| seen.is_silent() && seen.other_passes,
         words: "only {to} to {from} passes",
         next: "see the firewall of the box for {from} to {to}, and its route to the addresses behind the {to} port",
@@ -130,13 +137,107 @@ const CAUSES: &[Cause] = &[
         next: "see its limit of new connections a second (firewall, policer) and the size of its table, or open them slower, for example \
                phase1-rate = \"{slower}\" in [measure] of the scenario",
     },
+    Cause {
+        holds: |seen| seen.sends_no_checksum(),
+        words: "the box sends UDP checksum 0, which means none (RFC 768)",
+        next: "have it update the checksum that the frame had",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::BadChecksum]) && seen.leg.received == 0,
+        words: "a checksum is wrong",
+        next: "switch off checksum offloading on the box (ethtool -K DEV tx off)",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::BadChecksum]),
+        words: "the box computes some checksums wrong",
+        next: "see RFC 1624; UDP sends 0xffff for 0 (RFC 768)",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongAddress, Fault::WrongPort]),
+        words: "an address or port is not what the scenario's technology gives",
+        next: "compare its table with the box's configuration",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongHeader]),
+        words: "a header is not what the scenario expects",
+        next: "the box uses another technology, or does not translate",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongHopLimit]),
+        words: "the hop limits differ from frame to frame",
+        next: "there is more than one path",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongLength, Fault::WrongPayload]),
+        words: "the length or payload changed",
+        next: "look for a middlebox or an MTU that is too small",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::Duplicate]),
+        words: "they arrived twice",
+        next: "a loop, or a mirror port",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongVlan]),
+        words: "they have a VLAN tag that they should not have",
+        next: "compare `vlan` of the bed file with the box's configuration",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongMac]),
+        words: "their Ethernet destination is not the tester's",
+        next: "look at the box's neighbour entry for the tester's address",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongFlowLabel]),
+        words: "the flow label is not 0",
+        next: "a translator to IPv6 writes 0 (RFC 7915, section 4.1)",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::WrongDontFragment]),
+        words: "DF is not as it was",
+        next: "a router or NAT keeps it (RFC 791)",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::Trailer]),
+        words: "octets follow the packet's end",
+        next: "the box or its card leaves them there",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::Late]),
+        words: "they came too late",
+        next: "look for a deep queue or a shaper in the box",
+    },
+    Cause {
+        holds: |seen| seen.has(&[Fault::Foreign, Fault::Unexpected, Fault::Returned]),
+        words: "they are not of this check",
+        next: "something else sends, or frames arrive on the wrong port",
+    },
+    Cause {
+        holds: |seen| seen.fault.is_none(),
+        words: "the box forwards the others",
+        next: "look at its counters of dropped frames, and at its limits of rate and table",
+    },
 ];
 
+/// Whether an ICMP error says that a frame was too long for a link.
+pub(crate) fn says_too_long(refusal: &str) -> bool {
+    ["fragmentation needed", "too big"].iter().any(|words| refusal.contains(words))
+}
+
 impl Seen<'_> {
-    /// Cause and next step; none where the fault of the frames says more.
-    pub(crate) fn explained(&self) -> Option<String> {
-        let found = CAUSES.iter().find(|cause| (cause.holds)(self))?;
-        Some(self.filled(&format!("{}: {}", found.words, found.next)))
+    /// Cause and next step.
+    pub(crate) fn explained(&self) -> String {
+        let found = CAUSES.iter().find(|cause| (cause.holds)(self)).expect("each fault has a cause");
+        self.filled(&format!("{}: {}", found.words, found.next))
+    }
+
+    fn has(&self, faults: &[Fault]) -> bool {
+        self.fault.is_some_and(|fault| faults.contains(&fault))
+    }
+
+    fn sends_no_checksum(&self) -> bool {
+        let is_zero = |of: &Example| of.fault == Fault::BadChecksum && of.got.contains("checksum 0x0000");
+        self.has(&[Fault::BadChecksum]) && self.leg.examples.iter().any(is_zero)
     }
 
     /// Nothing arrived, neither right nor wrong.

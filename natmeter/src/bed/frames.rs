@@ -1,6 +1,6 @@
 //! Whether a few frames pass a box as the scenario says, and what arrived instead: the judgement of `natmeter bed check`.
 
-use super::causes::{Around, Seen};
+use super::causes::{Around, Seen, says_too_long};
 use method::validity::{Criteria, judge};
 use method::witness::{self, example};
 use method::{
@@ -141,6 +141,8 @@ pub(crate) fn judged(
                 source: fault
                     .and_then(|fault| wire::decode::source(&leg.examples.iter().find(|of| of.fault == fault)?.frame())),
                 refusal: (errors > 0).then(|| example(back, Fault::IcmpError)),
+                other_is_too_long: most_frequent(back).is_some_and(|(_, fault)| fault == Fault::Fragment)
+                    || says_too_long(&example(leg, Fault::IcmpError)),
                 entries,
                 around,
             };
@@ -198,23 +200,13 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
     let Seen { from, to, leg, .. } = *seen;
     let head = format!("{} of {} frames {from} to {to} were right", leg.received, leg.planned);
     if let Some((n, fault)) = most_frequent(leg) {
-        let without_checksum = leg.examples.iter().any(|of| of.fault == fault && of.got.contains("checksum 0x0000"));
-        let way_out = if fault == Fault::BadChecksum && without_checksum {
-            "the box sends UDP checksum 0, which means none (RFC 768), where it must update the checksum that the frame had"
-        } else {
-            way_out(fault, leg.received == 0)
-        };
-        let why = seen.explained().unwrap_or_else(|| way_out.to_owned());
-        return format!("{head}, {n} {}{}: {why}", fault.name(), example(leg, fault));
+        return format!("{head}, {n} {}{}: {}", fault.name(), example(leg, fault), seen.explained());
     }
     let late = Some((Fault::Late, leg.faults.get(Fault::Late))).filter(|(_, n)| *n > 0);
     let wrong = leg.faults.of_device().chain(late).max_by_key(|(_, n)| *n);
     let wrong = wrong.map(|(fault, n)| format!(", {n} {}{}", fault.name(), example(leg, fault))).unwrap_or_default();
     let head = format!("{head}, {} did not arrive{wrong}", missing(leg));
-    let why = seen.explained().unwrap_or_else(|| {
-        "the box forwards the others: look at its counters of dropped frames, and at its limits of rate and table"
-            .to_owned()
-    });
+    let why = seen.explained();
     if let Some(refusal) = &seen.refusal {
         return format!("{head}: the {from} port received {errors} ICMP errors{refusal}: {why}");
     }
@@ -226,43 +218,6 @@ fn leg_in_words(seen: &Seen<'_>, errors: u64, disturbed: Option<&Invalid>) -> St
         Some(busy) if leg.received > leg.planned / 2 => format!("{head}: {busy}"),
         Some(busy) => format!("{head}: {why}; {busy}"),
         None => format!("{head}: {why}"),
-    }
-}
-
-/// What a fault says of the box, and what to do; `is_all`: no frame arrived without it.
-fn way_out(fault: Fault, is_all: bool) -> &'static str {
-    match fault {
-        Fault::OutsidePool => "the source is not in the pool of the scenario's technology",
-        Fault::WrongAddress | Fault::WrongPort => {
-            "an address or port is not what the scenario's technology gives: compare its table with the box's configuration"
-        }
-        Fault::WrongHeader => {
-            "a header is not what the scenario expects: the box uses another technology, or does not translate"
-        }
-        Fault::WrongHopLimit => "the hop limits differ from frame to frame: there is more than one path",
-        Fault::BadChecksum if is_all => {
-            "a checksum is wrong: switch off checksum offloading on the box (ethtool -K DEV tx off)"
-        }
-        Fault::BadChecksum => "the box computes some checksums wrong (RFC 1624; UDP sends 0xffff for 0: RFC 768)",
-        Fault::WrongLength | Fault::WrongPayload => {
-            "the length or payload changed: look for a middlebox or an MTU that is too small"
-        }
-        Fault::Duplicate => "they arrived twice: a loop, or a mirror port",
-        Fault::IcmpError => "the box or a router behind it refuses them: the example says why",
-        Fault::Fragment => "they were fragmented",
-        Fault::WrongVlan => {
-            "they have a VLAN tag that they should not have: compare `vlan` of the bed file with the box's configuration"
-        }
-        Fault::WrongMac => {
-            "their Ethernet destination is not the tester's: look at the box's neighbour entry for the tester's address"
-        }
-        Fault::WrongFlowLabel => "a translator to IPv6 writes flow label 0 (RFC 7915, section 4.1)",
-        Fault::WrongDontFragment => "a router or NAT keeps DF (RFC 791)",
-        Fault::Trailer => "the box or its card leaves octets behind the packet's end",
-        Fault::Late => "they came too late: look for a deep queue or a shaper in the box",
-        Fault::Foreign | Fault::Unexpected | Fault::Returned => {
-            "they are not of this check: something else sends, or frames arrive on the wrong port"
-        }
     }
 }
 
@@ -306,6 +261,25 @@ mod tests {
             assert!(grade == Grade::Bad && said.contains(&format!("{late} of an earlier trial")), "{said}");
             assert!(said.contains("raise `drain`"), "{said}");
         }
+    }
+
+    /// Most frames of a direction have a fault, whichever it is.
+    #[test]
+    fn each_fault_has_a_cause() {
+        let spec = trials(0, None).pop().unwrap().1;
+        let around = Around { file: "bed.toml", versions: [4; 2], frame: 1518, ttl: 10, ..Around::default() };
+        let line = |fault: Fault, back: u64| {
+            let mut outcome = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1).run(&spec).unwrap();
+            (outcome.forward.received, outcome.reverse.received) = (0, back);
+            outcome.forward.faults.0[fault as usize] = FRAMES;
+            judged(&spec, &Ok(outcome), &around).1
+        };
+        for fault in Fault::ALL {
+            assert!(line(fault, FRAMES).contains(": "), "{fault:?}");
+        }
+        // One narrow link is one fault.
+        let said = line(Fault::Fragment, 0);
+        assert!(said.contains("they are as long as the others") && !said.contains("does not forward"), "{said}");
     }
 
     /// One trial without a loss shows that the box forwards. A loss of the tester says nothing about the box, but wrong frames do.
