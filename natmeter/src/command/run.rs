@@ -20,9 +20,10 @@ use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::merge;
 use record::plan::Measurement;
 use record::read::header;
+use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
-use record::store::{self, Dir, PAGE, Repair, RunFolder, StoreError};
+use record::store::{self, Dir, PAGE, Repair, RunFolder, StoreError, TRIALS};
 use scenario::limits::Limits;
 use std::path::Path;
 use std::time::SystemTime;
@@ -95,7 +96,16 @@ fn measure(
     let run = Run::open(header, folder, process.clone(), &mut *listener);
     let ended = run.and_then(|run| carry_out(run, turn.beside.take(), testing, &process));
     drop(listener);
-    conclude(&path, &ended.map_err(fail)?, limits, output)
+    let outcomes = ended.map_err(|error| {
+        let has_trials =
+            || Dir::open(&path).is_ok_and(|folder| folder.attributes(TRIALS).is_some_and(|of| of.st_size > 0));
+        if error.is_of_measuring() && has_trials() {
+            // What was measured until then, with the cause as its first doubt; the error below counts.
+            let _ = show(&path, limits, output);
+        }
+        fail(error)
+    })?;
+    conclude(&path, &outcomes, limits, output)
 }
 
 struct SelfTesting {
@@ -149,8 +159,8 @@ fn next(run: &Path, scenario: &str) -> String {
     lines.map(line).collect()
 }
 
-/// Prints the results and writes the report into the folder.
-fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
+/// Prints the report and writes it into the folder.
+fn show(path: &Path, limits: Option<&Limits>, output: Output) -> Result<Report, Exit> {
     let report = report::read(path, limits)?;
     let folder = Dir::open(path).map_err(failed)?;
     folder.replace(PAGE, &report.render("html").map_err(failed)?).map_err(failed)?;
@@ -166,6 +176,13 @@ Report    {}
             page.display()
         ));
     }
+    Ok(report)
+}
+
+/// Prints the results, and returns what they and the self-test say of the run.
+fn conclude(path: &Path, outcomes: &[Outcome], limits: Option<&Limits>, output: Output) -> Result<Exit, Exit> {
+    let report = show(path, limits, output)?;
+    let folder = Dir::open(path).map_err(failed)?;
     if report::verdict(path, &report.audit.findings) != Exit::Done {
         return Err(Exit::Failed);
     }

@@ -74,6 +74,13 @@ pub enum RunError {
     Calibrate(#[from] CalibrateError),
 }
 
+impl RunError {
+    /// Whether device, bed or tester ended the run, not the user, the host or the folder.
+    pub fn is_of_measuring(&self) -> bool {
+        matches!(self, RunError::DutDead(_) | RunError::Rig(_) | RunError::Trial { .. } | RunError::Calibrate(_))
+    }
+}
+
 pub struct Run<'a> {
     scenario: Scenario,
     plan: Plan,
@@ -202,6 +209,18 @@ impl<'a> Run<'a> {
             tested.keep(self.folder.dir())?;
             self.tell(&Event::SelfTested(tested.verdict))?;
         }
+        let ended = self.measure();
+        if let Err(error) = &ended
+            && error.is_of_measuring()
+        {
+            self.facts.doubts.insert(0, Doubt::Other(format!("The run ended early: {error}.")));
+            self.folder.dir().write(FACTS, &self.facts)?;
+        }
+        ended?;
+        Ok(standing(&self.outcomes).cloned().collect())
+    }
+
+    fn measure(&mut self) -> Result<(), RunError> {
         let mut order = self.in_order();
         self.compare_with_the_first_machine()?;
         // A resumed run keeps the ceilings with which its searches began; with others, the recorded
@@ -228,8 +247,7 @@ impl<'a> Run<'a> {
         let seconds = self.began.elapsed().as_secs();
         let folder = self.folder.path().display().to_string();
         let not_needed = self.not_needed();
-        self.tell(&Event::Finished { folder, seconds, not_needed })?;
-        Ok(standing(&self.outcomes).cloned().collect())
+        self.tell(&Event::Finished { folder, seconds, not_needed })
     }
 
     fn not_needed(&self) -> usize {

@@ -2,13 +2,13 @@
 //! cleaned up and resumed. The tests do not check rates: trials are short, and a run may end with any documented exit code.
 //! They also check that the machine's settings are restored.
 
-use crate::program::{NATMETER, only_run, stderr, top};
+use crate::program::{NATMETER, only_run, stderr, stdout, top};
 use method::ResultKind::Exact;
 use method::TrialRecord;
 use record::doubt::Doubt;
 use record::folder::{Facts, Outcome};
 use record::report::Report;
-use record::store::{Dir, FACTS, RESULTS, SELF_TEST, TRIALS};
+use record::store::{Dir, FACTS, PAGE, RESULTS, SELF_TEST, TRIALS};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -182,11 +182,16 @@ fn the_first_scenario_comes_to_its_report() {
 fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
-    let output = run.args(["--skip-self-test", "--set", "link.impair.loss=100 %"]).output().unwrap();
+    run.args(["--skip-self-test", "--set", "link.impair.loss=100 %"]).stdout(Stdio::piped());
+    let output = run.output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    assert!(stderr(&output).contains("the device under test does not answer: Left to Right"), "{}", stderr(&output));
-    let outcomes: Vec<Outcome> =
-        Dir::open(&only_run(dir.path()).expect("a run folder")).unwrap().lines(RESULTS).unwrap().values;
+    let cause = "the device under test does not answer: Left to Right";
+    assert!(stderr(&output).contains(cause), "{}", stderr(&output));
+    let run = only_run(dir.path()).expect("a run folder");
+    let doubts = Report::from_folder(&run, tech::ALL).unwrap().doubts;
+    assert!(doubts[0].starts_with("The run ended early: ") && doubts[0].contains(cause), "{doubts:?}");
+    assert!(run.join(PAGE).exists() && stdout(&output).contains("The run ended early"), "{}", stdout(&output));
+    let outcomes: Vec<Outcome> = Dir::open(&run).unwrap().lines(RESULTS).unwrap().values;
     assert_eq!(outcomes.len(), 0);
 }
 
