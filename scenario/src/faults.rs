@@ -33,6 +33,11 @@ const FAULTS: &[(&[&str], Option<Plays>, &str)] = &[
     ),
     (&["lw4o6"], Some(Plays::Ce), "softwire-address softwire-port"),
     (&["map-e"], Some(Plays::Ce), "interface-identifier port-set"),
+    (
+        &["map-t"],
+        Some(Plays::Ce),
+        "map-t-source map-t-dmr map-t-port-set map-t-hop-limit-kept map-t-udp-checksum-unchanged",
+    ),
 ];
 
 /// The names of all faults.

@@ -94,6 +94,16 @@ ce = 3
 [dut.known-truth]
 plays = "ce""#;
 
+const MAP_T_CE: &str = r#"[technology.map-t]
+dmr = "2001:2:0:1000::/96"
+ipv6-prefix = "2001:db8:1::/53"
+ipv4-prefix = "203.0.113.0/24"
+ea-bits = 11
+psid-offset = 0
+ce = 3
+[dut.known-truth]
+plays = "ce""#;
+
 /// All faults, by kind. Offsets are those of the headers that the device sends.
 pub const FAULTS: &[KnownFault] = faults! {
     "header" of NAT44 {
@@ -274,6 +284,17 @@ pub const FAULTS: &[KnownFault] = faults! {
         |m| m.raise_in_header(36);
     "port-set" Some(Customer), "translates to ports of another set", "", "from outside the pool",
         |m| m.write_sum(74, m.read16(74) ^ 0x8000);
+    }
+    "MAP-T" of MAP_T_CE {
+    "map-t-source" Some(Customer), "sends with another interface identifier", "", "with a wrong address",
+        |m| m.raise(36);
+    "map-t-dmr" Some(Customer), "embeds destinations in another prefix", "", "with a wrong address", |m| m.raise(48);
+    "map-t-port-set" Some(Customer), "translates to ports of another set", "", "from outside the pool",
+        |m| m.write_sum(54, m.read16(54) ^ 0x8000);
+    "map-t-hop-limit-kept" Some(Customer), "copies the TTL to the hop limit", "", "a router would have decremented it",
+        |m| m.write(21, m.before[22]);
+    "map-t-udp-checksum-unchanged" Some(Customer), "keeps the UDP checksum over IPv6", "", "with a bad checksum",
+        |m| m.write16(60, u16::from_be_bytes([m.before[UDP_CHECKSUM], m.before[UDP_CHECKSUM + 1]]));
     }
 };
 
