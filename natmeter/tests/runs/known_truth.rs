@@ -2,7 +2,7 @@
 //! on one thread, so that no queue overflows when other programs run.
 
 use crate::values::{Ended, Injected, finds};
-use method::{Fault, TrialOutcome, TrialRecord, Verdict};
+use method::{Fault, Leg, Rate, TrialOutcome, TrialRecord};
 
 fn scenario(device: &str, metrics: &str, measure: &str) -> String {
     format!(
@@ -14,21 +14,29 @@ fn scenario(device: &str, metrics: &str, measure: &str) -> String {
 
 const LOAD: &str = "[measure.frame-loss]\nloads = [\"20k\"]";
 
+/// The trial that other programs disturbed least. Noise that rule 3 leaves aside still changes how many frames are lost.
+fn least_disturbed(device: &str) -> TrialOutcome {
+    let scenario = scenario(device, "\"frame_loss_rate\"", LOAD);
+    let trials: Vec<TrialRecord> = [(); 5].iter().flat_map(|()| Ended::of(&scenario).trials()).collect();
+    let sent_all = |outcome: &&TrialOutcome| {
+        [&outcome.forward, &outcome.reverse].iter().all(|leg| leg.planned > 0 && leg.sent == leg.planned)
+    };
+    let least = trials
+        .iter()
+        .map(|trial| &trial.outcome)
+        .filter(sent_all)
+        .min_by_key(|outcome| (outcome.host.tester_stalled, outcome.host.tester_stall));
+    least.unwrap_or_else(|| panic!("{trials:?}")).clone()
+}
+
 /// Of 8,000 frames in both directions.
 #[test]
 fn every_fault_is_counted_in_the_frame_loss_rate() {
-    let device = "spares = 4000\nloss = \"2 %\"\nduplicated = \"0.11 %\"\nmisrouted = \"0.5 %\"\ncorrupted = \"0.3 %\"\n\
-        reordered = \"0.23 %\"";
-    let runs = [(); 5].map(|()| Ended::of(&scenario(device, "\"frame_loss_rate\"", LOAD)));
-    let sent_all = |trial: &&TrialRecord| {
-        let TrialOutcome { forward, reverse, .. } = &trial.outcome;
-        !matches!(trial.verdict, Verdict::Invalid(_)) && [forward, reverse].iter().all(|leg| leg.sent == leg.planned)
-    };
-    let trials: Vec<TrialRecord> = runs.iter().flat_map(Ended::trials).collect();
-    // The least disturbed one: host noise excuses no frame that arrived wrong, so that it leaves a trial valid.
-    let least = trials.iter().filter(sent_all).min_by_key(|trial| trial.outcome.host.tester_stall);
-    let outcome = &least.unwrap_or_else(|| panic!("{trials:?}")).outcome;
-    let both = |count: fn(&method::Leg) -> u64| count(&outcome.forward) + count(&outcome.reverse);
+    let outcome = least_disturbed(
+        "spares = 4000\nloss = \"2 %\"\nduplicated = \"0.11 %\"\nmisrouted = \"0.5 %\"\ncorrupted = \"0.3 %\"\n\
+         reordered = \"0.23 %\"",
+    );
+    let both = |count: fn(&Leg) -> u64| count(&outcome.forward) + count(&outcome.reverse);
     // 160 are lost, and so 7,840 are forwarded: of these, every 909th, 200th, 333rd and 435th.
     let counted = [
         both(|leg| leg.faults.get(Fault::Duplicate)),
@@ -45,11 +53,29 @@ fn frame_loss() {
     finds(&scenario(device, "\"frame_loss_rate\"", LOAD), &[("frame_loss_rate", 20_000.0, 300.0)]);
 }
 
-/// 20 ms of a trial of 200 ms.
+/// 20 ms of a trial of 200 ms: 800 of 8,000 frames. Those that the tester's own stalls delayed pass an end of the device's stall
+/// or do not.
 #[test]
 fn frame_loss_of_a_stall() {
-    let device = "stall = \"20 ms\"\nstall-at = \"50 ms\"\nspares = 4000";
-    finds(&scenario(device, "\"frame_loss_rate\"", LOAD), &[("frame_loss_rate", 100_000.0, 5_000.0)]);
+    let outcome = least_disturbed("stall = \"20 ms\"\nstall-at = \"50 ms\"\nspares = 4000");
+    let legs = [&outcome.forward, &outcome.reverse];
+    let [lost, crowded] = [|leg: &Leg| leg.lost(), |leg: &Leg| leg.timing.crowded].map(|of| legs.map(of).iter().sum());
+    let stalled = outcome.host.tester_stalled.max(outcome.host.tester_stall);
+    let touched = 2 * (Rate(20_000).frames_in(stalled) + 2) + crowded;
+    assert!(800_u64.abs_diff(lost) <= touched, "{lost} lost, {touched} touched: {outcome:?}");
+}
+
+/// Frames that arrive 200 ms late, between two trials or in the phase 1 of the next one: of many in each trial, and of so few that
+/// some trials pass.
+#[test]
+fn late_frames_are_no_rate() {
+    for (share, words) in [("10 %", "`drain` is too short"), ("0.5 %", "after the end of their trial")] {
+        let device = format!("fault = \"late\"\nfault-share = \"{share}\"\nspares = 4000");
+        let scenario = scenario(&device, "\"throughput\"", "[traffic]\ndirection = \"forward\"")
+            .replace("phase1-drain = \"20 ms\"", "phase1-drain = \"300 ms\"");
+        let said = Ended::of(&scenario).report("text");
+        assert!(said.contains(words), "{share}: {said}");
+    }
 }
 
 /// Most frames are not disturbed by the host. Each waits for the device, and then for the tester to receive it.
