@@ -171,37 +171,52 @@ fn the_schema_refuses_what_editors_should_mark() {
 /// The part of a page before its generated part.
 const GENERATED: &str = "<!-- From here on generated: WRITE_PAGES=1 cargo test -p natmeter --test scenario -->\n\n";
 
-#[test]
-fn the_pages_of_keys_are_made_of_the_tables() {
+/// Pages of keys with the tables that they have. `keys-scenario` has all others.
+const TABLES: [(&str, &[&str]); 3] =
+    [("keys-devices", &["dut"]), ("keys-gateway", &["gateway"]), ("keys-measure", &["measure", "full"])];
+/// Technologies that share a page.
+const NATXY: [&str; 2] = ["nat46", "nat66"];
+
+fn pages_of_keys() -> Vec<(String, String)> {
     let book = scenario::book(tech::ALL);
-    let is_technology = |path: &str| path.starts_with("technology");
-    let pages = [
-        (
-            "docs/keys.md",
-            [book.page(2, |path| !is_technology(path)), scenario::bed::book().page(2, |_| true)].join("\n"),
-        ),
-        ("docs/technologies/keys.md", book.page(2, is_technology)),
-        ("docs/duts.md", software_page()),
+    let has = |tables: &[&str], path: &str| path.split('.').next().is_some_and(|first| tables.contains(&first));
+    let is_elsewhere = |path: &str| TABLES.iter().any(|(_, tables)| has(tables, path)) || has(&["technology"], path);
+    let mut pages = vec![
+        ("keys-bed".to_owned(), scenario::bed::book().page(2, |_| true)),
+        ("keys-scenario".to_owned(), book.page(2, |path| !is_elsewhere(path))),
     ];
-    for (name, tables) in pages {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-        let text = std::fs::read_to_string(&path).unwrap();
+    pages.extend(TABLES.map(|(page, tables)| (page.to_owned(), book.page(2, |path| has(tables, path)))));
+    let own = tech::ALL.iter().map(|entry| entry.name()).filter(|name| !NATXY.contains(name));
+    for (page, names) in own.map(|name| (name, vec![name])).chain([("natxy", NATXY.to_vec())]) {
+        let is_own = |path: &str| path.strip_prefix("technology.").is_some_and(|rest| has(&names, rest));
+        pages.push((format!("technologies/{page}"), book.page(2, is_own)));
+    }
+    pages
+}
+
+#[test]
+fn the_pages_of_keys_and_software_are_made_of_the_tables() {
+    for (name, tables) in pages_of_keys().into_iter().chain(pages_of_software()) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../docs/{name}.md"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
         let (written, generated) =
-            text.split_once(GENERATED).unwrap_or_else(|| panic!("{name}: {GENERATED} is missing"));
+            text.split_once(GENERATED).unwrap_or_else(|| panic!("docs/{name}.md: {GENERATED} is missing"));
         if std::env::var_os("WRITE_PAGES").is_some() {
             std::fs::write(&path, format!("{written}{GENERATED}{tables}")).unwrap();
         } else {
-            assert!(generated == tables, "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario writes it anew");
+            let how = "WRITE_PAGES=1 cargo test -p natmeter --test scenario writes it anew";
+            assert!(generated == tables, "docs/{name}.md: {how}");
         }
     }
 }
 
-/// What each software does and where that was seen, and its script.
-fn software_page() -> String {
+/// What each software does and where that was seen, its script, and the functions that scripts share.
+fn pages_of_software() -> Vec<(String, String)> {
     let mut page = "## What is supported\n\n| software | technology | seen working |\n| --- | --- | --- |\n".to_owned();
     for known in software::KNOWN {
         for (at, does) in known.does.iter().enumerate() {
-            let name = if at == 0 { format!("[`{0}`](#{0}): {1}", known.name, known.about) } else { String::new() };
+            let name =
+                if at == 0 { format!("[`{0}`](duts/{0}.md): {1}", known.name, known.about) } else { String::new() };
             let names = tech::ALL.iter().find(|entry| entry.name() == does.technology).map(|entry| entry.names);
             let part = names.map_or_else(|| does.technology.to_owned(), |names| does.part.in_words(&names));
             let seen = match does.seen {
@@ -211,15 +226,15 @@ fn software_page() -> String {
             let _ = writeln!(page, "| {name} | {part} | {seen} |");
         }
     }
+    let mut pages = vec![("duts".to_owned(), page)];
     for (name, text, shared) in boxes::texts() {
-        let shared: Vec<String> = shared.iter().map(|shared| format!("[`{0}`](#{0})", shared.name)).collect();
+        let shared: Vec<String> = shared.iter().map(|shared| format!("[`{0}`](shared.md#{0})", shared.name)).collect();
         let shared = if shared.is_empty() { String::new() } else { format!("Behind {}:\n\n", shared.join(", ")) };
-        let _ = write!(page, "\n## {name}\n\n{shared}```sh\n{text}```\n");
+        pages.push((format!("duts/{name}"), format!("{shared}```sh\n{text}```\n")));
     }
-    for shared in boxes::SHARED {
-        let _ = write!(page, "\n## {}\n\n```sh\n{}```\n", shared.name, shared.text);
-    }
-    page
+    let shared = boxes::SHARED.iter().map(|shared| format!("## {}\n\n```sh\n{}```\n", shared.name, shared.text));
+    pages.push(("duts/shared".to_owned(), shared.collect::<Vec<_>>().join("\n")));
+    pages
 }
 
 /// Both crates know the same software.

@@ -4,10 +4,10 @@ use super::{Check, DOCUMENTS, Document, Level, Metrics, Requirement, all, is_of_
 use crate::Metric;
 use std::fmt::Write;
 
-/// Returns docs/requirements.md without its head: every requirement of every document.
-pub fn page() -> String {
+/// Returns a page below docs/requirements without its head: every requirement of the documents that `of` accepts.
+pub fn page(of: impl Fn(&Document) -> bool) -> String {
     let mut page = String::new();
-    for document in DOCUMENTS {
+    for document in DOCUMENTS.iter().filter(|document| of(document)) {
         let name = if document.is_rfc { format!("{}: ", document.name) } else { String::new() };
         let _ = write!(page, "\n## {name}{}\n\n", document.title);
         page.push_str("| section | level | what it asks | metrics | natmeter |\n| --- | --- | --- | --- | --- |\n");
