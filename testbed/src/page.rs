@@ -7,7 +7,9 @@ use std::collections::HashSet;
 /// which no word of a picture has by chance.
 pub fn names(page: &str) -> HashSet<&str> {
     let mut names = HashSet::new();
-    for (i, part) in page.split("```").enumerate() {
+    // The generated part has keys.
+    let (written, _) = page.split_once("<!-- From here on generated").unwrap_or((page, ""));
+    for (i, part) in written.split("```").enumerate() {
         if i % 2 == 1 {
             for line in part.lines() {
                 names.extend(words(line).filter(|w| w.contains('-')));
