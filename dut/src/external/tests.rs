@@ -242,7 +242,6 @@ fn a_note_that_others_could_have_written_is_refused() {
         fs::write(&note, &text[..length]).unwrap();
         assert_eq!(clean(&dir, &no_sink()).unwrap(), UndoResult::default());
         assert!(dir.is_empty());
-        fs::create_dir(dir.path()).unwrap();
     }
     assert_eq!(bed.read("log"), "");
 }

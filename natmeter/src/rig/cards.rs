@@ -63,21 +63,19 @@ pub(super) fn prepare(here: &Netns, side: &str, keys: &PortKeys, process: &RunCo
 }
 
 fn wrong_queues(side: &str, keys: &PortKeys, facts: &LinkFacts) -> Option<String> {
-    let LinkFacts { name, driver, rx_queues, .. } = facts;
+    let LinkFacts { name, driver, rx_queues, kind, .. } = facts;
     let (used, opened) = (facts.used_queues(), keys.queues);
-    if used > opened {
-        return Some(format!(
-            "{name} (driver {driver}) delivers frames to {used} receive queues, and `queues` of [bed.{side}] opens {opened}; XDP sockets \
-             do not see the frames of the others: write queues = {used}, or run `ethtool -L {name} combined {opened}` (veth: rx \
-             {opened})"
-        ));
-    }
-    (*rx_queues < opened).then(|| {
-        format!(
-            "{name} (driver {driver}) has {rx_queues} receive queues, and `queues` of [bed.{side}] opens {opened}: write queues = \
-             {rx_queues}, or run `ethtool -L {name} combined {opened}` (veth: rx {opened} tx {opened})"
-        )
-    })
+    let channels = if kind == "veth" { format!("rx {opened} tx {opened}") } else { format!("combined {opened}") };
+    let has = if used > opened {
+        format!("delivers frames to {used} receive queues, and XDP sockets do not see those of queues without a socket")
+    } else if *rx_queues < opened {
+        format!("has {rx_queues} receive queues")
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{name} (driver {driver}) {has}: write queues = {used} into [bed.{side}], or run `ethtool -L {name} {channels}`"
+    ))
 }
 
 /// The kernel keeps the tag of a frame of a veth in the frame that XDP sees.
@@ -118,11 +116,15 @@ mod tests {
         let of_hash = |queues| LinkFacts { hash_queues: Some(queues), ..card.clone() };
         let tags = |rxvlan| LinkFacts { rxvlan: Some(rxvlan), rx_queues: 1, ..card.clone() };
         for (keys, facts, expected) in [
-            ("", card.clone(), Some("(driver igb) delivers frames to 2 receive queues")),
+            ("", card.clone(), Some("(driver igb) delivers frames to 2 receive queues, and XDP")),
             ("queues = 2\n", card.clone(), None),
             ("", of_hash(1), None),
             ("queues = 2\n", of_hash(1), None),
-            ("queues = 4\n", card.clone(), Some("`ethtool -L eth0 combined 4`")),
+            (
+                "queues = 4\n",
+                card.clone(),
+                Some("write queues = 2 into [bed.left], or run `ethtool -L eth0 combined 4`"),
+            ),
             ("vlan = 5\n", tags(true), Some("run `ethtool -K eth0 rxvlan off`")),
             ("vlan = 5\n", tags(false), None),
             ("vlan = 5\n", LinkFacts { kind: "veth".into(), ..tags(true) }, None),

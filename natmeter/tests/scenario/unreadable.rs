@@ -51,6 +51,16 @@ fn a_scenario_has_1_mib_at_most() {
 }
 
 #[test]
+fn a_file_in_utf_16_is_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.toml");
+    let octets: Vec<u8> = "\u{feff}name = \"wide\"\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, octets).unwrap();
+    let error = error(&path);
+    assert!(error.ends_with("save it as UTF-8, not as UTF-16 (iconv -f utf-16 -t utf-8)"), "{error}");
+}
+
+#[test]
 fn a_gateway_file_is_a_regular_file() {
     let error = scenario::gateway::read(Path::new("/dev/zero"), tech::ALL).err().unwrap().to_string();
     assert!(error.starts_with("reading /dev/zero: this is not a regular file"), "{error}");
