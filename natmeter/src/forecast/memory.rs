@@ -21,7 +21,7 @@ pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
     };
     let have = show_bytes(memory);
     Some(format!(
-        "{}, {} connections: tester and device need about {}, and this machine has {have}{others}; leave such points out with \
+        "{}, {} connections: tester and device need about {}, and may have {have} on this machine{others}; leave such points out with \
          `exclude` in [sweep], use fewer connections, or a machine with more memory",
         point.dut_name,
         point.connections,

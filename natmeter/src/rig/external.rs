@@ -80,6 +80,9 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Run
     (rig.facts, rig.figures, rig.doubts) = (facts, figures, doubts);
     (rig.shares_core, rig.price, rig.afterwards) = (shares_core, price, Some(spread));
     rig.captures = wires.into_captures();
+    if !bed.makes_links() {
+        rig.interfaces = bed.ports().iter().map(|(_, keys)| keys.interface.clone()).collect();
+    }
     rig.program_end = Some(Box::new(move || {
         let ended = end_of.lock().expect("no panic while held").as_mut().and_then(Place::ended);
         ended.map(|ended| format!("the program that was started as the device {ended}"))

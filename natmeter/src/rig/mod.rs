@@ -41,7 +41,8 @@ use method::simulated::SimulatedDut;
 use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::Hop;
 use plane::view::{self, size};
-use port::Clock;
+use port::interface::wait_for_carrier;
+use port::{Clock, Netns};
 use record::folder::{FactTable, Figures};
 use scenario::{Point, Scenario, Setup};
 use std::sync::Arc;
@@ -254,6 +255,10 @@ pub struct Rig {
     /// Doubts that are known only after the trials, one sentence each.
     pub afterwards: Option<Words>,
     pub captures: Captures,
+    /// The user's interfaces, if they are the tester's ports.
+    interfaces: Vec<String>,
+    /// Whether one of them was without a link in the last trial.
+    link_lost: bool,
     /// How the program that natmeter started as the device has ended, with its last lines; none while it runs.
     program_end: Option<ProgramEnd>,
     /// Restores everything that was set up; returns errors in words.
@@ -284,6 +289,13 @@ impl Rig {
         }
     }
 
+    /// Waits until the links are up again, else the next trial would be invalid, too.
+    fn wait_for_links(&self) -> Result<(), TrialError> {
+        let here = Netns::current().map_err(|error| TrialError::Tester(error.to_string()))?;
+        let wait = |name: &String| wait_for_carrier(&here, name, ports::CARRIER);
+        self.interfaces.iter().try_for_each(wait).map_err(|error| TrialError::Tester(error.to_string()))
+    }
+
     /// Returns a rig with a runner of trials only: without facts, and with nothing to restore.
     fn of(runner: TrialRunner) -> Rig {
         Rig {
@@ -298,6 +310,8 @@ impl Rig {
             afterwards: None,
             program_end: None,
             captures: Captures::default(),
+            interfaces: Vec::new(),
+            link_lost: false,
             teardown: None,
         }
     }
@@ -345,7 +359,11 @@ impl Drop for Rig {
 
 impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        if std::mem::take(&mut self.link_lost) {
+            self.wait_for_links()?;
+        }
         let result = self.runner.run(spec);
+        self.link_lost = result.as_ref().is_ok_and(|outcome| outcome.host.link_lost) && spec.options.action.is_none();
         self.captures.write().map_err(TrialError::Store)?;
         let has_loss =
             |outcome: &TrialOutcome| method::witness::legs(outcome).any(|(_, leg)| leg.received < leg.planned);

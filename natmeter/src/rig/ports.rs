@@ -39,7 +39,7 @@ const XDP_RING: usize = 2048;
 /// Octets of the longest frame that the tester sends besides test frames.
 const LONGEST_QUESTION: usize = 128;
 /// A link needs up to 3 s after an XDP program was attached, and more with some switches.
-const CARRIER: Duration = Duration::from_secs(10);
+pub(super) const CARRIER: Duration = Duration::from_secs(10);
 /// Entries of a packet socket; an XDP socket's ring has 2048.
 const RING: usize = 8192;
 
