@@ -79,7 +79,7 @@ fn some_values_have_all_repetitions_where_time_is_short() {
         (None, [(100_000, 1), (1_000_000, 1), (100_000, 2), (1_000_000, 2), (100_000, 3), (1_000_000, 3)]),
         (Some(5_500), [(100_000, 1), (1_000_000, 1), (100_000, 2), (100_000, 3), (1_000_000, 2), (1_000_000, 3)]),
     ] {
-        let set = set(&["metrics=throughput", "repetitions=3", "order=interleaved"]);
+        let set = set(&["metrics=max_conn_est_rate", "repetitions=3", "order=interleaved"]);
         let mut header = header_of(SCENARIO, set);
         header.scenario.time_limit = limit.map(Nanos::from_secs);
         header.plan.measurements.iter_mut().for_each(|m| m.predicted = Nanos::from_secs(1_000));
