@@ -317,11 +317,9 @@ impl<'a> Run<'a> {
                 point.dut_name, point.cores, point.connections
             ))?;
         }
-        if let Some(ended) = rig.ended() {
-            // An error of the trial says it already; the report says it first.
-            if result.is_ok() {
-                self.tell(&Event::Doubt { text: ended.clone() })?;
-            }
+        let says = |error: &RunError, ended: &str| error.is_of_measuring() && error.to_string().contains(ended);
+        if let Some(ended) = rig.ended().filter(|ended| !result.as_ref().is_err_and(|error| says(error, ended))) {
+            self.tell(&Event::Doubt { text: ended.clone() })?;
             // Each point of the device starts the program again, which may end in the same way.
             let doubt = Doubt::Other(ended);
             if !self.facts.doubts.contains(&doubt) {
