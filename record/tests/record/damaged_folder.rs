@@ -164,9 +164,12 @@ fn a_refusal_to_resume_names_the_commit() {
     assert!(refusal(&path).ends_with(&advice("0.1.0 (commit ba9876543210)")), "{}", refusal(&path));
 
     replace(HEADER, "\"record\": 2", "\"record\": 99");
+    replace(HEADER, "\"version\": \"0.1.0\"", concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\""));
     let later = read(&path).unwrap_err();
-    assert!(
-        later.contains("use a later build of natmeter 0.1.0 (commit ba9876543210), which wrote it, or a later one"),
-        "{later}"
+    let build = concat!(
+        "use a later build of natmeter ",
+        env!("CARGO_PKG_VERSION"),
+        " (commit ba9876543210), which wrote it, or a later one"
     );
+    assert!(later.contains(build), "{later}");
 }
