@@ -80,17 +80,22 @@ fn print(out: &mut String, sheet: &Sheet, block: &Block) {
     }
 }
 
-/// The columns: row heads and words as paragraphs, numbers aligned to the right.
+/// The columns: row heads and words as paragraphs, numbers aligned to the right. All have a width, so that LaTeX needs one run.
 fn specification(sheet: &Sheet, block: &Block) -> String {
     let mut columns = paragraph_column(block.label);
     for (column, width) in block.columns.clone().zip(&block.widths) {
-        columns += &if sheet.is_words[column] { paragraph_column(*width) } else { "r".to_owned() };
+        columns += &if sheet.is_words[column] { paragraph_column(*width) } else { number_column(*width) };
     }
     columns
 }
 
 fn paragraph_column(characters: usize) -> String {
     format!(">{{\\raggedright\\arraybackslash}}p{{{:.1}em}}", (characters + 1) as f64 * EM)
+}
+
+/// With room for bold digits, and no more: a full table has the width of the page.
+fn number_column(characters: usize) -> String {
+    format!(">{{\\raggedleft\\arraybackslash}}p{{{:.1}em}}", characters as f64 * 0.54 + 0.2)
 }
 
 fn print_row(out: &mut String, block: &Block, row: &Texts) {
