@@ -78,13 +78,6 @@ fn the_time_that_closed_tcp_connections_stay() {
 }
 
 #[test]
-fn the_degradation_by_a_cache() {
-    let device = "capacity = \"100k\"\ncache = 1000\nuncached-capacity = \"25 %\"";
-    // 99 of 100 frames take four times as long.
-    finds(&scenario(device, "\"overload_scalability\"", ""), &[("overload_degradation", 748_120.0, 2_000.0)]);
-}
-
-#[test]
 fn outages_of_each_direction() {
     let device = "failover-time = \"150 ms\"\nreverse-failover-time = \"400 ms\"\nreset-time = \"1700 ms\"";
     let trials = "[measure.failover]\nrate = \"100k\"\n[measure.reset]\nrate = \"100k\"";
