@@ -51,10 +51,11 @@ pub struct Failure {
 }
 
 /// The criterion that a failed trial missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailReason {
     /// Fewer right frames arrived than the acceptance requires.
+    #[error("{stream}: {received} of {sent} frames received, {needed} needed")]
     Loss {
         /// The stream with the loss.
         stream: Stream,
@@ -66,6 +67,7 @@ pub enum FailReason {
         needed: Count,
     },
     /// The sender was late, although the tester alone would have met the schedule.
+    #[error("{stream}: the last frame left {} late, {} allowed", show(*late), show(*limit))]
     Late {
         /// The stream that was late.
         stream: Stream,
@@ -96,23 +98,16 @@ impl fmt::Display for Verdict {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reason {
-            FailReason::Loss { stream, sent, received, needed } => {
-                write!(f, "{stream}: {received} of {sent} frames received, {needed} needed")?;
-            }
-            FailReason::Late { stream, late, limit } => {
-                write!(f, "{stream}: the last frame left {} late, {} allowed", show(late), show(limit))?;
-            }
-        }
-        if self.closed_loop { f.write_str(" (closed loop, tester included)") } else { Ok(()) }
+        write!(f, "{}{}", self.reason, if self.closed_loop { " (closed loop, tester included)" } else { "" })
     }
 }
 
 /// The reason why a trial is invalid. Its text says what happened, [`Invalid::advice`] what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Invalid {
     /// The tester did not keep its schedule.
+    #[error("{stream}: the tester's last frame left {} late, {} allowed", show(*late), show(*limit))]
     SenderLate {
         /// The stream that was late.
         stream: Stream,
@@ -122,6 +117,7 @@ pub enum Invalid {
         limit: Nanos,
     },
     /// The tester kept its schedule only in bursts, although it was not preempted. Only in records of rules before 3.
+    #[error("{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly")]
     SenderUneven {
         /// The stream.
         stream: Stream,
@@ -131,6 +127,7 @@ pub enum Invalid {
         sent: Count,
     },
     /// The tester sent fewer frames than specified.
+    #[error("{stream}: the tester sent {sent} of {planned} frames")]
     SentTooFew {
         /// The incomplete stream.
         stream: Stream,
@@ -140,18 +137,22 @@ pub enum Invalid {
         sent: Count,
     },
     /// Rate × duration is less than one frame.
+    #[error("{stream}: rate × duration is less than one frame")]
     NothingToSend {
         /// The stream without frames.
         stream: Stream,
     },
     /// A port lost its link.
+    #[error("a port lost its link")]
     LinkLost,
     /// The tester's own sockets or rings dropped frames.
+    #[error("the tester's own sockets or rings dropped {frames} frames")]
     TesterDrops {
         /// Frames dropped.
         frames: Count,
     },
     /// More right frames were received than sent: the tester's counters contradict each other.
+    #[error("{stream}: {received} right frames received but only {sent} sent")]
     MoreReceivedThanSent {
         /// The stream.
         stream: Stream,
@@ -161,8 +162,10 @@ pub enum Invalid {
         received: Count,
     },
     /// Validation was requested and did not take place.
+    #[error("the connections were not validated")]
     ValidationMissing,
     /// The phase 1 before this trial lost connections, so phase 2 would have opened new ones.
+    #[error("phase 1 established {learned} connections, {needed} needed")]
     Phase1Incomplete {
         /// Connections that the Responder learned.
         learned: Count,
@@ -170,6 +173,7 @@ pub enum Invalid {
         needed: Count,
     },
     /// The trial ended before its full length, but its loss does not exceed every frame that noise can have touched.
+    #[error("it ended early, and noise may have touched the {lost} of {sent} frames that were lost")]
     EndedEarly {
         /// Frames lost.
         lost: Count,
@@ -177,6 +181,10 @@ pub enum Invalid {
         sent: Count,
     },
     /// In keep-table mode, connections were lost or opened between the first and the last trial.
+    #[error(
+        "the kept table changed: {lost} of {sampled} sampled connections did not answer at the end; entries before {}, after {}",
+        known(*before), known(*after)
+    )]
     TableNotKept {
         /// Connections of the sample.
         sampled: Count,
@@ -188,6 +196,7 @@ pub enum Invalid {
         after: Option<Count>,
     },
     /// Frames were lost in a trial with catch-up bursts. Only in records of rules before 3.
+    #[error("{stream}: frames were lost in a trial with a catch-up burst of {worst} frames, {declared} declared")]
     HostBurst {
         /// The stream.
         stream: Stream,
@@ -197,6 +206,7 @@ pub enum Invalid {
         worst: u32,
     },
     /// A thread stalled for longer than the queues absorb, or for as long as a sender was late.
+    #[error("a {} thread stalled for {}{}", who(*of_dut), show(*stall), queues(*stall, *queue_lasts))]
     HostStall {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
@@ -206,6 +216,10 @@ pub enum Invalid {
         queue_lasts: Option<Nanos>,
     },
     /// A thread waited for its core (run delay) for longer than the queues absorb, or for as long as a sender was late.
+    #[error(
+        "a {} thread waited {} for its core (run delay){}",
+        who(*of_dut), show(*delay), queues(*delay, *queue_lasts)
+    )]
     HostRunDelay {
         /// Whether it was a thread of the DUT, else of the tester.
         of_dut: bool,
@@ -268,54 +282,8 @@ impl Invalid {
     }
 }
 
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Invalid::SenderLate { stream, late, limit } => {
-                write!(f, "{stream}: the tester's last frame left {} late, {} allowed", show(late), show(limit))
-            }
-            Invalid::SenderUneven { stream, crowded, sent } => {
-                write!(
-                    f,
-                    "{stream}: {crowded} of {sent} frames left in catch-up bursts: the tester was too slow to send evenly"
-                )
-            }
-            Invalid::SentTooFew { stream, planned, sent } => {
-                write!(f, "{stream}: the tester sent {sent} of {planned} frames")
-            }
-            Invalid::NothingToSend { stream } => write!(f, "{stream}: rate × duration is less than one frame"),
-            Invalid::LinkLost => f.write_str("a port lost its link"),
-            Invalid::TesterDrops { frames } => write!(f, "the tester's own sockets or rings dropped {frames} frames"),
-            Invalid::MoreReceivedThanSent { stream, sent, received } => {
-                write!(f, "{stream}: {received} right frames received but only {sent} sent")
-            }
-            Invalid::ValidationMissing => f.write_str("the connections were not validated"),
-            Invalid::Phase1Incomplete { learned, needed } => {
-                write!(f, "phase 1 established {learned} connections, {needed} needed")
-            }
-            Invalid::TableNotKept { sampled, lost, before, after } => {
-                write!(f, "the kept table changed: {lost} of {sampled} sampled connections did not answer at the end")?;
-                let count = |entries: Option<Count>| entries.map_or("unknown".to_owned(), |count| count.to_string());
-                write!(f, "; entries before {}, after {}", count(before), count(after))
-            }
-            Invalid::EndedEarly { lost, sent } => {
-                write!(f, "it ended early, and noise may have touched the {lost} of {sent} frames that were lost")
-            }
-            Invalid::HostBurst { stream, declared, worst } => {
-                write!(
-                    f,
-                    "{stream}: frames were lost in a trial with a catch-up burst of {worst} frames, {declared} declared"
-                )
-            }
-            Invalid::HostStall { of_dut, stall, queue_lasts } => {
-                write!(f, "a {} thread stalled for {}{}", who(of_dut), show(stall), queues(stall, queue_lasts))
-            }
-            Invalid::HostRunDelay { of_dut, delay, queue_lasts } => {
-                let (who, delay, queues) = (who(of_dut), show(delay), queues(delay, queue_lasts));
-                write!(f, "a {who} thread waited {delay} for its core (run delay){queues}")
-            }
-        }
-    }
+fn known(entries: Option<Count>) -> String {
+    entries.map_or("unknown".to_owned(), |count| count.to_string())
 }
 
 fn who(of_dut: bool) -> &'static str {

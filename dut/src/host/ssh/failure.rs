@@ -10,21 +10,26 @@ pub struct SshFailure {
     pub said: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SshKind {
-    /// No sshd listens on the port.
+    #[error("refuses the connection")]
     Refused,
-    /// The host has another key than in known_hosts.
+    #[error("has a host key that differs from the one in known_hosts")]
     HostKeyChanged,
-    /// No known_hosts file has the host's key.
+    #[error("has a host key that is not in known_hosts")]
     HostKeyUnknown,
-    /// The host accepts no key of this user.
+    #[error("accepts no key of this user")]
     NotAuthorised,
+    #[error("is an unknown host name")]
     NameUnknown,
+    #[error("is not reachable: there is no route to it")]
     NoRoute,
+    #[error("does not answer")]
     TimedOut,
     /// An open connection is lost and cannot be opened again; the run can be resumed.
+    #[error("is not reachable any more: the connection is lost")]
     Lost,
+    #[error("is not reachable by ssh")]
     Other,
 }
 
@@ -51,20 +56,6 @@ impl SshFailure {
     /// Host as known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
     fn host(&self) -> &str {
         self.destination.rsplit_once('@').map_or(&*self.destination, |(_, host)| host)
-    }
-
-    fn wrong(&self) -> &'static str {
-        match self.kind {
-            SshKind::Refused => "refuses the connection",
-            SshKind::HostKeyChanged => "has a host key that differs from the one in known_hosts",
-            SshKind::HostKeyUnknown => "has a host key that is not in known_hosts",
-            SshKind::NotAuthorised => "accepts no key of this user",
-            SshKind::NameUnknown => "is an unknown host name",
-            SshKind::NoRoute => "is not reachable: there is no route to it",
-            SshKind::TimedOut => "does not answer",
-            SshKind::Lost => "is not reachable any more: the connection is lost",
-            SshKind::Other => "is not reachable by ssh",
-        }
     }
 
     fn way_out(&self) -> String {
@@ -97,7 +88,7 @@ impl SshFailure {
 
 impl fmt::Display for SshFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.destination, self.wrong(), self.way_out())?;
+        write!(f, "{} {}: {}", self.destination, self.kind, self.way_out())?;
         if self.said.is_empty() { Ok(()) } else { write!(f, ". ssh said: {}", self.said) }
     }
 }
