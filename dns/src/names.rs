@@ -26,7 +26,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns the first label of name `i`.
     pub fn label(i: u32) -> [u8; LABEL] {
         let mut label = [b'-'; LABEL];
         for (octet, digits) in Names::a(i).octets().into_iter().zip(label.chunks_mut(4)) {
@@ -35,18 +34,15 @@ impl Names {
         label
     }
 
-    /// A record of name `i`.
     pub fn a(i: u32) -> Ipv4Addr {
         Ipv4Addr::from(FIRST | i)
     }
 
-    /// Whether the zone has an AAAA record of name `i`.
     pub fn has_aaaa(&self, i: u32) -> bool {
         let before = |i: u64| i * u64::from(self.existing_ppm) / 1_000_000;
         before(u64::from(i) + 1) > before(u64::from(i))
     }
 
-    /// AAAA record of name `i` in the zone.
     pub fn aaaa(&self, i: u32) -> Option<Ipv6Addr> {
         self.has_aaaa(i).then(|| embedded(EXISTING, Names::a(i)))
     }

@@ -34,7 +34,6 @@ pub struct Tester<D> {
     pub names_wear_out: bool,
     /// Length in queries of the shortest queue on the path, if known.
     pub queue: Option<Count>,
-    /// Pause before each trial.
     pub settle: Nanos,
     pub interrupted: Arc<AtomicBool>,
 }

@@ -59,7 +59,6 @@ struct Change {
     done: bool,
 }
 
-/// An open journal, with the lock of the settings.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,

@@ -50,7 +50,6 @@ pub enum End<'a> {
     Queues(u32),
 }
 
-/// The connection of a box on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// Connects interfaces in their namespaces.

@@ -75,7 +75,6 @@ impl Readings {
         self.text(path)?.parse().ok()
     }
 
-    /// The value of a key in a file of lines `key: value`.
     pub fn value(&self, path: &str, key: &str) -> Option<&str> {
         self.text(path)?
             .lines()

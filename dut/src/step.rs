@@ -170,7 +170,6 @@ pub struct CommandRecord {
     pub micros: u64,
 }
 
-/// An event for the record of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {

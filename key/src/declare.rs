@@ -6,7 +6,6 @@ use crate::section::{Section, Sections};
 
 /// The declaration of a key: one row of the reference page.
 pub struct Key {
-    /// Name in the file, in kebab case.
     pub name: &'static str,
     /// Help, perhaps with a space in front.
     pub help: &'static str,

@@ -57,7 +57,6 @@ pub struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Returns the dotted path, such as `technology.nat44`.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -77,7 +77,6 @@ pub struct TreeEntry {
     pub node: Node,
 }
 
-/// A file and its overrides.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// The file first, then the overrides.

@@ -1,6 +1,5 @@
 //! Why a value is refused, with advice.
 
-/// Why a value is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {instead}")]
 pub struct Wrong {

@@ -151,7 +151,6 @@ pub enum EventLine {
     Repair(Repair),
 }
 
-/// A receiver of events.
 pub trait Listener {
     /// Hears events in order, from the thread of the run.
     fn on(&mut self, event: &Event);

@@ -62,7 +62,6 @@ pub struct Audit {
     pub findings: Vec<Finding>,
 }
 
-/// Why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("the record of this run is damaged, so it cannot be resumed:{}", listed(.0))]

@@ -22,7 +22,6 @@ pub struct VersionedDocument<T> {
 }
 
 impl<T> VersionedDocument<T> {
-    /// Returns a document with the version that this natmeter writes.
     pub fn of(document: T) -> VersionedDocument<T> {
         VersionedDocument { format_version: FORMAT_VERSION, document }
     }

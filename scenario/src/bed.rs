@@ -30,7 +30,6 @@ use std::path::{Path, PathBuf};
 use tech::{Plays, Technology};
 use wire::{AddrRange, Mac};
 
-/// A test bed as its file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bed {
     /// What holds for the whole bed.
@@ -312,7 +311,6 @@ fn table_of<'a>(value: &'a Value, instead: &str) -> Result<&'a TreeTable, Wrong>
 /// or its NAT44 and its NAT46 (split MAP-T CE), and the provider edge.
 const ROLES: [&str; 4] = ["ce", "ce-nat44", "ce-nat46", "pe"];
 
-/// All tables of a bed file.
 pub fn book() -> Book {
     let roles = ROLES.map(|role| Chapter::of::<BoxKeys>(format!("dut.{role}")));
     let mut chapters = vec![
@@ -396,7 +394,6 @@ pub fn prefix(written: &str) -> Option<(IpAddr, u8)> {
 }
 
 impl Bed {
-    /// Ports with the names of their sides.
     pub fn ports(&self) -> [(&'static str, &PortKeys); 2] {
         [("left", &self.left), ("right", &self.right)]
     }

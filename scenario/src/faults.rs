@@ -40,7 +40,6 @@ const FAULTS: &[(&[&str], Option<Plays>, &str)] = &[
     ),
 ];
 
-/// The names of all faults.
 pub fn fault_names() -> impl Iterator<Item = &'static str> {
     FAULTS.iter().flat_map(|(.., names)| names.split_whitespace())
 }

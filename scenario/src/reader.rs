@@ -94,7 +94,6 @@ pub fn about(text: &str) -> Option<String> {
     Some(key::read("", text).ok()?.get("about")?.node.value.as_text()?.to_owned())
 }
 
-/// Reads and checks a scenario file.
 pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<LoadedScenario, ScenarioError> {
     let text = text_of(path)?;
     let mut options = options.clone();

@@ -22,7 +22,6 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Agent at the other end of this stream.
     pub fn over(stream: UnixStream, kind: Hypervisor) -> Agent {
         let at_once = match kind {
             // Its serial port stops for good after a line of about 8 KiB.

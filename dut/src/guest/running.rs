@@ -104,7 +104,6 @@ impl Guest {
         self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits until the guest ends by itself.
     pub fn wait(&mut self) -> DutError {
         let _ = self.child.wait();
         self.failure("ended by itself".into())

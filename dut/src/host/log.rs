@@ -5,7 +5,6 @@ use crate::step::{Action, CommandRecord, Event, Sink, Target};
 use std::io;
 use std::time::Instant;
 
-/// Reports the actions of a host to a sink.
 pub struct Log<H> {
     behind: H,
     sink: Sink,

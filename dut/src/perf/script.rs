@@ -13,7 +13,6 @@ const NAME: usize = 96;
 /// Name for functions in no list.
 pub const OTHER: &str = "other functions";
 
-/// Samples of one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreShare {
     pub all: u64,

@@ -185,12 +185,10 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
     }
 }
 
-/// Returns the number of entries in the table of the DUT.
 pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
     number(changes, Target::Dut, COUNT)
 }
 
-/// Returns the number of buckets of this machine's hash table.
 pub fn bucket_count(changes: &mut Changes) -> Result<u64, DutError> {
     number(changes, Target::Machine, BUCKETS)
 }

@@ -14,7 +14,6 @@ pub struct Guess {
     pub top: Rate,
 }
 
-/// Assumed rates of one DUT.
 pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     let thousands = |set_up: u64, forward: u64, top: u64| Guess {
         set_up: Rate(set_up * 1_000),

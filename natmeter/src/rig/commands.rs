@@ -32,7 +32,6 @@ impl Commands {
         })
     }
 
-    /// Empties the queue.
     pub fn take(&self) -> WaitingCommand {
         std::mem::take(&mut *self.waiting.lock().expect("no panic while held"))
     }

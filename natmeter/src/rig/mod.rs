@@ -167,7 +167,6 @@ fn check_frames_fit(view: &View, mtu: usize) -> Result<(), RigError> {
     wide.map_or(Ok(()), |((side, needed), frame)| Err(RigError::Mtu { side, frame, needed, mtu }))
 }
 
-/// What a rig needs of the process.
 #[derive(Clone)]
 pub struct RunContext {
     pub clock: Clock,

@@ -122,13 +122,9 @@ impl Conformance {
     }
 }
 
-/// Results and trials of a run.
 pub struct RunResults<'a> {
-    /// Its results.
     pub results: &'a [PointResult],
-    /// Its trials.
     pub trials: &'a [TrialRecord],
-    /// Verdict of the self-test.
     pub self_test: Option<&'a SelfTest>,
 }
 

@@ -72,18 +72,14 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Columns at least.
     pub const NARROWEST: usize = text::NARROWEST;
-    /// Columns at most.
     pub const WIDEST: usize = text::WIDEST;
     /// Where the columns are not known, such as in a file.
     pub const USUAL: Screen = Screen { columns: 80, verbose: false };
 }
 
-/// A format of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Name on the command line.
     pub name: &'static str,
     /// Extension of a file that holds it.
     pub extension: &'static str,
@@ -92,7 +88,6 @@ pub struct Format {
     render: fn(&Report) -> String,
 }
 
-/// The known formats.
 pub const KNOWN: &[Format] = &[
     Format {
         name: "text",
@@ -143,7 +138,6 @@ pub const KNOWN: &[Format] = &[
     openmetrics::FORMAT,
 ];
 
-/// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The folder cannot be read, or is no run folder.
@@ -228,7 +222,6 @@ impl Report {
         Ok(Report::of(record, audit))
     }
 
-    /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
         let Record {
             header,

@@ -235,7 +235,6 @@ fn errata(p: &PublishedValue) -> impl Iterator<Item = &'static str> {
 }
 
 impl PublishedValue {
-    /// Its document.
     pub fn source(&self) -> &'static PublishedDocument {
         published::DOCUMENTS.iter().find(|d| d.id == self.under.document).expect("every table has its document: tested")
     }
@@ -257,7 +256,6 @@ impl PublishedValue {
             && (total_of(&self.metric) != Some(TotalOf::Buckets) || self.under.hash_table.map(|n| n as f64) == here())
     }
 
-    /// Conditions in words.
     pub fn conditions(&self) -> String {
         let under = &self.under;
         let of = |value: Option<u64>, unit: &str| value.map(|value| format!("{} {unit}", grouped(value)));

@@ -8,10 +8,8 @@ use crate::versioned::VersionedDocument;
 use document::{Bound, Cell, Form, Group, Quantity, Row, RowRole, Table, html, row, text};
 use scenario::axis::{in_words, more_in_words};
 
-/// A format of a sizing.
 #[derive(Clone, Copy, Debug)]
 pub struct SizingFormat {
-    /// Name on the command line.
     pub name: &'static str,
     render: fn(&Sizing, usize) -> String,
 }

@@ -9,7 +9,6 @@ use document::{Column, Drawing, Figure, Table, html, row, scale};
 use method::stats::change::LEAST_VALUES;
 use procedure::metric::by_key;
 
-/// Returns the page.
 pub fn page(trend: &Trend) -> String {
     let n = plural(trend.runs.len() as u64, "run");
     let title = format!("Trend of {}", trend.scenario);

@@ -4,7 +4,6 @@ use key::kind::{own, text_of as words};
 use key::{Value, Wrong};
 use serde_json::json;
 
-/// Where the commands of a box run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum On {
     /// On the tester's machine.

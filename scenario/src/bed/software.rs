@@ -64,16 +64,12 @@ pub struct Function {
     pub seen: Evidence,
 }
 
-/// A software that natmeter configures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Software {
-    /// Name in bed files.
     pub name: &'static str,
-    /// What the software is.
     pub about: &'static str,
     /// What forwards packets.
     pub forwards: Forwarder,
-    /// What the software does.
     pub does: &'static [Function],
 }
 

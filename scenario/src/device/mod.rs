@@ -41,7 +41,6 @@ pub const KINDS: Kinds = &[
 /// The kinds of devices that a file may name.
 pub type Kinds = &'static [&'static DeviceKind];
 
-/// A kind of device: a table below `[dut]`.
 pub struct DeviceKind {
     pub table: &'static str,
     /// Keys; the argument is the path of the table.
@@ -51,7 +50,6 @@ pub struct DeviceKind {
 }
 
 impl DeviceKind {
-    /// Path of the table.
     pub fn path(&self) -> String {
         format!("dut.{}", self.table)
     }
@@ -290,7 +288,6 @@ pub trait Device: CloneDevice + fmt::Debug + Send + Sync {
     }
 }
 
-/// A device of a scenario.
 pub struct Dut(Box<dyn Device>);
 
 impl Dut {
