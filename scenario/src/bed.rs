@@ -19,7 +19,7 @@ use key::kind::{
     word_for, yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Complaints, Fault, Sections, Value, ValueKind, Wrong, computed, needed, or};
+use key::{Book, Chapter, Complaints, Fault, Sections, Value, ValueKind as _, Wrong, computed, needed, or};
 use method::Nanos;
 use place::place;
 use serde::{Deserialize, Serialize};
@@ -150,23 +150,7 @@ key::table! {
         /// Line rate: upper end of every search.
         line_rate: Option<WrittenRate> = "line-rate", or_word("auto", rate()), or("auto");
         /// The VLAN of the port's link (IEEE 802.1Q).
-        vlan: Option<u16> = "vlan", maybe(OneTag), computed("frames have no tag");
-    }
-}
-
-/// A VLAN.
-struct OneTag;
-
-impl ValueKind for OneTag {
-    type Out = u16;
-    fn parse(&self, value: &Value) -> Result<u16, Wrong> {
-        match value {
-            Value::List(_) => Err(Wrong::new("several tags here", "write one VLAN: natmeter has no QinQ")),
-            _ => number(1..=4094).parse(value),
-        }
-    }
-    fn shape(&self) -> key::Shape {
-        number::<u16>(1..=4094).shape()
+        vlan: Option<u16> = "vlan", maybe(number(1..=4094)), computed("frames have no tag");
     }
 }
 
@@ -636,7 +620,6 @@ mod tests {
             ("[dut]", "[dut]\nstart = \"./mynat {left} {right}\"", "only in a namespace"),
             ("[dut]", "[dut.ce]\n[dut]", "does not say to which box it belongs"),
             ("queues", "queue", "did you mean `queues`?"),
-            ("queues = 4", "queues = 4\nvlan = [100, 200]", "natmeter has no QinQ"),
         ] {
             let text = RACK.replace(from, to);
             assert_ne!(text, RACK);
