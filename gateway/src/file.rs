@@ -5,7 +5,7 @@ use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
 use plane::{Drops, DynFunction, Input, Packet, Side, Spare, Verdict};
-use port::middleware::vlan::Tag;
+use port::middleware::vlan::Tags;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -345,7 +345,7 @@ const EPOCH: u64 = 1_000_000_000;
 pub fn replay(
     function: &mut dyn DynFunction<Heap>,
     owns: Option<&Owns>,
-    vlans: [Option<Tag>; 2],
+    vlans: [Option<Tags>; 2],
     files: &mut Files,
     linger: u64,
 ) -> Result<PacketCounts, FileError> {
@@ -392,7 +392,7 @@ fn advance(reader: &mut Option<Reader>) -> Result<Option<StampedFile>, FileError
 struct Replay<'a> {
     function: &'a mut dyn DynFunction<Heap>,
     owns: Option<&'a Owns>,
-    vlans: [Option<Tag>; 2],
+    vlans: [Option<Tags>; 2],
     passed: PacketCounts,
     late: u64,
     queue: Vec<(Side, Heap)>,
@@ -431,7 +431,7 @@ impl Replay<'_> {
     fn one(&mut self, from: Side, bytes: &[u8], clock: u64) {
         self.passed.received += 1;
         let mut batch = [Heap::new(bytes)];
-        if self.vlans[number(from)].is_some_and(|tag| !tag.take_off(&mut batch[0])) {
+        if self.vlans[number(from)].is_some_and(|tags| !tags.take_off(&mut batch[0])) {
             self.passed.other_vlan += 1;
             return;
         }
@@ -459,8 +459,8 @@ impl Replay<'_> {
             match &mut outputs[number(to)] {
                 Some(file) => {
                     // On the heap, there is room in front.
-                    if let Some(tag) = self.vlans[number(to)] {
-                        tag.put_on(&mut packet);
+                    if let Some(tags) = self.vlans[number(to)] {
+                        tags.put_on(&mut packet);
                     }
                     file.write(time, packet.bytes())?;
                     self.passed.sent += 1;

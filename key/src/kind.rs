@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
-use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6};
+use wire::{AddrRange, Mac, PortRange, Prefix4, Prefix6, VlanId};
 
 type Parsed<T> = Result<T, Wrong>;
 
@@ -300,6 +300,29 @@ fn parsed<T: FromStr>(value: &Value, what: &str, example: &str) -> Parsed<T> {
     let word = text_of(value)?;
     word.parse()
         .map_err(|_| Wrong::new(format!("`{word}` is not an {what}"), format!("write an address such as {example}")))
+}
+
+/// A VLAN, or two: the outer one first.
+pub struct Vlan;
+
+impl ValueKind for Vlan {
+    type Out = VlanId;
+    fn parse(&self, value: &Value) -> Parsed<VlanId> {
+        let id = |value: &Value| number(1..=4094).parse(value);
+        match value {
+            Value::List(nodes) => match nodes.as_slice() {
+                [one] => id(&one.value).map(VlanId::from),
+                [outer, inner] => Ok(VlanId { outer: Some(id(&outer.value)?), id: id(&inner.value)? }),
+                _ => Err(Wrong::new(format!("{} values here", nodes.len()), "write one number, or [outer, inner]")),
+            },
+            value => id(value).map(VlanId::from),
+        }
+    }
+    fn shape(&self) -> Shape {
+        let one = number::<u16>(1..=4094).shape().json;
+        let json = json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1, "maxItems": 2 }] });
+        Shape { is_list: true, ..Shape::one("count, 1 to 4,094, or `[outer, inner]`", json) }
+    }
 }
 
 pub const fn ip() -> Simple<IpAddr> {

@@ -3,7 +3,7 @@
 
 use crate::rig::files::open as open_file;
 use crate::rig::known_truth;
-use crate::rig::ports::{boxed, in_vlan, own};
+use crate::rig::ports::{boxed, in_vlan, own, tags};
 use gateway::control::Control;
 use gateway::file::{FileError, Files, PacketCounts, replay as pass};
 use gateway::neighbour::NeighbourError;
@@ -15,7 +15,6 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::Interfaces;
-use port::middleware::vlan::Tag;
 use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
 use record::store::StoreError;
@@ -160,16 +159,12 @@ pub(crate) fn replay(
     };
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
-    let vlans = [tag(&gateway.left), tag(&gateway.right)];
+    let vlans = [&gateway.left, &gateway.right].map(|side| side.vlan.and_then(tags));
     let functions = limited(gateway, build(gateway, macs, 1, seed, None)?.functions);
     let mut function = with_fault(gateway, functions)?.remove(0);
     let passed = pass(&mut *function, owns.as_ref(), vlans, files, linger)?;
     let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
     Ok(counted(&passed, events, function.entries(), as_json))
-}
-
-fn tag(side: &Side) -> Option<Tag> {
-    side.vlan.and_then(Tag::new)
 }
 
 /// Counters of file mode, as text or JSON.
@@ -343,7 +338,7 @@ fn side_ports(
     let select = match side.vlan {
         _ if gateway.answer => Select::everything(),
         None => select::without_the_link(),
-        Some(id) => select::in_vlan(id, select::without_the_link()),
+        Some(vlan) => select::in_vlan(vlan, select::without_the_link()),
     };
     let xdp = |mode| AfXdpConfig { queues: gateway.workers as u32, mode, ..AfXdpConfig::named(interface, select) };
     let ports = match gateway.io {

@@ -15,8 +15,8 @@ use crate::file::{ScenarioError, text_of};
 use crate::tables::NextHop;
 use key::TreeTable;
 use key::kind::{
-    Choice, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words,
-    word_for, yes_or_no,
+    Choice, Vlan, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text,
+    text_of as words, word_for, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Complaints, Fault, Sections, Value, ValueKind as _, Wrong, computed, needed, or};
@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use tech::{Plays, Technology};
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, VlanId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bed {
@@ -149,8 +149,8 @@ key::table! {
         mac: Option<Mac> = "mac", maybe(mac()), computed("that of `gateway`");
         /// Line rate: upper end of every search.
         line_rate: Option<WrittenRate> = "line-rate", or_word("auto", rate()), or("auto");
-        /// The VLAN of the port's link (IEEE 802.1Q).
-        vlan: Option<u16> = "vlan", maybe(number(1..=4094)), computed("frames have no tag");
+        /// The VLAN of the port's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad): the type of the outer tag is 0x88a8.
+        vlan: Option<VlanId> = "vlan", maybe(Vlan), computed("frames have no tag");
     }
 }
 
@@ -620,6 +620,7 @@ mod tests {
             ("[dut]", "[dut]\nstart = \"./mynat {left} {right}\"", "only in a namespace"),
             ("[dut]", "[dut.ce]\n[dut]", "does not say to which box it belongs"),
             ("queues", "queue", "did you mean `queues`?"),
+            ("queues = 4", "queues = 4\nvlan = [100, 200, 300]", "write one number, or [outer, inner]"),
         ] {
             let text = RACK.replace(from, to);
             assert_ne!(text, RACK);

@@ -15,8 +15,8 @@ use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::truth::InjectedFault;
 use crate::words::{ORDERS, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear, popularity};
 use key::kind::{
-    Choice, ValueKind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, or_word, own, path,
-    rate, series, share, text, yes_or_no,
+    Choice, ValueKind, Vlan, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, or_word, own,
+    path, rate, series, share, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, PLAYS, Plays};
 use wire::view::MOST_SOURCE_MACS;
-use wire::{AddrRange, Mac};
+use wire::{AddrRange, Mac, VlanId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VethIo {
@@ -327,8 +327,8 @@ key::table! {
         next_hop: NextHop = "next-hop", next_hop(), needed("\"198.18.0.2\" (or its Ethernet address)");
         /// Largest packet, in octets.
         mtu: u16 = "mtu", number(68..=65_535), or("1500");
-        /// The VLAN of the side's link (IEEE 802.1Q).
-        vlan: Option<u16> = "vlan", maybe(number(1..=4094)), computed("frames have no tag");
+        /// The VLAN of the side's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad): the type of the outer tag is 0x88a8.
+        vlan: Option<VlanId> = "vlan", maybe(Vlan), computed("frames have no tag");
     }
 }
 

@@ -26,6 +26,7 @@ pub mod tag;
 pub mod tcp;
 pub mod template;
 pub mod view;
+mod vlan;
 
 pub use addr::{AddrRange, Prefix4, Prefix6};
 pub use batch::{BATCH, Batch, Words};
@@ -43,3 +44,4 @@ pub use range::PortRange;
 pub use tag::{FramePurpose, StreamId, Tag};
 pub use template::{BatchFields, Template};
 pub use view::{Background, View};
+pub use vlan::VlanId;

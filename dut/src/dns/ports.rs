@@ -7,7 +7,7 @@ use crate::lock::RunDir;
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step};
 use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr};
-use wire::Mac;
+use wire::{Mac, VlanId};
 
 /// Address for a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
@@ -16,7 +16,7 @@ const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 pub struct Port {
     pub namespace: Netns,
     pub interface: String,
-    pub vlan: Option<u16>,
+    pub vlan: Option<VlanId>,
     /// Own addresses with the lengths of their prefixes.
     pub own: Vec<(IpAddr, u8)>,
     /// Address of client or server.
@@ -28,6 +28,7 @@ pub struct Port {
 }
 
 const NAME: &str = "port";
+const OUTER: &str = "outer";
 const TAGGED: &str = "tagged";
 
 impl Port {
@@ -47,9 +48,12 @@ impl Port {
             dut("the interface on", format!("ip link set dev {NAME} up")),
         ];
         let name = if vlan.is_some() { TAGGED } else { NAME };
-        if let Some(id) = vlan {
-            steps.push(dut("its VLAN", format!("ip link add link {NAME} name {TAGGED} type vlan id {id}")));
-            steps.push(dut("the VLAN on", format!("ip link set dev {TAGGED} up")));
+        let mut below = NAME;
+        let outer = vlan.and_then(|vlan| vlan.outer).map(|id| (OUTER, "proto 802.1ad id", id));
+        for (tagged, of, id) in outer.into_iter().chain(vlan.map(|vlan| (TAGGED, "id", vlan.id))) {
+            steps.push(dut("its VLAN", format!("ip link add link {below} name {tagged} type vlan {of} {id}")));
+            steps.push(dut("the VLAN on", format!("ip link set dev {tagged} up")));
+            below = tagged;
         }
         for (own, length) in own.iter().filter(|(own, _)| own.is_ipv4()) {
             steps.push(dut("an address of the port", format!("ip addr add {own}/{length} dev {name}")));
@@ -85,7 +89,7 @@ mod tests {
         let port = Port {
             namespace: Netns::current().unwrap(),
             interface: "eth1".to_owned(),
-            vlan: Some(100),
+            vlan: Some(VlanId { outer: Some(7), id: 100 }),
             own: vec![("192.0.2.2".parse().unwrap(), 24), ("2001:db8::2".parse().unwrap(), 64)],
             address: Ipv4Addr::new(198, 18, 0, 2),
             gateway: Some(Ipv4Addr::new(192, 0, 2, 1)),

@@ -3,6 +3,7 @@
 
 use port::backend::af_xdp::{Condition, Select, Width};
 use std::ops::RangeInclusive;
+use wire::VlanId;
 
 /// EtherType, next header, and the end of the IPv6 header.
 const TYPE: u16 = 12;
@@ -34,10 +35,15 @@ pub(super) fn without_the_link() -> Select {
     Select { any_of }
 }
 
-/// IEEE 802.1Q: fields after the tag are four octets later.
-pub(super) fn in_vlan(id: u16, select: Select) -> Select {
+/// Fields after a tag are four octets later (IEEE 802.1Q, 802.1ad).
+pub(super) fn in_vlan(vlan: VlanId, select: Select) -> Select {
+    let inner = behind_tag(0x8100, vlan.id, select);
+    vlan.outer.map_or(inner.clone(), |outer| behind_tag(0x88a8, outer, inner))
+}
+
+fn behind_tag(kind: u64, id: u16, select: Select) -> Select {
     const TAG: u16 = 12;
-    let tagged = Condition::equals(TAG, Width::Two, 0x8100);
+    let tagged = Condition::equals(TAG, Width::Two, kind);
     let ours = Condition { offset: TAG + 2, width: Width::Two, mask: 0x0fff, value: id.into() };
     let behind = |c: Condition| if c.offset < TAG { c } else { Condition { offset: c.offset + 4, ..c } };
     let within = |all: Vec<Condition>| [tagged, ours].into_iter().chain(all.into_iter().map(behind)).collect();
@@ -97,18 +103,21 @@ mod tests {
     }
 
     #[test]
-    fn in_a_vlan_the_same_is_taken_behind_its_tag() {
-        let (plain, tagged) = (without_the_link(), in_vlan(100, without_the_link()));
-        let with = |tag: [u8; 4], f: &[u8]| [&f[..12], &tag, &f[12..]].concat();
-        let frames = [6, 17, 50, 60].map(|next| frame(next, &[0; 8]));
-        let of_link = [135, 136].map(|kind| frame(ICMPV6, &[kind, 0, 0, 0, 0, 0, 0, 0]));
-        let echo = frame(ICMPV6, &[128, 0, 0, 0, 0, 0, 0, 0]);
-        for f in frames.iter().chain(&of_link).chain([&echo]) {
-            assert_eq!(tagged.takes(&with([0x81, 0, 0xe0, 100], f)), plain.takes(f));
-            for other in [[0x81, 0, 0, 101], [0x88, 0xa8, 0, 100], [0x81, 0, 1, 100]] {
-                assert!(!tagged.takes(&with(other, f)));
+    fn in_a_vlan_the_same_is_taken_behind_its_tags() {
+        let one: [&[u8]; 4] = [&[0x81, 0, 0xe0, 100], &[0x81, 0, 0, 101], &[0x88, 0xa8, 0, 100], &[0x81, 0, 1, 100]];
+        let outer = [0x88, 0xa8, 0, 7];
+        let two = [[0x81, 0, 0xe0, 100], [0x81, 0, 0, 101]].map(|inner| [outer, inner].concat());
+        let two: [&[u8]; 4] = [&two[0], &two[1], &outer, &[0x81, 0, 0, 100]];
+        for (vlan, [ours, others @ ..]) in [(100.into(), one), (VlanId { outer: Some(7), id: 100 }, two)] {
+            let (plain, tagged) = (without_the_link(), in_vlan(vlan, without_the_link()));
+            let with = |tags: &[u8], f: &[u8]| [&f[..12], tags, &f[12..]].concat();
+            let frames = [6, 17, 50, 60].map(|next| frame(next, &[0; 8]));
+            let of_link = [135, 136].map(|kind| frame(ICMPV6, &[kind, 0, 0, 0, 0, 0, 0, 0]));
+            let echo = frame(ICMPV6, &[128, 0, 0, 0, 0, 0, 0, 0]);
+            for f in frames.iter().chain(&of_link).chain([&echo]) {
+                assert_eq!(tagged.takes(&with(ours, f)), plain.takes(f));
+                assert!(others.into_iter().chain([&[][..]]).all(|tags| !tagged.takes(&with(tags, f))));
             }
-            assert!(!tagged.takes(f), "without a tag");
         }
     }
 

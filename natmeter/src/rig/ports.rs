@@ -17,7 +17,7 @@ use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, CopyMode, Programs, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::{Interfaces, LinkFacts, wait_for_carrier};
-use port::middleware::vlan::{Tag, Vlan};
+use port::middleware::vlan::{Tags, Vlan};
 use port::{Clock, Mute, Netns, Pool, PoolConfig, Port, PortError};
 use record::folder::FactTable;
 use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
@@ -28,7 +28,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wire::{AddrRange, Mac, Prefix6};
+use wire::{AddrRange, Mac, Prefix6, VlanId};
 
 /// Frames in the pool of each lane.
 pub(crate) const FRAMES: usize = 16_384;
@@ -242,10 +242,14 @@ pub(crate) fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
     ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
 }
 
+pub(crate) fn tags(vlan: VlanId) -> Option<Tags> {
+    Tags::new(vlan.outer, vlan.id)
+}
+
 /// Returns ports that send and accept only frames of this VLAN, if any. `other` counts the frames that they ignore.
-pub(crate) fn in_vlan(ports: Vec<Box<dyn Port>>, vlan: Option<u16>, other: &Arc<AtomicU64>) -> Vec<Box<dyn Port>> {
-    let Some(tag) = vlan.and_then(Tag::new) else { return ports };
-    let tagged = |port| Box::new(Vlan::new(port, tag, Arc::clone(other))) as Box<dyn Port>;
+pub(crate) fn in_vlan(ports: Vec<Box<dyn Port>>, vlan: Option<VlanId>, other: &Arc<AtomicU64>) -> Vec<Box<dyn Port>> {
+    let Some(tags) = vlan.and_then(tags) else { return ports };
+    let tagged = |port| Box::new(Vlan::new(port, tags, Arc::clone(other))) as Box<dyn Port>;
     ports.into_iter().map(tagged).collect()
 }
 

@@ -6,10 +6,11 @@ use super::{LAN, MAP_T, Running, WAN, config, hosts_and_edges};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::{Clock, Pool, PoolConfig, Port};
 
-const TAG: [u8; 4] = [0x81, 0, 0, 100];
+const ONE: (&str, &[u8]) = ("100", &[0x81, 0, 0, 100]);
+const TWO: (&str, &[u8]) = ("[7, 100]", &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 100]);
 
 /// Checks the frames between the edges, and the traffic through both; the kernel may keep the tag outside the frame.
-fn between_edges_in_a_vlan(io: &str) {
+fn between_edges_in_a_vlan(io: &str, (vlan, tags): (&str, &[u8])) {
     let folder = tempfile::tempdir().unwrap();
     let [host, ce, pe, server] = hosts_and_edges();
     // A packet socket does not see frames that XDP takes, so this one sees only frames that the customer edge sends.
@@ -17,7 +18,7 @@ fn between_edges_in_a_vlan(io: &str) {
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
     let file = |plays, left, right| {
         let text = config(plays, left, right, MAP_T).replace("[gateway]", &format!("[gateway]\nio = \"{io}\""));
-        text.replace("interface = \"g-access\"", "interface = \"g-access\"\nvlan = 100")
+        text.replace("interface = \"g-access\"", &format!("interface = \"g-access\"\nvlan = {vlan}"))
     };
     let ce_file = file("ce", LAN, ("g-access", at_ce, at_pe));
     let pe_file = file("pe", ("g-access", at_pe, at_ce), WAN);
@@ -25,7 +26,7 @@ fn between_edges_in_a_vlan(io: &str) {
     traffic(&host, &server, "198.19.0.2", "198.19.0.2");
     let tagged = received(&mut tap);
     assert!(io != "af-packet" || tagged.len() > 100, "{} frames", tagged.len());
-    assert!(tagged.iter().all(|frame| frame[12..16] == TAG), "a frame without the tag");
+    assert!(tagged.iter().all(|frame| frame[12..].starts_with(tags)), "a frame without the tag");
     // Frames without the tag are ignored and counted.
     let mut pool = Pool::single(PoolConfig::compact(1, 64, 1518)).unwrap();
     let mut untagged = port::burst();
@@ -46,7 +47,7 @@ fn between_edges_in_a_vlan(io: &str) {
 }
 
 fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
-    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1522)).unwrap();
+    let mut pool = Pool::single(PoolConfig::compact(1, 64, 1526)).unwrap();
     let (mut burst, mut all) = (port::burst(), Vec::new());
     while port.receive(&mut pool, &mut burst).unwrap() > 0 {
         all.extend(burst.iter().map(|frame| frame.bytes().to_vec()));
@@ -56,7 +57,10 @@ fn received(port: &mut AfPacketPort) -> Vec<Vec<u8>> {
 }
 
 checks! { "needs root: run by ./check as root";
-    a_vlan_on_packet_sockets: between_edges_in_a_vlan("af-packet");
-    a_vlan_on_xdp_sockets_in_generic_mode: between_edges_in_a_vlan("af-xdp-generic");
-    a_vlan_on_xdp_sockets_in_native_mode: between_edges_in_a_vlan("af-xdp-native");
+    a_vlan_on_packet_sockets: between_edges_in_a_vlan("af-packet", ONE);
+    a_vlan_on_xdp_sockets_in_generic_mode: between_edges_in_a_vlan("af-xdp-generic", ONE);
+    a_vlan_on_xdp_sockets_in_native_mode: between_edges_in_a_vlan("af-xdp-native", ONE);
+    two_vlans_on_packet_sockets: between_edges_in_a_vlan("af-packet", TWO);
+    two_vlans_on_xdp_sockets_in_generic_mode: between_edges_in_a_vlan("af-xdp-generic", TWO);
+    two_vlans_on_xdp_sockets_in_native_mode: between_edges_in_a_vlan("af-xdp-native", TWO);
 }

@@ -52,7 +52,9 @@ impl AttachedProgram {
 /// Programs that stay attached to network cards while their ports are closed and opened again: attaching a program
 /// resets the link of many cards for seconds.
 #[derive(Clone, Debug, Default)]
-pub struct Programs(Arc<Mutex<Vec<(Attachment, Arc<AttachedProgram>)>>>);
+pub struct Programs(Arc<Mutex<Attached>>);
+
+type Attached = Vec<(Attachment, Arc<AttachedProgram>)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Attachment {

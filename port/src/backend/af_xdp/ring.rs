@@ -269,7 +269,7 @@ mod tests {
             }
         }
         /// Whether all entries are taken once the link is back and the port has looked at the ring this often.
-        fn is_emptied(mut self, looks: usize) -> bool {
+        fn empties(mut self, looks: usize) -> bool {
             self.happens(Event::Start);
             for event in std::iter::repeat_n(Event::Wake, looks).chain([Event::Step; 4]) {
                 self.happens(event);
@@ -284,8 +284,8 @@ mod tests {
         let (memory, mut lost) = (memory(2), 0);
         for order in 0..EVENTS.len().pow(EVENTS_OF_ORDER) {
             let events = || (0..EVENTS_OF_ORDER).map(|at| EVENTS[order / EVENTS.len().pow(at) % EVENTS.len()]);
-            assert!(Model::after(&memory, events()).is_emptied(1), "{:?}", events().collect::<Vec<_>>());
-            lost += usize::from(!Model::after(&memory, events()).is_emptied(0));
+            assert!(Model::after(&memory, events()).empties(1), "{:?}", events().collect::<Vec<_>>());
+            lost += usize::from(!Model::after(&memory, events()).empties(0));
         }
         assert!(lost > 0);
     }
