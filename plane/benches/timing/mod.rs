@@ -130,8 +130,12 @@ impl Words {
         self.0.iter().any(|word| word == flag)
     }
 
-    pub(crate) fn value(&self, flag: &str) -> Option<u64> {
+    pub(crate) fn text(&self, flag: &str) -> Option<&str> {
         let at = self.0.iter().position(|word| word == flag)?;
-        self.0.get(at + 1)?.parse().ok()
+        self.0.get(at + 1).map(String::as_str)
+    }
+
+    pub(crate) fn value(&self, flag: &str) -> Option<u64> {
+        self.text(flag)?.parse().ok()
     }
 }
