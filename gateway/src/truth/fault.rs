@@ -534,6 +534,7 @@ mod tests {
             let mut before = vec![0x11; 130];
             before[12..15].copy_from_slice(&came);
             before[20..22].fill(0);
+            before[UDP_CHECKSUM..UDP_CHECKSUM + 2].fill(0x12);
             let mut faulty = Faulty::new(fault, 1);
             let changes = (0..300u16).any(|n| {
                 for source_port in [34, 54] {
