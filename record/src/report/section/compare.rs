@@ -1,7 +1,7 @@
 //! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of
 //! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
-use super::shape::{Shape, shape};
+use super::shape::{Shape, place_in_words, shape};
 use crate::import::Series as Imported;
 use crate::published::{self, PublishedFigure};
 use crate::report::published::{differences, is_median, is_of_queries, median};
@@ -307,10 +307,6 @@ fn is_of_all(x_name: &str) -> bool {
 }
 
 /// A place as readers see it: a whole number, or a factor such as alpha.
-pub(super) fn place_in_words(place: f64) -> String {
-    if place.fract() == 0.0 { number::grouped_f64(place) } else { number::significant(place, 3) }
-}
-
 /// The place of results that nothing distinguishes.
 const ALL: f64 = 1.0;
 

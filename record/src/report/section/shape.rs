@@ -1,8 +1,7 @@
 //! Whether a measured series has the shape of the series beside it: each value as a share of the first. METHODOLOGY.md,
 //! "Comparison with published values", has the rule.
 
-use super::compare::place_in_words;
-use crate::report::number::apart;
+use crate::report::number::{self, apart};
 use crate::report::result::{PointResult, ratio};
 use method::stats::Interval;
 use scenario::Scenario;
@@ -32,6 +31,10 @@ impl AsPublished {
             AsPublished::CannotSay => "cannot say",
         }
     }
+}
+
+pub(super) fn place_in_words(place: f64) -> String {
+    if place.fract() == 0.0 { number::grouped_f64(place) } else { number::significant(place, 3) }
 }
 
 /// The shape of a measured series beside a published one.
