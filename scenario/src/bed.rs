@@ -149,7 +149,8 @@ key::table! {
         mac: Option<Mac> = "mac", maybe(mac()), computed("that of `gateway`");
         /// Line rate: upper end of every search.
         line_rate: Option<WrittenRate> = "line-rate", or_word("auto", rate()), or("auto");
-        /// The VLAN of the port's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad): the type of the outer tag is 0x88a8.
+        /// The VLAN of the port's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad). The outer tag has the type
+        /// 0x88a8; the interface needs an MTU 8 octets larger.
         vlan: Option<VlanId> = "vlan", maybe(Vlan), computed("frames have no tag");
     }
 }

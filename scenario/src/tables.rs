@@ -327,7 +327,8 @@ key::table! {
         next_hop: NextHop = "next-hop", next_hop(), needed("\"198.18.0.2\" (or its Ethernet address)");
         /// Largest packet, in octets.
         mtu: u16 = "mtu", number(68..=65_535), or("1500");
-        /// The VLAN of the side's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad): the type of the outer tag is 0x88a8.
+        /// The VLAN of the side's link (IEEE 802.1Q), or its two VLANs (IEEE 802.1ad). The outer tag has the type
+        /// 0x88a8; the interface needs an MTU 8 octets larger.
         vlan: Option<VlanId> = "vlan", maybe(Vlan), computed("frames have no tag");
     }
 }

@@ -2,7 +2,7 @@
 //! inspects these frames.
 
 use super::traffic::traffic;
-use super::{LAN, MAP_T, Running, WAN, config, hosts_and_edges};
+use super::{LAN, MAP_T, Running, WAN, config, hosts_and_edges, run};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::{Clock, Pool, PoolConfig, Port};
 
@@ -13,6 +13,10 @@ const TWO: (&str, &[u8]) = ("[7, 100]", &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 100]);
 fn between_edges_in_a_vlan(io: &str, (vlan, tags): (&str, &[u8])) {
     let folder = tempfile::tempdir().unwrap();
     let [host, ce, pe, server] = hosts_and_edges();
+    // A packet socket sends the tag of IEEE 802.1Q beside the MTU, and no other.
+    for edge in [&ce, &pe] {
+        run(edge, "ip link set g-access mtu 1508");
+    }
     // A packet socket does not see frames that XDP takes, so this one sees only frames that the customer edge sends.
     let mut tap = AfPacketPort::open(&ce, &AfPacketConfig::named("g-access"), Clock::system()).unwrap();
     let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
